@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Tests start hundreds of interpreters; compiling all modules in each costs more than many tests.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo check test lint format typecheck quick unit debian kernels bench bench-platform reproduce leakage equity figures lock release docs clean fuzz mutants hosts-test postgres-test upgrade-test deploy-test soak first-run
+.PHONY: help demo check test lint format typecheck quick unit debian kernels bench bench-platform reproduce leakage equity figures lock release docs clean fuzz mutants hosts-test postgres-test upgrade-test deploy-test soak first-run pictures
 
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -102,6 +102,9 @@ deploy-test: .venv/ready-dev ## The images of deploy/Containerfile, built and ru
 SOAK_MINUTES ?= 30
 soak: .venv/ready-dev ## Ten runs at a time while processes are killed at random; SOAK_MINUTES=30
 	@nice $(BIN)/python -m benchmarks.soak --minutes $(SOAK_MINUTES) --json docs/figures/soak.json
+
+pictures: .venv/ready-dev debian ## The dashboard in docs/pictures, taken anew in a browser (2 minutes)
+	@$(BIN)/python -m tests.service.dashboard.pictures
 
 mutants: .venv/ready-dev ## Break the protocols in small ways: some test must notice each (15 minutes)
 	@$(BIN)/python -m tests.mutants --write

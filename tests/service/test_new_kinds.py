@@ -18,8 +18,9 @@ from tacit.service.api.answers import run_result
 from tacit.service.api.routes.results import _result_csv
 from tacit.service.api.routes.status import Generate, generated_terms
 from tacit.service.api.terms import RunTerms
-from tacit.service.dashboard.drafts import Rules, drawn_problem, run_terms, uploaded
+from tacit.service.dashboard.drafts import drawn_problem, uploaded
 from tacit.service.dashboard.pages.run_plan import plan_markup
+from tacit.service.dashboard.rules import Rules, run_terms
 from tacit.service.storage import Run
 from tacit.service.workflow.drafting import (
     agreement_of_terms,

@@ -12,9 +12,9 @@ from tacit.lazy import lazily
 
 if TYPE_CHECKING:
     from tacit.search.evolution import Evolution, GenerationWords, WordBudget
-    from tacit.search.operators.crossover import crossover_named
+    from tacit.search.operators.crossover import crossover_named, crossovers
     from tacit.search.operators.initial import random_permutations
-    from tacit.search.operators.mutation import mutation_named
+    from tacit.search.operators.mutation import mutation_named, mutations
     from tacit.search.operators.repair import repair
     from tacit.search.operators.selection.genetic import tournament
     from tacit.search.parameters import (

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import Path
 
 from playwright.sync_api import (
@@ -93,6 +94,13 @@ class Watched:
         self.tab_to(name)
         self.page.keyboard.press(key)
 
+    def faults(self) -> list[str]:
+        """What keeps somebody from using the page as it is now, as axe sees it."""
+        if not self.page.evaluate("'axe' in window"):
+            self.page.evaluate(AXE)
+        found: list[str] = self.page.evaluate(FAULTS)
+        return found
+
     def scrolls_sideways(self) -> bool:
         wide: bool = self.page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
         return wide
@@ -111,42 +119,17 @@ FOCUSED = """() => {
 }"""
 
 
-FAINT_TEXT = """() => {
-  const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
-  const rgba = (colour) => {
-    canvas.clearRect(0, 0, 1, 1);
-    canvas.fillStyle = colour;
-    canvas.fillRect(0, 0, 1, 1);
-    const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
-    return [r, g, b, a / 255];
-  };
-  const over = (top, below) => [0, 1, 2].map((i) => top[3] * top[i] + (1 - top[3]) * below[i]);
-  const light = (rgb) => {
-    const linear = (c) => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
-    const [r, g, b] = rgb.map((c) => linear(c / 255));
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const behind = (it) => {
-    const layers = [];
-    for (; it; it = it.parentElement) layers.push(rgba(getComputedStyle(it).backgroundColor));
-    return layers.reverse().reduce((below, top) => over(top, below), [255, 255, 255]);
-  };
-  const faint = [];
-  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (texts.nextNode()) {
-    const it = texts.currentNode.parentElement;
-    const text = texts.currentNode.textContent.trim();
-    const isOff = it.closest('[disabled], .disabled, .q-field--disabled, script, style, .unseen');
-    const seen = it.checkVisibility({visibilityProperty: true, opacityProperty: true});
-    if (!text || isOff || !seen || it.namespaceURI.endsWith('svg')) continue;
-    const below = behind(it);
-    const one = light(below), two = light(over(rgba(getComputedStyle(it).color), below));
-    const contrast = (Math.max(one, two) + 0.05) / (Math.min(one, two) + 0.05);
-    if (contrast < 4.5) faint.push([text.slice(0, 40), contrast.toFixed(2)]);
-  }
-  return faint;
+AXE = (files("axe_playwright_python") / "axe.min.js").read_text()
+FAULTS = """async () => {
+  // Quasar's line on top while something loads is there for a moment, and for nobody to read.
+  const found = await axe.run({exclude: ['.q-loading-bar']}, {
+    runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'],
+    resultTypes: ['violations'],
+  });
+  return found.violations.flatMap((rule) =>
+    rule.nodes.map((node) => `${rule.id}: ${node.target.join(' ')} ${node.any[0]?.message ?? ''}`));
 }"""
-"""Texts whose contrast to what is behind them is below 4.5:1."""
+"""What axe finds; of texts, for one, whether their contrast to what is behind them is 4.5:1."""
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,9 @@ from playwright.sync_api import Browser, expect
 from tacit.participant import Profile, review, sign, submit
 from tacit.problems import Assignment, Problem
 from tacit.problems.files.participant_csv import save_participants
+from tacit.service.dashboard.audit_bundle import unpacked
 from tacit.service.dashboard.drafts import drawn_problem
+from tacit.service.dashboard.log_check import check_bundle
 from tacit.service.local.demo import join_as, pin_keys
 from tacit.service.local.platform import LocalPlatform
 from tests.service.dashboard.browser import PHONE, Watched, opened, sign_in
@@ -48,6 +51,7 @@ def test_from_sign_in_to_the_plan(platform: LocalPlatform, at: Watched, tmp_path
     amber, *_ = take_part(platform, problem, codes, run)
     watch(at)
     check_plan(at, problem)
+    check_logs(at, run)
     look_everywhere(at, run)
     upload_and_cancel(at, tmp_path)
     invite_and_revoke(at)
@@ -89,6 +93,7 @@ def create(at: Watched) -> str:
     expect(page.get_by_text("Skip to the content")).to_be_focused()
     at.press("New run")
     expect(page.get_by_role("heading", name="New run")).to_be_visible()
+    page.get_by_role("button", name="Drawn, to try it out").click()
     at.press("Generate")
     expect(page.get_by_role("heading", name="3. The rules")).to_be_visible()
     for field, text in (("Name of the run", "Morning <slots>"), ("Deadline in seconds", "4")):
@@ -96,7 +101,7 @@ def create(at: Watched) -> str:
         page.keyboard.press("Control+A")
         page.keyboard.type(text)
     # Nothing is disclosed by default, and then there is no curve.
-    page.get_by_label("An evaluation discloses").first.click()
+    page.get_by_label("An evaluation discloses").locator("visible=true").click()
     page.get_by_role("option", name="Which k are best").click()
     page.get_by_label("And of the best value").click()
     page.get_by_role("option", name="The best value").click()
@@ -177,6 +182,26 @@ def check_plan(at: Watched, problem: Assignment) -> None:
         assert problem.column_names[item] in shown[row]
 
 
+def check_logs(at: Watched, run: str) -> None:
+    """The bundle has all that it takes, and shows where something was changed."""
+    page = at.page
+    page.get_by_role("button", name="Check the logs").press("Enter")
+    expect(page.get_by_text("Everything is as it was signed.")).to_be_visible()
+    at.shot("10-audit")
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name="Download the audit bundle (zip)").press("Enter")
+    bundle = unpacked(Path(waiting.value.path()).read_bytes())
+    assert check_bundle(run, bundle).ok
+    lines = bundle.ledger.splitlines(keepends=True)
+    for changed in (
+        replace(bundle, ledger=b"".join(lines[:-1])),
+        replace(bundle, logs={**bundle.logs, 1: bundle.logs[1].replace(b"a", b"b", 1)}),
+        replace(bundle, result={**bundle.result, "plan": {"items": [*range(24)]}}),
+        replace(bundle, signed={**bundle.signed, "nonce": "00" * 32}),
+    ):
+        assert not check_bundle(run, changed).ok
+
+
 def look_everywhere(at: Watched, run: str) -> None:
     """Every page in the dark and on a phone."""
     for name, path in (("people", "/people"), ("runs", "/"), ("new", "/new"), ("run", "")):
@@ -196,9 +221,9 @@ def upload_and_cancel(at: Watched, folder: Path) -> None:
     problem = drawn_problem("ap", rows=3, columns=3, participants=1, seed=2)
     *_, public = save_participants(problem, folder)
     page.goto("/new")
-    page.get_by_role("button", name="Upload one").click()
+    page.get_by_role("button", name="From a problem file").click()
     with page.expect_file_chooser() as waiting:
-        at.press("Choose a problem file (.json)")
+        at.press("A problem file: choose a .json file")
     waiting.value.set_files(public)
     expect(page.get_by_text("participant 1")).to_be_visible()
     page.get_by_role("button", name="Create the run").click()

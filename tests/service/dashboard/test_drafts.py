@@ -16,15 +16,21 @@ from tacit.problems.files.csv_weights import read_csv_weights
 from tacit.service.api.terms import RunTerms
 from tacit.service.dashboard.drafts import (
     KINDS,
-    ObjectiveRule,
-    Rules,
     costs_archive,
     drawn_problem,
-    run_terms,
     uploaded,
 )
-from tacit.service.dashboard.pages.new_run_page import objectives_table, participants_table
-from tacit.service.dashboard.pages.rules_form import RulesForm, why_not_together
+from tacit.service.dashboard.forms.rules_form import RulesForm, why_not_together
+from tacit.service.dashboard.pages.draft_page import objectives_table, participants_table
+from tacit.service.dashboard.rules import (
+    ObjectiveRule,
+    Rules,
+    SearchRules,
+    WeightRange,
+    draft_of_terms,
+    run_terms,
+    usual_rules,
+)
 from tacit.service.workflow.drafting import checked_terms
 
 RULES = Rules("a run", "top:15", "improvement", 10.0, 500, 24.0, reveal_best=True)
@@ -91,7 +97,8 @@ def form_of(objectives: list[dict[str, Any]], *, nodes: int = 3) -> tuple[RulesF
     """The form as it is when such a file has just been uploaded."""
     upload = uploaded(json.dumps({**FILE, "objectives": objectives}).encode())
     with Client(ui.page("/only-here")):
-        return RulesForm(upload.problem, upload.rules, nodes=nodes), upload.problem
+        start = usual_rules(upload.problem, upload.rules)
+        return RulesForm(upload.problem, start, nodes=nodes), upload.problem
 
 
 def test_what_a_file_says_of_each_objective_stands() -> None:
@@ -138,6 +145,76 @@ def test_a_refusal_speaks_of_the_form() -> None:
     problem = drawn_problem("ap", rows=5, columns=5, participants=2, seed=4)
     with pytest.raises(ParameterError, match="the name of the run is empty"):
         run_terms(problem, replace(RULES, name=""))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_run_that_is_copied_is_the_same(kind: str) -> None:
+    """Whatever can be agreed on goes through the form and back."""
+    problem = drawn_problem(kind, rows=6, columns=9, participants=3, seed=4)
+    search = SearchRules("paper-ap", {"elites": 20, "reevaluate_parents": True})
+    rules = replace(
+        usual_rules(problem, [ObjectiveRule("top:5", "value")]),
+        ranges=(WeightRange(10**7, 100),), search=search, distinct_min=30, reveal_best=True,
+        evaluations=77, expiry_hours=0.5, deadline_seconds=2.5,
+    )  # fmt: skip
+    terms = checked_terms(RunTerms.model_validate(run_terms(problem, rules)))
+    told = terms.model_dump(mode="json")
+    again, read = draft_of_terms(told, {})
+    with Client(ui.page("/only-here")):
+        form = RulesForm(again, read)
+    assert form.trouble() is None
+    assert RunTerms.model_validate(run_terms(again, form.rules())) == terms
+
+
+def test_what_was_left_open_stays_open() -> None:
+    problem = drawn_problem("ap", rows=6, columns=9, participants=3, seed=4)
+    rules = usual_rules(problem)
+    terms = checked_terms(RunTerms.model_validate(run_terms(problem, rules)))
+    assert terms.limits.evaluations
+    assert draft_of_terms(terms.model_dump(mode="json"), {})[1].evaluations == 0
+
+
+def test_public_weights_and_weightings_are_copied() -> None:
+    form, problem = form_of(FILE["objectives"])
+    terms = checked_terms(RunTerms.model_validate(run_terms(problem, form.rules())))
+    told = terms.model_dump(mode="json")
+    del told["objectives"][1]["weights"]
+    again, read = draft_of_terms(told, {"1": [[1, 2, 3, 4]] * 4})
+    assert checked_terms(RunTerms.model_validate(run_terms(again, read))) == terms
+    both = [{**FILE["objectives"][0], "name": name, "disclosure": "sealed", "best": "nothing"}
+            for name in "ab"]  # fmt: skip
+    form, problem = form_of(both)
+    form._search._method.value = "exact"
+    form._search._methods["exact"].fields["phases"].value = 40
+    form._search._weightings.value = "3:1, 1"
+    assert form.trouble() == "Weightings, such as 3:1, 1:1: 1: give 2 numbers, one per objective"
+    form._search._weightings.value = "3:1, 1:1"
+    assert form.trouble() is None
+    found = form.rules().search
+    assert found == SearchRules(None, {"method": "exact", "phases": 40}, ("3:1", "1:1"))
+    checked_terms(RunTerms.model_validate(run_terms(problem, form.rules())))
+
+
+def test_weights_at_hand_fit_their_range() -> None:
+    problem = drawn_problem("ap", rows=5, columns=5, participants=2, seed=4)
+    with Client(ui.page("/only-here")):
+        form = RulesForm(problem, usual_rules(problem))
+    largest = form._weights[0].largest
+    largest.value = 1
+    assert "The weights at hand go up to" in str(form.trouble())
+    largest.value = 2000.5
+    assert "more decimals" in str(form.trouble())
+    form._weights[0].decimals.value = 1
+    assert form.trouble() is None
+    assert form.rules().ranges == (WeightRange(20005, 10),)
+
+
+def test_a_refusal_is_said_at_its_field() -> None:
+    form, _ = form_of(FILE["objectives"])
+    elites = form._search.in_sight.fields["elites"]
+    assert form.field_of("elites is 10 of a population of 10; leave room for offspring") is elites
+    assert form.field_of("the deadline is too small; correct it") is form._deadline
+    assert form.field_of("something else") is None
 
 
 def test_names_that_only_accounts_confuse() -> None:

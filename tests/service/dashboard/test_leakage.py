@@ -11,10 +11,11 @@ from nicegui import Client, ui
 
 from tacit.audit import explain_leakage
 from tacit.problems import Problem
-from tacit.service.dashboard.drafts import Rules, drawn_problem, run_terms
+from tacit.service.dashboard.drafts import drawn_problem
+from tacit.service.dashboard.forms.rules_form import RulesForm, inferred_from
 from tacit.service.dashboard.leakage import inferred, inferred_markup
-from tacit.service.dashboard.pages.rules_form import RulesForm, inferred_from
 from tacit.service.dashboard.pages.run_page import evaluations_made
+from tacit.service.dashboard.rules import Rules, run_terms, usual_rules
 from tests.service.dashboard.plain_browser import browser, sign_in
 from tests.service.drafted import agreement_on
 from tests.service.example_terms import example_terms
@@ -46,7 +47,7 @@ def test_the_form_says_what_the_agreement_will_say(kind: str, disclosure: str) -
 
 def test_the_form_follows_what_is_filled_in() -> None:
     with Client(ui.page("/only-here")):
-        form = RulesForm(problem())
+        form = RulesForm(problem(), usual_rules(problem()))
         form._each[0].method.value = "top"
         shown = form._inferred
         first = shown.content

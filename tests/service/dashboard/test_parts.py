@@ -15,6 +15,7 @@ from tacit.service.dashboard.convergence import (
     round_ticks,
     thinned,
 )
+from tacit.service.dashboard.pages.nodes_page import clusters_markup
 from tacit.service.dashboard.pages.plan_views import MATRIX_LIMIT, plan_matrix, plan_table, tour_map
 from tacit.service.dashboard.pages.run_parts import (
     figures,
@@ -25,6 +26,7 @@ from tacit.service.dashboard.pages.run_parts import (
     way_of,
 )
 from tacit.service.dashboard.pages.run_plan import plan_markup, summary
+from tacit.service.dashboard.pages.series_page import runs_table, series_terms_list, signers_table
 from tacit.service.dashboard.pages.signing_in import own_path
 from tacit.service.dashboard.words import WAY, disclosed_so_far, disclosure_words
 
@@ -82,6 +84,36 @@ def test_names_from_outside_stay_text(kind: str) -> None:
     ):
         well_formed(markup)
     assert "computed by four nodes" in summary(run, result)
+
+
+def test_names_of_nodes_and_series_stay_text() -> None:
+    node = {
+        "host": EVIL, "port": 1, "reachable": True, "clock_offset_seconds": -9.0, "last_seen": 0.0,
+        "signing_key": EVIL, "certificate": EVIL, "certificate_expires": 86400.0,
+    }  # fmt: skip
+    busy = {"slots": 4, "running": 1, "waiting": 0}
+    shown = clusters_markup(
+        [{"name": EVIL, "nodes": [node, {**node, "reachable": False}], **busy}], 0.0
+    )
+    assert "One node cannot be reached" in shown
+    assert shown.count("renew it") == 2
+    assert shown.count("-9.0 s</strong>") == 2
+    terms = {
+        "varying": {"parts": ["rows"], "least_rows": 2, "most_rows": None, "least_columns": None,
+                    "most_columns": 1234},
+        "schedule": {"at": [EVIL]}, "runs_per_day": 2, "run_hours": 24.0, "days": 90.0,
+    }  # fmt: skip
+    series = {"terms": terms, "cluster": EVIL, "id": EVIL, "hash": EVIL}
+    listed = series_terms_list(series)
+    assert "2 at least" in listed
+    assert "1,234 at most" in listed
+    for markup in (
+        shown,
+        listed,
+        runs_table([{"id": EVIL, "number": 1, "name": EVIL, "state": EVIL}]),
+        signers_table([{"name": EVIL, "joined": True, "signed": False}]),
+    ):
+        well_formed(markup)
 
 
 @pytest.mark.parametrize(("count", "says"), [(3, "nobody notices"), (4, "right or there is none")])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from urllib.parse import urlencode
 
 import httpx
@@ -16,6 +17,9 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
 from tacit.service.access.invitations import invite
+from tacit.service.dashboard.audit_bundle import unpacked
+from tacit.service.dashboard.log_check import check_bundle
+from tacit.service.dashboard.pages.run_audit import verdict_markup
 from tacit.service.dashboard.sessions import MOST_PER_ACCOUNT, Session, Sessions
 from tests.service.dashboard.conftest import PER_MINUTE
 from tests.service.dashboard.plain_browser import FORM, browser, sign_in
@@ -209,8 +213,11 @@ def test_without_a_session_there_is_only_the_sign_in(dashboard: World) -> None:
         missing = client.get("/no-such")
         assert missing.status_code == 404
         assert "<script" not in missing.text
-        for path in ("/new", "/people"):
+        for path in ("/new", "/people", "/series/new"):
             assert client.get(path).headers["location"] == "/"
+        for path in ("/runs/r-aaaaaaaaaa/edit", "/runs/r-aaaaaaaaaa/copy", "/series/s-a/copy"):
+            assert client.get(path).headers["location"] == path.rpartition("/")[0]
+        assert "This series is not there" in client.get("/series/s-aaaaaaaaaa").text
 
 
 def test_those_without_a_session_are_limited_and_others_are_not(dashboard: World) -> None:
@@ -286,9 +293,21 @@ def test_who_sees_which_files(dashboard: World) -> None:
     with browser(dashboard) as client:
         assert sign_in(client, dashboard.tokens["outsider"]) == "/"
         assert client.get(f"/runs/{run}/files/result.json").status_code == 404
+        assert client.get(f"/runs/{run}/files/audit.zip").status_code == 404
         sign_in(client, dashboard.tokens["north"])
         assert client.get(f"/runs/{run}/files/result.json").json()["state"] == "finished"
         assert client.get(f"/runs/{run}/files/secrets").status_code == 404
+        bundle = unpacked(client.get(f"/runs/{run}/files/audit.zip").content)
+        assert bundle.result["state"] == "finished"
+        sign_in(client, dashboard.tokens["eye"])
+        assert client.get(f"/runs/{run}/files/audit.zip").status_code == 403
+    # Made-up logs, as this platform without nodes has them, are noticed.
+    verdict = check_bundle(run, bundle)
+    assert not verdict.ok
+    found = [asdict(each) for each in verdict.findings]
+    said = verdict_markup({"ok": False, "findings": found, "notes": ["<b>"]})
+    assert "Something is off" in said
+    assert "&lt;b&gt;" in said
 
 
 def test_a_participant_joins_from_its_own_computer(dashboard: World) -> None:

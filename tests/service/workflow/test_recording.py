@@ -20,7 +20,8 @@ from tacit.errors import InputError, LogError, NotThereError, WrongStateError
 from tacit.problems import Problem
 from tacit.runs import EvaluatingDriver, Limits, Progress, drive, simulated_evaluator
 from tacit.runs.agreed.agreed import LEDGER
-from tacit.service.dashboard.drafts import Rules, drawn_problem, run_terms
+from tacit.service.dashboard.drafts import drawn_problem
+from tacit.service.dashboard.rules import Rules, run_terms
 from tacit.service.execution.report import Report, run_folder, write_report
 from tacit.service.server.settings import Settings
 from tacit.service.storage import read_run

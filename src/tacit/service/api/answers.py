@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 from fastapi import Response
 from sqlalchemy.orm import Session
 
+from tacit.service.api.glances import glance, summary_columns
 from tacit.service.api.plans import distinct_plans, shown_plan
-from tacit.service.api.shapes import RunResult, RunSummary
+from tacit.service.api.shapes import RunResult
 from tacit.service.api.terms import RunTerms
 from tacit.service.storage import Run, members_with_keys, read_run
 from tacit.service.workflow.drafting import problem_of_terms
 from tacit.service.workflow.public_weights import without_weights
 
 FIGURES = ("told", "generation", "evaluations", "seconds", "late_by_seconds", "nodes", "proved")
-
-
-def run_summary(run: Run, /) -> RunSummary:
-    """A run in the list."""
-    return RunSummary.model_validate(_summary(run))
-
-
-def _summary(run: Run) -> dict[str, Any]:
-    progress = run.progress or {}
-    times = ("created", "running_since", "deadline_at", "ended")
-    columns = ("id", "name", "state", "reason", *times, "series", "series_number")
-    known = {name: getattr(run, name) for name in columns}
-    reported = {"generation": "generation", "best": "best", "reported_at": "at"}
-    return {**known, **{name: progress.get(key) for name, key in reported.items()}}
 
 
 def run_answer(
@@ -52,7 +37,11 @@ def run_answer(
         for member, key in members_with_keys(session, run_id)
     ]
     answer = {
-        **_summary(run),
+        **summary_columns(run),
+        **glance(run.terms)._asdict(),
+        "joined": sum(each["joined"] is True for each in members),
+        "signed": sum(each["signed"] is True for each in members),
+        "accepted": sum(each["submission_state"] == "accepted" for each in members),
         "terms": without_weights(run.terms),
         "members": members,
         "cluster": run.cluster,

@@ -125,6 +125,16 @@ class RunSummary(BaseModel):
     series: str | None
     """The series that it is a run of."""
     series_number: int | None
+    kind: str
+    """Of its problem."""
+    disclosures: list[str]
+    """What is disclosed of its confidential objectives, each once."""
+    participants: int
+    joined: int
+    """How many of the participants have; so the next two."""
+    signed: int
+    accepted: int
+    """Whose costs the nodes have taken."""
 
 
 class MemberAnswer(BaseModel):

@@ -14,6 +14,7 @@ from tacit.errors import TacitError
 from tacit.service.dashboard.sessions import Session
 
 ANSWER_SECONDS = 30.0
+PLAIN = {"malformed": "something that was filled in does not fit; check the fields"}
 
 
 class RefusedError(TacitError):
@@ -50,6 +51,10 @@ class ApiClient:
         """Ask for something to be done."""
         return (await self._call("POST", path, body)).json()
 
+    async def put(self, path: str, body: object, /) -> Any:  # noqa: ANN401
+        """Ask for something to be changed."""
+        return (await self._call("PUT", path, body)).json()
+
     async def delete(self, path: str, /) -> None:
         """Ask for something to be removed."""
         await self._call("DELETE", path)
@@ -71,12 +76,17 @@ def refusal(response: httpx.Response, /) -> RefusedError:
 
     >>> refusal(httpx.Response(409, json={"error": "state", "message": "it runs already"})).message
     'it runs already'
+    >>> raw = {"error": "malformed", "message": "body.name: String should match pattern '^x'"}
+    >>> refusal(httpx.Response(400, json=raw)).message
+    'something that was filled in does not fit; check the fields'
     >>> refusal(httpx.Response(500)).code
     'unknown'
     """
     try:
         said = response.json()
-        return RefusedError(response.status_code, str(said["error"]), str(said["message"]))
+        code, message = str(said["error"]), str(said["message"])
+        # What a validator says of a request's fields is for those who write requests.
+        return RefusedError(response.status_code, code, PLAIN.get(code, message))
     except (ValueError, KeyError, TypeError):
         message = f"the platform answered {response.status_code}; try again, or look at its log"
         return RefusedError(response.status_code, "unknown", message)

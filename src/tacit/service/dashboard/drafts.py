@@ -1,18 +1,13 @@
-"""From a problem, drawn or uploaded, to the terms of a run, which hold no weights."""
+"""Problems for a new run: drawn, or uploaded as a file."""
 
 from __future__ import annotations
 
 import io
 import json
-import re
 import tempfile
-import unicodedata
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
-
-from pydantic import ValidationError
 
 from tacit.errors import FileError, ParameterError
 from tacit.problems import (
@@ -24,8 +19,7 @@ from tacit.problems import (
     load_problem,
     save_participants,
 )
-from tacit.service.api.terms import RunTerms, draft_of_problem
-from tacit.service.dashboard.refusals import plain_refusal
+from tacit.service.dashboard.rules import ObjectiveRule, account_name
 
 KINDS = {
     "delays": "Flights and landing slots",
@@ -36,43 +30,12 @@ KINDS = {
 }
 
 
-class ObjectiveRule(NamedTuple):
-    """What is disclosed of one objective, and of its best value."""
-
-    disclosure: str
-    best: str
-
-
-def usual_rule(problem: Problem, /) -> ObjectiveRule:
-    """Where a problem says nothing, as little as can be is disclosed."""
-    all_secret = all(each.confidential for each in problem.objectives)
-    kind = problem if all_secret else Problem
-    return ObjectiveRule(kind.usual_disclosure, "nothing")
-
-
 @dataclass(frozen=True)
 class Upload:
     """A problem, and what its file says of each objective."""
 
     problem: Problem
     rules: tuple[ObjectiveRule, ...]
-
-
-@dataclass(frozen=True)
-class Rules:
-    """What an operator decides about a run besides its problem."""
-
-    name: str
-    disclosure: str
-    best: str
-    deadline_seconds: float
-    evaluations: int
-    expiry_hours: float
-    reveal_best: bool = False
-    plan: str = "everybody"
-    on_loss: str = "wait"
-    objectives: tuple[ObjectiveRule, ...] = ()
-    """Of each objective, where they differ from `disclosure` and `best`."""
 
 
 def drawn_problem(
@@ -112,43 +75,6 @@ def _said_rule(entry: dict[str, str], objective: Objective) -> ObjectiveRule:
     disclosure = objective.disclosure.text
     usual = "value" if disclosure == "none" else "nothing"
     return ObjectiveRule(disclosure, entry.get("best") or usual)
-
-
-def account_name(name: str, /) -> str:
-    """The name of an account that comes closest to a participant's name, with no spaces in it.
-
-    >>> account_name("Participant 1"), account_name("ce\u0301leste"), account_name("--")
-    ('Participant-1', 'céleste', 'participant')
-    """
-    plain = re.sub(r"[^\w.-]+", "-", unicodedata.normalize("NFC", name)).strip("-._")
-    return plain[:63] or "participant"
-
-
-def run_terms(problem: Problem, rules: Rules, /) -> dict[str, Any]:
-    """What the API takes as a draft."""
-    owners = {account_name(each.name): each.rows for each in problem.participants}
-    if len(owners) < len(problem.participants):
-        raise ParameterError(
-            "two participants' names differ only in signs that accounts cannot have; rename one"
-        )
-    draft = draft_of_problem(problem, owners, disclosure=rules.disclosure, best=rules.best)
-    for objective, rule in zip(draft["objectives"], rules.objectives, strict=False):
-        if objective.get("confidential", True):
-            objective.update(rule._asdict())
-    terms = {
-        **draft,
-        "name": rules.name,
-        "limits": {"evaluations": rules.evaluations or None, "expiry_hours": rules.expiry_hours},
-        "deadline_seconds": rules.deadline_seconds,
-        "reveal_best": rules.reveal_best,
-        "plan": rules.plan,
-        "on_loss": rules.on_loss,
-    }
-    try:
-        RunTerms.model_validate(terms)
-    except ValidationError as error:
-        raise ParameterError(plain_refusal(error)) from None
-    return terms
 
 
 def has_weights(problem: Problem, /) -> bool:

@@ -50,7 +50,7 @@ def page_frame(title: str, visitor: Visitor, /, *, here: str = "") -> Iterator[E
 
 
 def _way_around(visitor: Visitor, here: str) -> None:
-    places = [("/", "Runs")]
+    places = [("/", "Runs"), ("/series", "Series"), ("/nodes", "Nodes")]
     if visitor.is_operator:
         places += [("/new", "New run"), ("/people", "People")]
     with ui.element("nav").props('aria-label="Main"').classes("way-around"):
@@ -122,6 +122,15 @@ def button(text: str, act: Callable[[], Awaitable[None]], /, *, kind: Kind = "pl
     colour = None if kind == "danger" else "primary"
     made = ui.button(text, on_click=clicked, color=colour).props(f"no-caps {looks}")
     return made.classes(kind)
+
+
+def link_button(text: str, path: str, /, *, label: str = "") -> ui.link:
+    """A link that looks like a button; `label` is what screen readers say."""
+    link = ui.link(text, path).classes("link-button")
+    if label:
+        # Set as it is: a name in it may have quotes.
+        link.props["aria-label"] = label
+    return link
 
 
 async def confirmed(title: str, text: str, /, *, do: str, danger: bool = False) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 from urllib.parse import quote
 
 from fastapi import FastAPI, Request
@@ -10,15 +11,28 @@ from fastapi.responses import RedirectResponse, Response
 from nicegui import app as pages
 from nicegui import ui
 
+from tacit.errors import TacitError
 from tacit.service.dashboard.api_client import RefusedError
+from tacit.service.dashboard.audit_bundle import fetch_bundle
 from tacit.service.dashboard.curves import Curves
 from tacit.service.dashboard.frame import STYLE, Visitor, native, page_frame
 from tacit.service.dashboard.gate import Gate, guard_socket
-from tacit.service.dashboard.pages.new_run_page import new_run_page
+from tacit.service.dashboard.log_check import LogChecks
+from tacit.service.dashboard.pages.draft_page import (
+    copy_run_page,
+    copy_series_page,
+    edit_run_page,
+    new_run_page,
+    new_series_page,
+    series_of_run_page,
+)
+from tacit.service.dashboard.pages.nodes_page import nodes_page
 from tacit.service.dashboard.pages.people_page import people_page
 from tacit.service.dashboard.pages.plain_pages import ICON, plain_page
 from tacit.service.dashboard.pages.run_page import run_page
 from tacit.service.dashboard.pages.runs_page import runs_page
+from tacit.service.dashboard.pages.series_list_page import series_list_page
+from tacit.service.dashboard.pages.series_page import series_page
 from tacit.service.dashboard.pages.signing_in import (
     access_page,
     add_session_pages,
@@ -38,6 +52,12 @@ FILES = {
     "agreement.json": "agreement",
 }
 """What can be downloaded of a run, and where the API has it."""
+AUDIT = "audit.zip"
+BYTES = "application/octet-stream"
+
+
+NAMES = {"runs": "run", "series": "series"}
+ShowOne = Callable[[Visitor, dict[str, Any]], Awaitable[None]]
 
 
 def mount(app: FastAPI, settings: Settings, /) -> None:
@@ -46,7 +66,8 @@ def mount(app: FastAPI, settings: Settings, /) -> None:
     sessions = Sessions(https=settings.is_https)
     ui.add_css(STYLE.read_text(), shared=True)
     add_session_pages(app, sessions)
-    _add_pages(app, Curves())
+    _add_pages(app)
+    _add_pages_of_one(app, Curves(), LogChecks())
     _add_downloads(app)
     _add_plain_errors()
     # What NiceGUI could keep of visitors in files or cookies is not used, hence no secret for it.
@@ -65,7 +86,7 @@ def mount(app: FastAPI, settings: Settings, /) -> None:
     pages.add_middleware(Gate, sessions=sessions, by_address=platform.by_address, url=settings.url)
 
 
-def _add_pages(app: FastAPI, curves: Curves) -> None:
+def _add_pages(app: FastAPI) -> None:
     def add(
         path: str, show: Callable[[Visitor], Awaitable[None]], *, for_operators: bool = False
     ) -> None:
@@ -80,25 +101,51 @@ def _add_pages(app: FastAPI, curves: Curves) -> None:
             return None
 
     add("/", runs_page)
+    add("/nodes", nodes_page)
+    add("/series", series_list_page)
+    add("/series/new", new_series_page, for_operators=True)
     add("/new", new_run_page, for_operators=True)
     add("/people", people_page, for_operators=True)
     add("/access", access_page)
 
-    @ui.page("/runs/{run_id}")
-    async def run(request: Request, run_id: str) -> Response | None:
-        visitor = await visitor_or_sign_in(app, request)
-        if isinstance(visitor, RedirectResponse):
-            return visitor
-        try:
-            found = await visitor.api.get(f"/runs/{quote(run_id, safe='')}")
-        except RefusedError as error:
-            with page_frame("Not there", visitor):
-                native("h1", "This run is not there")
-                native("p", sentence(error.message))
-                ui.link("All runs", "/")
+
+def _add_pages_of_one(app: FastAPI, curves: Curves, checks: LogChecks) -> None:
+    """Pages about one run or one series."""
+
+    def add(what: str, ending: str, show: ShowOne, *, for_operators: bool = True) -> None:
+        @ui.page(f"/{what}/{{number}}{ending}")
+        async def page(request: Request, number: str) -> Response | None:
+            visitor = await visitor_or_sign_in(app, request)
+            if isinstance(visitor, RedirectResponse):
+                return visitor
+            if for_operators and not visitor.is_operator:
+                return RedirectResponse(f"/{what}/{quote(number, safe='')}", status_code=303)
+            try:
+                found = await visitor.api.get(f"/{what}/{quote(number, safe='')}")
+            except RefusedError as error:
+                with page_frame("Not there", visitor):
+                    native("h1", f"This {NAMES[what]} is not there")
+                    native("p", sentence(error.message))
+                    ui.link("All runs", "/")
+                return None
+            try:
+                await show(visitor, found)
+            except TacitError as error:
+                # Such as a kind of problem that is not installed any more.
+                with page_frame("Not possible", visitor):
+                    native("h1", f"This {NAMES[what]} cannot be shown")
+                    native("p", sentence(str(error)))
             return None
-        await run_page(visitor, found, curves)
-        return None
+
+    async def shown_run(visitor: Visitor, run: dict[str, Any]) -> None:
+        await run_page(visitor, run, curves, checks)
+
+    add("runs", "", shown_run, for_operators=False)
+    add("runs", "/edit", edit_run_page)
+    add("runs", "/copy", copy_run_page)
+    add("runs", "/series", series_of_run_page)
+    add("series", "", series_page, for_operators=False)
+    add("series", "/copy", copy_series_page)
 
 
 def _add_downloads(app: FastAPI) -> None:
@@ -107,17 +154,19 @@ def _add_downloads(app: FastAPI) -> None:
         visitor = await visitor_or_sign_in(app, request)
         if isinstance(visitor, RedirectResponse):
             return visitor
-        if name not in FILES:
+        if name not in (*FILES, AUDIT):
             return Response("There is no such file.", status_code=404)
+        path, kind = quote(run_id, safe=""), "application/zip"
         try:
-            answer = await visitor.api.fetch(f"/runs/{quote(run_id, safe='')}/{FILES[name]}")
+            if name == AUDIT:
+                content = (await fetch_bundle(visitor.api, path)).packed()
+            else:
+                answer = await visitor.api.fetch(f"/runs/{path}/{FILES[name]}")
+                content, kind = answer.content, answer.headers.get("content-type", BYTES)
         except RefusedError as error:
             return Response(error.message, status_code=error.status, media_type="text/plain")
-        return Response(
-            answer.content,
-            media_type=answer.headers.get("content-type", "application/octet-stream"),
-            headers={"Content-Disposition": f'attachment; filename="{quote(run_id)}-{name}"'},
-        )
+        headers = {"Content-Disposition": f'attachment; filename="{path}-{name}"'}
+        return Response(content, media_type=kind, headers=headers)
 
 
 def _add_plain_errors() -> None:

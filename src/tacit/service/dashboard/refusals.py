@@ -13,6 +13,11 @@ FIELDS = {
     "disclosure": "what an evaluation discloses",
     "row_names": "the name of a row",
     "column_names": "the name of a column",
+    "every_minutes": "the minutes between runs",
+    "at": "a time of day",
+    "runs_per_day": "the number of runs per day",
+    "run_hours": "the hours of a run",
+    "days": "the days of the series",
 }
 TROUBLES = {
     "string_pattern_mismatch": "has characters that cannot stand there",
@@ -36,10 +41,18 @@ def plain_refusal(error: ValidationError, /) -> str:
     ... except ValidationError as error:
     ...     plain_refusal(error)
     'the hours until signatures expire is too small; correct it'
+    >>> from tacit.service.api.series_terms import ScheduleTerms
+    >>> try:
+    ...     ScheduleTerms()
+    ... except ValidationError as error:
+    ...     plain_refusal(error)
+    'give every_minutes, or times of day, and not both'
     """
     first = error.errors()[0]
     parts = [str(part) for part in first["loc"]]
     field = next((part for part in reversed(parts) if part in FIELDS), None)
     where = FIELDS[field] if field is not None else " ".join(parts).replace("_", " ")
-    said = first["msg"].removeprefix("Value error, ")
-    return f"{where} {TROUBLES.get(first['type'], f'is refused: {said}')}; correct it"
+    if first["type"] == "value_error":
+        # These words are our own.
+        return f"{where}: {first['msg'].removeprefix('Value error, ')}".removeprefix(": ")
+    return f"{where} {TROUBLES.get(first['type'], 'does not fit')}; correct it"

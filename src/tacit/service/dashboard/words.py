@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tacit.disclosure import PARETO, SEALED, split_disclosure
+from tacit.problems import unscaled_text
 
 STATES = {
     "draft": ("Draft", "Nobody has been invited yet."),
@@ -36,6 +37,28 @@ def state_meaning(state: str, /) -> str:
     return STATES[state][1] if state in STATES else ""
 
 
+KINDS = {
+    "assignment": "Assignment",
+    "capacitated": "Assignment with capacities",
+    "tour": "Tour",
+    "routing": "Routing",
+}
+
+
+def kind_name(kind: str, /) -> str:
+    """A kind of problem as people read it."""
+    return KINDS.get(kind, kind)
+
+
+def disclosure_name(disclosure: str, /) -> str:
+    """A disclosure in a word or two.
+
+    >>> disclosure_name("none"), disclosure_name("top:15")
+    ('every value', 'top:15')
+    """
+    return "every value" if disclosure == "none" else disclosure
+
+
 def sentence(text: str, /) -> str:
     """A text as a sentence of its own.
 
@@ -55,6 +78,16 @@ def number(value: float | None, /) -> str:
     if value is None:
         return "–"
     return f"{value:,.0f}" if value == int(value) or abs(value) >= 1000 else f"{value:,.4g}"
+
+
+def exact_number(value: int, scale: int, /) -> str:
+    """A whole number of steps of 1/scale, with all its decimals.
+
+    >>> exact_number(123_456_705, 100), exact_number(1000, 1), exact_number(5, 10)
+    ('1,234,567.05', '1,000', '0.5')
+    """
+    whole, _, decimals = unscaled_text(value, scale).partition(".")
+    return f"{int(whole):,}" + (f".{decimals}" if decimals else "")
 
 
 def time_left(seconds: float, /) -> str:

@@ -29,7 +29,7 @@ from tacit.participant import (
     submit,
 )
 from tacit.problems import Assignment, generate_delays, optimum, save_participants
-from tacit.service.dashboard.drafts import Rules, run_terms
+from tacit.service.dashboard.rules import Rules, run_terms
 from tacit.service.local.platform import LocalPlatform
 
 OPERATOR = "operator"

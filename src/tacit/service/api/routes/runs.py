@@ -10,12 +10,13 @@ from sqlalchemy.orm import Session
 
 from tacit.errors import WrongStateError
 from tacit.service.access.permissions import PARTICIPANT
-from tacit.service.api.answers import run_answer, run_summary
+from tacit.service.api.answers import run_answer
 from tacit.service.api.errors import error_responses
 from tacit.service.api.gate import Asker, RunId, ThePlatform, gated_router
+from tacit.service.api.glances import run_summaries
 from tacit.service.api.shapes import PublicWeights, RunAnswer, RunInvited, RunSummary, Why
 from tacit.service.api.terms import RunTerms
-from tacit.service.storage import Event, Run, create_run, list_runs, read_run, set_state
+from tacit.service.storage import Event, Run, create_run, read_run, set_state
 from tacit.service.workflow.drafting import checked_terms
 from tacit.service.workflow.inviting import invite_members
 from tacit.service.workflow.lifecycle import BEFORE_RUNNING, State, check_state
@@ -62,9 +63,7 @@ def runs_router() -> APIRouter:
     async def runs(who: Asker, platform: ThePlatform) -> list[RunSummary]:
         """All runs that one may see: a participant its own, the newest first."""
         mine = who.account if who.role == PARTICIPANT else None
-        return [
-            run_summary(run) for run in await platform.database.read(list_runs, participant=mine)
-        ]
+        return await platform.database.read(run_summaries, platform.glances, participant=mine)
 
     @router.post("/runs", response_model=RunAnswer, status_code=201, responses=error_responses(422))
     async def draft(body: RunTerms, who: Asker, platform: ThePlatform) -> Response:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import Any
 
 from nicegui import ui
 
+from tacit.service.api.terms import NAME_PATTERN, one_form
 from tacit.service.dashboard.frame import (
     Visitor,
     button,
@@ -17,10 +19,23 @@ from tacit.service.dashboard.frame import (
     show_codes,
 )
 
+WRONG_NAME = "Use letters, digits, . _ - and no spaces; begin with a letter or a digit"
 CODE_TEXT = (
     "The code works once and is not shown again. Hand it over by a way that you trust, such as a "
     "telephone call."
 )
+
+
+def wrong_name(name: str | None, /) -> str | None:
+    """What is wrong with the name of an account, or nothing.
+
+    >>> wrong_name("north.1"), wrong_name("a b")
+    (None, 'Use letters, digits, . _ - and no spaces; begin with a letter or a digit')
+    """
+    if not (name or "").strip():
+        return "Give a name"
+    is_fine = re.fullmatch(NAME_PATTERN, str(one_form((name or "").strip())))
+    return None if is_fine else WRONG_NAME
 
 
 async def people_page(visitor: Visitor, /) -> None:
@@ -74,7 +89,9 @@ class _People:
 
     def invitation_form(self) -> None:
         with section("Invite somebody"), ui.element("div").classes("fields"):
-            name = ui.input("Name").props('outlined dense hint="letters, digits, . _ -"')
+            name = ui.input("Name", validation=wrong_name).props(
+                'outlined dense hint="letters, digits, . _ -"'
+            )
             role = ui.select(
                 {"viewer": "Viewer", "operator": "Operator", "participant": "Participant"},
                 value="viewer",
@@ -82,9 +99,13 @@ class _People:
             ).props("outlined dense")
 
             async def invite() -> None:
+                if not name.validate():
+                    name.run_method("focus")
+                    return
                 body = {"name": (name.value or "").strip(), "role": role.value}
                 made = await self._visitor.api.post("/accounts", body)
                 name.value = ""
+                name.error = None
                 await self.refresh()
                 await show_codes("Invited", CODE_TEXT, {made["name"]: made["invitation"]})
 

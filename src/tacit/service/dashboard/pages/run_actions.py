@@ -7,9 +7,29 @@ from typing import Any
 
 from nicegui import ui
 
-from tacit.service.dashboard.frame import Visitor, button, confirmed, show_codes
+from tacit.service.dashboard.frame import (
+    Visitor,
+    button,
+    confirmed,
+    link_button,
+    show_codes,
+)
 
+CODES = (
+    "Each works once and is not shown again. Hand each participant its own by a way that you "
+    "trust; it joins with: tacit participant join. It signs only keys that it has pinned (tacit "
+    "participant trust): participants give each other theirs, and the nodes' operators give theirs "
+    "to all of them, not by way of this platform."
+)
 BEFORE_THE_END = ("invited", "agreed", "submitted", "running")
+
+
+async def show_invitations(codes: dict[str, str], /) -> None:
+    """Show the codes of those who are new, or say that nobody is."""
+    if codes:
+        await show_codes("Invitation codes", CODES, codes)
+    else:
+        ui.notify("All participants have joined before and see it now.", type="positive")
 
 
 class RunActions:
@@ -32,29 +52,22 @@ class RunActions:
         with self._line:
             if run["state"] == "draft":
                 button("Invite participants", self._invite, kind="main")
+                if run["series"] is None:
+                    link_button("Edit", f"{self._path}/edit")
                 button("Delete", self._delete, kind="danger")
             elif run["state"] in BEFORE_THE_END:
                 button("Cancel the run", self._cancel, kind="danger")
             elif run["state"] == "interrupted":
                 button("Resume", self._resume, kind="main")
+            link_button("Copy", f"{self._path}/copy")
+            link_button("Make a series of it", f"{self._path}/series")
 
     async def _invite(self) -> None:
         text = "From now on its terms are fixed. Participants can review and sign them."
         if not await confirmed("Invite the participants?", text, do="Invite"):
             return
         run = await self._api.post(f"{self._path}/invite")
-        codes = run.get("invitations") or {}
-        if codes:
-            await show_codes(
-                "Invitation codes",
-                "Each works once and is not shown again. Hand each participant its own by a way "
-                "that you trust; it joins with: tacit participant join. It signs only keys that it "
-                "has pinned (tacit participant trust): participants give each other theirs, and "
-                "the nodes' operators give theirs to all of them, not by way of this platform.",
-                codes,
-            )
-        else:
-            ui.notify("All participants have joined before and see the run now.", type="positive")
+        await show_invitations(run.get("invitations") or {})
         await self._look_again()
 
     async def _cancel(self) -> None:

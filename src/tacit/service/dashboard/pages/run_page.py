@@ -13,7 +13,9 @@ from tacit.service.dashboard.convergence import Point, convergence_svg
 from tacit.service.dashboard.curves import Curves
 from tacit.service.dashboard.frame import Visitor, html, native, page_frame, section, show_error
 from tacit.service.dashboard.leakage import inferred, inferred_markup
+from tacit.service.dashboard.log_check import LogChecks
 from tacit.service.dashboard.pages.run_actions import RunActions
+from tacit.service.dashboard.pages.run_audit import RunAudit
 from tacit.service.dashboard.pages.run_parts import (
     figures,
     hint,
@@ -41,10 +43,10 @@ Run = dict[str, Any]
 EVERY_SECONDS = 1.0
 
 
-async def run_page(visitor: Visitor, run: Run, curves: Curves, /) -> None:
+async def run_page(visitor: Visitor, run: Run, curves: Curves, checks: LogChecks, /) -> None:
     """Build the page of a run and keep it up to date."""
     with page_frame(run["name"], visitor):
-        page = _RunPage(visitor, run, curves)
+        page = _RunPage(visitor, run, curves, checks)
     await page.refresh(run)
     ui.timer(EVERY_SECONDS, page.tick)
 
@@ -58,7 +60,7 @@ def evaluations_made(run: Run, /) -> int | None:
 class _RunPage:
     """Parts are made once; NiceGUI sends a content only if it differs from the last."""
 
-    def __init__(self, visitor: Visitor, run: Run, curves: Curves) -> None:
+    def __init__(self, visitor: Visitor, run: Run, curves: Curves, checks: LogChecks) -> None:
         self._visitor, self._id = visitor, run["id"]
         self._population = population_of(run["terms"])
         self._curves = curves
@@ -91,6 +93,7 @@ class _RunPage:
                 self._disclosed = html()
             with section("What could be inferred", classes="wide"):
                 self._inferred = html()
+            self._audit = RunAudit(visitor, self._id, checks)
             with section("Terms", classes="wide"):
                 self._terms = html()
 
@@ -124,6 +127,7 @@ class _RunPage:
             self._inferred.set_content(inferred_markup(inferred(run["terms"], evaluations=made)))
         self._terms.set_content(terms_list(run, population=self._population))
         self.actions.show(run)
+        self._audit.show(run)
         await self._show_plan(run)
 
     def _say_state(self, run: Run, now: float) -> None:

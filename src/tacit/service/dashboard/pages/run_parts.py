@@ -7,10 +7,9 @@ from html import escape
 from typing import Any
 
 from tacit.engine.agreement import promise_of
-from tacit.problems import unscaled_text
 from tacit.service.api.terms import RunTerms
 from tacit.service.dashboard.stalls import QUIET_SECONDS, SILENT_SEALED_SECONDS, silence
-from tacit.service.dashboard.words import WAY, number, objective_words, state_name
+from tacit.service.dashboard.words import WAY, exact_number, number, objective_words, state_name
 from tacit.service.workflow.drafting import population_of_terms
 
 GONE = '<span class="mark gone"><span aria-hidden="true">✕</span> not reachable</span>'
@@ -69,17 +68,17 @@ def members_of(run: dict[str, Any], /) -> list[dict[str, Any]]:
 def members_table(members: Sequence[dict[str, Any]], /) -> str:
     """How far each participant is."""
     costs = {
-        "missing": _mark(False, "not yet"),
-        "waiting": _mark(None, "being checked"),
-        "accepted": _mark(True, "checked"),
-        "refused": _mark(None, "refused by the nodes"),
+        "missing": mark(False, "not yet"),
+        "waiting": mark(None, "being checked"),
+        "accepted": mark(True, "checked"),
+        "refused": mark(None, "refused by the nodes"),
     }
     rows = [
         [
             escape(each["name"]),
             number(len(each["rows"])),
-            _mark(each["joined"], "yes" if each["joined"] else "not yet"),
-            _mark(each["signed"], "yes" if each["signed"] else "not yet"),
+            mark(each["joined"], "yes" if each["joined"] else "not yet"),
+            mark(each["signed"], "yes" if each["signed"] else "not yet"),
             costs[each["submission_state"]],
         ]
         for each in members
@@ -94,19 +93,29 @@ def nodes_table(cluster: dict[str, Any] | None, /) -> str:
         return hint("Nodes are chosen when participants are invited.")
     rows = []
     for i, node in enumerate(cluster["nodes"]):
-        offset = node["clock_offset_seconds"]
-        # Adding zero turns the minus zero of rounding into zero.
-        clock = "–" if offset is None else f"{round(offset, 1) + 0.0:+.1f} s"
-        is_off = offset is not None and abs(offset) > CLOCK_SECONDS
         rows.append(
             [
                 f"{i}: {escape(node['host'])}:{node['port']}",
-                _mark(True, "reachable") if node["reachable"] else GONE,
-                f'<strong class="bad">{clock}</strong>' if is_off else clock,
+                reachable_markup(is_there=node["reachable"]),
+                clock_markup(node["clock_offset_seconds"]),
             ]
         )
     shown = table(["Node", "State", "Clock"], rows, f"Nodes of {cluster['name']}")
     return shown + hint(promise_of(len(rows)))
+
+
+def reachable_markup(*, is_there: bool) -> str:
+    """Whether a node answers."""
+    return mark(True, "reachable") if is_there else GONE
+
+
+def clock_markup(offset: float | None, /) -> str:
+    """How far a node's clock is ahead of the platform's."""
+    if offset is None:
+        return "–"
+    # Adding zero turns the minus zero of rounding into zero.
+    clock = f"{round(offset, 1) + 0.0:+.1f} s"
+    return f'<strong class="bad">{clock}</strong>' if abs(offset) > CLOCK_SECONDS else clock
 
 
 def population_of(terms: dict[str, Any], /) -> int:
@@ -170,11 +179,9 @@ def terms_list(run: dict[str, Any], /, *, population: int) -> str:
         ),
         ("Search", _search(terms)),
         ("Signatures expire", f"after {number(limits['expiry_hours'])} hours"),
-        ("Created by", run["created_by"]),
-        ("Run", run["id"]),
     ]
-    if run["agreement_hash"]:
-        items.append(("Agreement", run["agreement_hash"]))
+    known = (("Created by", "created_by"), ("Run", "id"), ("Agreement", "agreement_hash"))
+    items += [(name, run[key]) for name, key in known if run[key]]
     cells = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in items)
     return f'<dl class="terms">{cells}</dl>'
 
@@ -189,7 +196,7 @@ def _weights(objective: dict[str, Any]) -> str:
     bound, scale = objective.get("weight_bound"), objective.get("scale", 1)
     if bound is None:
         return ""
-    return f"Weights from 0 to {number(bound / scale)} in steps of {unscaled_text(1, scale)}."
+    return f"Weights from 0 to {exact_number(bound, scale)} in steps of {exact_number(1, scale)}."
 
 
 def _search(terms: dict[str, Any]) -> str:
@@ -199,6 +206,7 @@ def _search(terms: dict[str, Any]) -> str:
     return ", ".join([*said, *(f"weighting {each}" for each in weightings)])
 
 
-def _mark(is_done: bool | None, text: str) -> str:
+def mark(is_done: bool | None, text: str, /) -> str:
+    """A sign and a word for how far something is."""
     kind, sign = {True: ("tick", "●"), False: ("open", "○"), None: ("mid", "◐")}[is_done]
     return f'<span class="mark {kind}"><span aria-hidden="true">{sign}</span> {escape(text)}</span>'

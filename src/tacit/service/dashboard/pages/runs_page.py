@@ -1,22 +1,38 @@
-"""The list of runs, which keeps itself up to date."""
+"""The list of runs, which keeps itself up to date, with search and filters."""
 
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 from nicegui import ui
 
 from tacit.service.dashboard.api_client import RefusedError
-from tacit.service.dashboard.frame import Visitor, native, page_frame, show_error
+from tacit.service.dashboard.frame import Visitor, link_button, native, page_frame, show_error
 from tacit.service.dashboard.stalls import SILENT_SECONDS, silence
-from tacit.service.dashboard.words import ago, number, state_name, time_left
+from tacit.service.dashboard.words import (
+    ago,
+    disclosure_name,
+    kind_name,
+    number,
+    state_name,
+    time_left,
+)
 
 EVERY_SECONDS = 2.0
+GROUPS = {
+    "all": ("All states", None),
+    "waiting": ("Before the search", ("draft", "invited", "agreed", "submitted")),
+    "running": ("Running", ("running",)),
+    "finished": ("Finished", ("finished",)),
+    "trouble": ("Interrupted, failed, cancelled", ("interrupted", "failed", "cancelled")),
+}
+SHOWN_AT_ONCE = 100
+"""A longer list says how many more there are, and is searched."""
 
 
 def detail(run: dict[str, Any], now: float, /) -> str:
-    """What is worth knowing of a run at a glance.
+    """When something happened to a run or will.
 
     >>> detail({"state": "running", "deadline_at": 70.0, "generation": 12, "created": 0.0}, 60.0)
     '10 s left, generation 12'
@@ -35,6 +51,58 @@ def detail(run: dict[str, Any], now: float, /) -> str:
     return f"created {ago(now - run['created'])}"
 
 
+def about(run: dict[str, Any], /) -> str:
+    """What a run is about, and what it discloses.
+
+    >>> about({"kind": "assignment", "disclosures": ["top:15"]})
+    'Assignment, top:15'
+    """
+    shown = " and ".join(disclosure_name(each) for each in run["disclosures"])
+    return f"{kind_name(run['kind'])}, {shown}" if shown else kind_name(run["kind"])
+
+
+def standing(run: dict[str, Any], /) -> str:
+    """How far its people are, or what it has come to.
+
+    >>> people = {"participants": 3, "joined": 3, "signed": 2, "accepted": 0, "best": None}
+    >>> standing({"state": "invited", **people}), standing({"state": "agreed", **people})
+    ('2 of 3 signed', 'costs of 0 of 3')
+    >>> standing({"state": "invited", **people, "joined": 1, "signed": 0})
+    '1 of 3 joined'
+    >>> standing({"state": "running", **people, "best": [12.5]})
+    'best 12.5'
+    """
+    people = number(run["participants"])
+    if run["state"] == "invited" and run["joined"] < run["participants"]:
+        return f"{number(run['joined'])} of {people} joined"
+    if run["state"] == "invited":
+        return f"{number(run['signed'])} of {people} signed"
+    if run["state"] == "agreed":
+        return f"costs of {number(run['accepted'])} of {people}"
+    told = [
+        number(best)
+        for best in run["best"] or []
+        if best is not None and not isinstance(best, bool)
+    ]
+    if told:
+        return f"best {' and '.join(told)}"
+    return f"{people} participant{'' if run['participants'] == 1 else 's'}"
+
+
+def matches(run: dict[str, Any], words: str, group: str, /) -> bool:
+    """Whether a run is looked for: all words stand in what is shown of it.
+
+    >>> run = {"id": "r-1", "name": "Morning", "state": "draft", "kind": "tour", "disclosures": []}
+    >>> matches(run, "morn tour", "waiting"), matches(run, "evening", "all")
+    (True, False)
+    """
+    states = GROUPS[group][1]
+    if states is not None and run["state"] not in states:
+        return False
+    text = f"{run['name']} {run['id']} {about(run)} {state_name(run['state'])}".casefold()
+    return all(word in text for word in words.casefold().split())
+
+
 async def runs_page(visitor: Visitor, /) -> None:
     """Build the page."""
     with page_frame("Runs", visitor, here="/"):
@@ -47,14 +115,33 @@ async def runs_page(visitor: Visitor, /) -> None:
     ui.timer(EVERY_SECONDS, runs.refresh)
 
 
+class _Row(NamedTuple):
+    state: ui.label
+    about: ui.label
+    standing: ui.label
+    detail: ui.label
+
+
 class _RunList:
     """Rows are kept and only their texts change, so that nobody loses the focus."""
 
     def __init__(self, visitor: Visitor) -> None:
         self._visitor = visitor
-        self._order: list[str] = []
-        self._rows: dict[str, tuple[ui.label, ui.label]] = {}
+        self._order: list[str] | None = None
+        self._rows: dict[str, _Row] = {}
+        self._runs: list[dict[str, Any]] = []
+        with ui.element("div").classes("filters") as self._filters:
+            self._words = ui.input("Search", on_change=self._show).props(
+                "outlined dense clearable type=search debounce=200"
+            )
+            self._group = ui.select(
+                {key: text for key, (text, _) in GROUPS.items()},
+                value="all",
+                label="State",
+                on_change=self._show,
+            ).props("outlined dense")
         self._box = ui.element("div")
+        self._more = native("p").classes("hint").props('role="status"')
 
     async def refresh(self) -> None:
         try:
@@ -62,34 +149,62 @@ class _RunList:
         except RefusedError as error:
             show_error(error)
             return
-        runs.sort(key=lambda run: -run["created"])
+        self._runs = sorted(runs, key=lambda run: -run["created"])
+        self._show()
+
+    def _show(self) -> None:
+        words, group = str(self._words.value or ""), str(self._group.value)
+        self._filters.set_visibility(bool(self._runs))
+        found = [run for run in self._runs if matches(run, words, group)]
+        runs = found[:SHOWN_AT_ONCE]
         order = [run["id"] for run in runs]
-        if order != self._order or not runs:
+        if order != self._order:
             self._order = order
             self._build(runs)
         now = time.time()
         for run in runs:
-            state, text = self._rows[run["id"]]
+            row = self._rows[run["id"]]
             is_quiet = silence(run, now) >= SILENT_SECONDS
-            state.set_text(state_name(run["state"]) + (", stalled" if is_quiet else ""))
-            state.classes(replace=f"state {'stalled' if is_quiet else run['state']}")
-            text.set_text(detail(run, now))
+            row.state.set_text(state_name(run["state"]) + (", stalled" if is_quiet else ""))
+            row.state.classes(replace=f"state {'stalled' if is_quiet else run['state']}")
+            row.about.set_text(about(run))
+            row.standing.set_text(standing(run))
+            row.detail.set_text(detail(run, now))
+        self._more.set_text(self._said(len(found)))
+
+    def _said(self, found: int) -> str:
+        if not self._runs:
+            return ""
+        if not found:
+            return "No run is like that."
+        if found > SHOWN_AT_ONCE:
+            return f"The newest {SHOWN_AT_ONCE} of {number(found)} runs. Search for the others."
+        return "" if found == len(self._runs) else f"{number(found)} of {number(len(self._runs))}"
 
     def _build(self, runs: list[dict[str, Any]]) -> None:
         self._box.clear()
         self._rows.clear()
         with self._box:
-            if not runs:
+            if not self._runs:
                 _nothing_yet(self._visitor)
-                return
-            with ui.element("ul").classes("runs"):
-                for run in runs:
-                    with ui.element("li"), ui.link(target=f"/runs/{run['id']}").classes("run"):
-                        native("span", run["name"]).classes("run-name")
-                        self._rows[run["id"]] = (
-                            native("span").classes("state"),
-                            native("span").classes("run-detail"),
-                        )
+            elif runs:
+                with ui.element("ul").classes("runs"):
+                    for run in runs:
+                        with ui.element("li"):
+                            self._row(run)
+
+    def _row(self, run: dict[str, Any]) -> None:
+        with ui.link(target=f"/runs/{run['id']}").classes("run"):
+            with ui.element("span").classes("run-head"):
+                native("span", run["name"]).classes("run-name")
+                about_it = native("span").classes("run-about")
+            state = native("span").classes("state")
+            with ui.element("span").classes("run-detail"):
+                standing_of_it = native("span").classes("run-standing")
+                at = native("span").classes("run-time")
+            self._rows[run["id"]] = _Row(state, about_it, standing_of_it, at)
+        if self._visitor.is_operator:
+            link_button("Copy", f"/runs/{run['id']}/copy", label=f"Copy {run['name']}")
 
 
 def _nothing_yet(visitor: Visitor) -> None:

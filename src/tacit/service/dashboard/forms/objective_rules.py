@@ -8,8 +8,8 @@ from typing import NamedTuple
 from nicegui import ui
 
 from tacit.disclosure import PARETO, SEALED
-from tacit.service.dashboard.drafts import ObjectiveRule
-from tacit.service.dashboard.pages.number_fields import whole_number
+from tacit.service.dashboard.forms.number_fields import whole_number
+from tacit.service.dashboard.rules import ObjectiveRule
 
 
 class Method(NamedTuple):

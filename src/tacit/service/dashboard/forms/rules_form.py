@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
 
@@ -11,11 +10,25 @@ from nicegui import ui
 from tacit.disclosure import PARETO, SEALED
 from tacit.errors import TacitError
 from tacit.problems import Problem
-from tacit.service.dashboard.drafts import ObjectiveRule, Rules, run_terms, usual_rule
+from tacit.service.dashboard.forms.number_fields import (
+    Field,
+    first_trouble,
+    first_wrong,
+    number_field,
+    whole_number,
+)
+from tacit.service.dashboard.forms.objective_rules import ObjectiveRules
+from tacit.service.dashboard.forms.search_fields import SearchFields
+from tacit.service.dashboard.forms.weight_fields import WeightFields
 from tacit.service.dashboard.frame import html, native
 from tacit.service.dashboard.leakage import inferred, inferred_markup
-from tacit.service.dashboard.pages.number_fields import first_trouble, number_field, whole_number
-from tacit.service.dashboard.pages.objective_rules import ObjectiveRules
+from tacit.service.dashboard.rules import (
+    ObjectiveRule,
+    Rules,
+    WeightRange,
+    run_terms,
+    usual_rule,
+)
 from tacit.service.dashboard.words import best_words, disclosure_words
 
 PLAN_FOR = {"everybody": "Everybody", "owners": "Each owner, its own rows"}
@@ -24,6 +37,12 @@ PUBLIC = (
     "Public: everybody knows its weights, which are kept with the run. It decides where the search "
     "goes, too, so that more may be inferred of the others than is said below."
 )
+FRONT = {
+    "nothing": "Nothing more",
+    "plans": "Which plans no other one beats",
+    "values": "These plans, and what each is worth",
+}
+MOST = 10_000_000
 ON_LOSS = {"wait": "Wait for it", "three": "Go on with three, unchecked from then on"}
 
 
@@ -37,20 +56,27 @@ def why_not_together(problem: Problem, /) -> str:
 
 
 class RulesForm:
-    """Fields that begin with what the problem's file says, and below them what it means."""
+    """Fields that begin with given rules, and below them what they mean."""
 
     def __init__(
-        self, problem: Problem, rules: Sequence[ObjectiveRule] = (), /, *, nodes: int = 3
+        self, problem: Problem, start: Rules, /, *, nodes: int = 3, named: str = "run"
     ) -> None:
-        """`nodes` is how many the largest cluster has."""
-        self._problem = problem
-        self._rules = list(rules) or [usual_rule(problem)] * len(problem.objectives)
+        """`nodes` is how many the largest cluster has; `named` is what the name is of."""
+        self._problem, self._start = problem, start
         self._is_ready = False
         with ui.element("div").classes("fields"):
-            self._name = ui.input("Name of the run", value=problem.name).props("outlined dense")
+            self._name = ui.input(
+                f"Name of the {named}",
+                value=start.name,
+                validation=lambda text: None if (text or "").strip() else "Give a name",
+            ).props('outlined dense maxlength="200"')
         self._objective_fields()
         self._limit_fields(nodes)
-        self._reveal = ui.checkbox("At the end, reveal which of the best-known plans is truly best")
+        self._reveal = ui.checkbox(
+            "At the end, reveal which of the best-known plans is truly best",
+            value=start.reveal_best,
+        )
+        self._search = SearchFields(problem, start.search, start.distinct_min, self._say)
         self._said = html().props('aria-live="polite"')
         self._inferred = html().props('aria-live="polite"')
         self._is_ready = True
@@ -58,58 +84,99 @@ class RulesForm:
 
     def _objective_fields(self) -> None:
         reason = why_not_together(self._problem)
-        said_together = self._rules[0].disclosure.startswith(f"{PARETO}:")
-        with ui.element("div").classes("fields"):
+        rules = self._start.objectives
+        said_together = rules[0].disclosure.startswith(f"{PARETO}:")
+        if len(self._problem.objectives) > 1:
+            native("h3", "The objectives")
+        with ui.element("div").classes("fields") as compared:
             self._compared = ui.select(
                 COMPARED,
                 value="together" if said_together and not reason else "each",
                 label="Objectives are compared",
                 on_change=self._say,
             ).props("outlined dense")
-        if reason:
+        compared.set_visibility(len(self._problem.objectives) > 1)
+        if reason and len(self._problem.objectives) > 1:
             self._compared.disable()
             native("p", reason).classes("hint")
-        self._each: dict[int, ObjectiveRules] = {}
-        with ui.element("div") as each_by_itself:
-            each_by_itself.bind_visibility_from(self._compared, "value", value="each")
-            for k, objective in enumerate(self._problem.objectives):
-                if len(self._problem.objectives) > 1:
-                    native("h3", f"{objective.name}, to {objective.sense}")
-                if not objective.confidential:
-                    native("p", PUBLIC)
-                    continue
-                with ui.element("div").classes("fields"):
-                    self._each[k] = ObjectiveRules(self._rules[k], self._changed, together=False)
         with ui.element("div").classes("fields") as together:
             together.bind_visibility_from(self._compared, "value", value="together")
-            self._together = ObjectiveRules(self._rules[0], self._changed, together=True)
+            self._together = ObjectiveRules(rules[0], self._changed, together=True)
+            self._front = ui.select(
+                FRONT, value=self._start.front, label="At the end, reveal", on_change=self._say
+            ).props("outlined dense")
+        self._each: dict[int, ObjectiveRules] = {}
+        self._weights: dict[int, WeightFields] = {}
+        for k, objective in enumerate(self._problem.objectives):
+            if len(self._problem.objectives) > 1:
+                native("h3", f"{objective.name}, to {objective.sense}")
+            if not objective.confidential:
+                native("p", PUBLIC)
+                continue
+            with ui.element("div").classes("fields") as by_itself:
+                by_itself.bind_visibility_from(self._compared, "value", value="each")
+                self._each[k] = ObjectiveRules(rules[k], self._changed, together=False)
+            with ui.element("div").classes("fields"):
+                self._weights[k] = WeightFields(objective, self._say)
 
     def _limit_fields(self, nodes: int) -> None:
+        start = self._start
+        if len(self._problem.objectives) > 1:
+            native("h3", "The run")
         with ui.element("div").classes("fields"):
             self._plan = ui.select(
-                PLAN_FOR, value="everybody", label="Who learns the plan", on_change=self._say
+                PLAN_FOR, value=start.plan, label="Who learns the plan", on_change=self._say
             ).props("outlined dense")
-            self._deadline = number_field("Deadline in seconds", 10, 0.5, 604800)
-            self._evaluations = whole_number(
-                "Evaluations at most (0: as many as fit into the deadline)", 0, 0, 10_000_000
+            self._deadline = number_field(
+                "Deadline in seconds", start.deadline_seconds, 0.5, 604800
             )
+            self._evaluations = whole_number("Evaluations at most", start.evaluations, 0, MOST)
+            self._evaluations.props('hint="0: as many as fit"')
             for field in (self._deadline, self._evaluations):
                 field.on_value_change(self._say)
-            self._expiry = whole_number("Signatures expire after hours", 48, 1, 8760)
-            self._on_loss = ui.select(ON_LOSS, value="wait", label="If a node is lost").props(
-                "outlined dense"
+            self._expiry = number_field(
+                "Signatures expire after hours", start.expiry_hours, 0.01, 8760
             )
+            self._on_loss = ui.select(
+                ON_LOSS, value=start.on_loss, label="If a node is lost"
+            ).props("outlined dense")
         if nodes < 4:
             self._on_loss.disable()
             native(
                 "p", "Only four nodes can lose one and go on; this platform's clusters have three."
             ).classes("hint")
 
+    @property
+    def _fields(self) -> list[Field]:
+        rules = [self._together] if self._is_together else list(self._each.values())
+        weights = [field for each in self._weights.values() for field in each.fields]
+        limits = [self._deadline, self._evaluations, self._expiry]
+        return [self._name, *(each.k for each in rules), *weights, *limits, *self._search.fields]
+
     def trouble(self) -> str | None:
         """What is wrong with a field."""
-        rules = [self._together] if self._is_together else list(self._each.values())
-        fields = [*(each.k for each in rules), self._deadline, self._evaluations, self._expiry]
-        return first_trouble(fields)
+        return first_trouble(self._fields)
+
+    def wrong_field(self) -> Field | None:
+        """The first field that is wrong, in sight then."""
+        field = first_wrong(self._fields)
+        if field is not None and field in self._search.fields:
+            self._search.open()
+        return field
+
+    def field_of(self, refusal: str, /) -> Field | None:
+        """The field that a refusal is about, in sight then."""
+        field = self._search.field_of(refusal)
+        if field is not None:
+            self._search.open()
+            return field
+        starts: dict[str, Field] = {
+            "the name of the run": self._name,
+            "the deadline": self._deadline,
+            "the number of evaluations": self._evaluations,
+            "the hours until": self._expiry,
+        }
+        return next((each for start, each in starts.items() if refusal.startswith(start)), None)
 
     def rules(self) -> Rules:
         """The rules as they are filled in; the API says what is wrong with them."""
@@ -126,7 +193,16 @@ class RulesForm:
             plan=str(self._plan.value) if self._is_sealed else "everybody",
             on_loss=str(self._on_loss.value),
             objectives=tuple(named),
+            ranges=tuple(self._range(k) for k in range(len(self._problem.objectives))),
+            search=self._search.search,
+            front=str(self._front.value) if self._is_together else "nothing",
+            distinct_min=self._search.distinct_min,
         )
+
+    def _range(self, objective: int) -> WeightRange:
+        known = self._problem.objectives[objective]
+        filled_in = self._weights[objective].weights if objective in self._weights else None
+        return filled_in or WeightRange(known.weight_bound, known.scale)
 
     @property
     def _is_together(self) -> bool:
@@ -135,6 +211,10 @@ class RulesForm:
     @property
     def _is_sealed(self) -> bool:
         return not self._is_together and any(each.is_sealed for each in self._each.values())
+
+    @property
+    def _most_label(self) -> str:
+        return "Generations at most" if self._is_sealed else "Evaluations at most"
 
     @property
     def _may_reveal(self) -> bool:
@@ -158,6 +238,8 @@ class RulesForm:
         if not self._is_ready:
             return
         self._plan.set_visibility(self._is_sealed)
+        self._evaluations.props(f'label="{self._most_label}"')
+        self._search.show(sealed=self._is_sealed)
         self._reveal.set_visibility(self._may_reveal)
         rules = self.rules()
         self._said.set_content(said_markup(self._problem, rules))
@@ -187,4 +269,5 @@ def inferred_from(problem: Problem, rules: Rules, /) -> str:
         terms = run_terms(problem, replace(rules, name="draft"))
     except TacitError:
         return ""
-    return inferred_markup(inferred(terms))
+    markup = inferred_markup(inferred(terms))
+    return f"<h3 class='spaced'>What could be inferred</h3>{markup}" if markup else ""

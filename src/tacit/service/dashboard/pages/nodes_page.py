@@ -1,0 +1,92 @@
+"""All nodes: whether they answer, how their clocks go, when their certificates expire."""
+
+from __future__ import annotations
+
+import time
+from html import escape
+from typing import Any
+
+from nicegui import ui
+
+from tacit.service.dashboard.api_client import RefusedError
+from tacit.service.dashboard.frame import Visitor, html, native, page_frame, show_error
+from tacit.service.dashboard.pages.run_parts import clock_markup, hint, reachable_markup, table
+from tacit.service.dashboard.words import ago, moment, number
+
+EVERY_SECONDS = 5.0
+SOON_SECONDS = 30 * 86400.0
+"""A certificate that expires within a month is worth a word."""
+
+
+async def nodes_page(visitor: Visitor, /) -> None:
+    """Build the page."""
+    with page_frame("Nodes", visitor, here="/nodes"):
+        native("h1", "Nodes")
+        shown = html()
+
+        async def refresh() -> None:
+            try:
+                clusters = await visitor.api.get("/clusters")
+            except RefusedError as error:
+                show_error(error)
+                return
+            shown.set_content(clusters_markup(clusters, time.time()))
+
+        await refresh()
+    ui.timer(EVERY_SECONDS, refresh)
+
+
+def clusters_markup(clusters: list[dict[str, Any]], now: float, /) -> str:
+    """Each cluster with its nodes."""
+    if not clusters:
+        return hint("No cluster is set up. The platform's service.toml names them.")
+    return "".join(_cluster(each, now) for each in clusters)
+
+
+def _cluster(cluster: dict[str, Any], now: float) -> str:
+    rows = [
+        [
+            f"{i}: {escape(node['host'])}:{node['port']}",
+            reachable_markup(is_there=node["reachable"]),
+            "–" if node["last_seen"] is None else ago(now - node["last_seen"]),
+            clock_markup(node["clock_offset_seconds"]),
+            _expires(node["certificate_expires"], now),
+            _fingerprint(node["signing_key"], "key"),
+            _fingerprint(node["certificate"], "certificate"),
+        ]
+        for i, node in enumerate(cluster["nodes"])
+    ]
+    heads = ["Node", "State", "Last seen", "Clock", "Certificate until", "Key", "Certificate"]
+    busy = (
+        f"Runs: {number(cluster['running'])} going on, {number(cluster['waiting'])} waiting; "
+        f"{number(cluster['slots'])} at a time at most."
+    )
+    gone = sum(not node["reachable"] for node in cluster["nodes"])
+    trouble = f'<p class="banner">{_gone(gone)}</p>' if gone else ""
+    return (
+        f'<section class="card"><h2>{escape(cluster["name"])}</h2>{trouble}<p>{busy}</p>'
+        f"{table(heads, rows, 'Nodes of ' + cluster['name'])}</section>"
+    )
+
+
+def _gone(count: int) -> str:
+    """How many nodes do not answer.
+
+    >>> _gone(1)
+    'One node cannot be reached. Runs that need it wait.'
+    """
+    which = "One node" if count == 1 else f"{number(count)} nodes"
+    return f"{which} cannot be reached. Runs that need {'it' if count == 1 else 'them'} wait."
+
+
+def _expires(seconds: float | None, now: float) -> str:
+    text = moment(seconds)
+    is_soon = seconds is not None and seconds - now < SOON_SECONDS
+    return f'<strong class="bad">{text}, renew it</strong>' if is_soon else text
+
+
+def _fingerprint(text: str, what: str) -> str:
+    """The beginning of a hash, with the whole of it to read and to copy."""
+    whole = escape(text)
+    short = f'<code>{whole[:12]}…</code><span class="unseen"> the whole {what}</span>'
+    return f'<details class="whole"><summary>{short}</summary><code>{whole}</code></details>'

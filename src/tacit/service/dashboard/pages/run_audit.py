@@ -1,0 +1,85 @@
+"""The audit of a run that has ended: everything as one file, and a check of the logs."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from nicegui import ui
+
+from tacit.errors import BusyError, TooManyError
+from tacit.service.dashboard.audit_bundle import fetch_bundle
+from tacit.service.dashboard.frame import Visitor, button, html, native, section, show_problem
+from tacit.service.dashboard.log_check import LogChecks
+from tacit.service.dashboard.pages.run_parts import mark
+from tacit.service.dashboard.words import sentence
+
+WHAT = (
+    "The agreement, the nodes' signed logs, everything that was disclosed, and the result: with "
+    "them anybody can check that nodes and platform did what was signed."
+)
+BY_ITSELF = (
+    "The platform made this check of what it shows itself. Participants check by themselves, with "
+    "tacit participant log, and need not believe it."
+)
+ENDED = ("finished", "interrupted", "failed", "cancelled")
+
+
+class RunAudit:
+    """A place on the page that stays empty until the run has ended."""
+
+    def __init__(self, visitor: Visitor, run_id: str, checks: LogChecks, /) -> None:
+        self._visitor, self._id, self._checks = visitor, run_id, checks
+        with section("Audit", classes="wide") as self._box:
+            native("p", WHAT)
+            with ui.element("div").classes("actions"):
+                link = ui.link("Download the audit bundle (zip)", f"/runs/{run_id}/files/audit.zip")
+                link.classes("link-button").props("download")
+                if visitor.is_operator:
+                    button("Check the logs", self._check)
+            if visitor.role == "participant":
+                native("p", "To check it yourself, use tacit participant log.").classes("hint")
+            self._said = html().props('role="status"')
+        self._box.set_visibility(False)
+
+    def show(self, run: dict[str, Any], /) -> None:
+        """Be there for runs that have logs, and for those who may have them."""
+        has_logs = run["state"] in ENDED and bool(run["agreement_hash"])
+        self._box.set_visibility(has_logs and self._visitor.role != "viewer")
+
+    async def _check(self) -> None:
+        self._said.set_content("<p>The logs are fetched and the search is repeated…</p>")
+        verdict = None
+        try:
+            bundle = await fetch_bundle(self._visitor.api, self._id)
+            verdict = await self._checks.verdict(self._visitor.account, self._id, bundle.packed())
+        except (BusyError, TooManyError) as error:
+            show_problem(str(error))
+        finally:
+            self._said.set_content("" if verdict is None else verdict_markup(verdict))
+
+
+def verdict_markup(verdict: dict[str, Any], /) -> str:
+    """What a check came to, in words; some of them come from nodes."""
+    findings = verdict["findings"]
+    bad = [each for each in findings if not each["ok"] and not each["unproven"]]
+    if verdict["ok"]:
+        said, looks = "Everything is as it was signed.", "said good"
+    elif bad or not findings:
+        said = "Something is off. Keep the bundle, and talk to the nodes' operators."
+        looks = "banner"
+    else:
+        said, looks = "Nothing is off, and yet not all is proven.", "banner"
+    items = "".join(f"<li>{_finding(each)}</li>" for each in findings)
+    notes = "".join(f"<li>{escape(sentence(note))}</li>" for note in verdict["notes"])
+    return (
+        f'<p class="{looks}">{said}</p><ul class="sentences findings">{items}{notes}</ul>'
+        f'<p class="hint">{escape(BY_ITSELF)}</p>'
+    )
+
+
+def _finding(finding: dict[str, Any]) -> str:
+    word = "as it should be" if finding["ok"] else "not proven" if finding["unproven"] else "off"
+    looks = True if finding["ok"] else None
+    detail = escape(sentence(finding["detail"]))
+    return f'{mark(looks, word)} <span class="finding">{detail}</span>'

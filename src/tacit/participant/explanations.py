@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import log2
 
 from tacit.audit import explain_leakage
 from tacit.disclosure import PARETO, leakage, split_disclosure
-from tacit.engine.agreement import Agreement, ObjectiveTerms, finish_of, is_exact, sealed_terms
+from tacit.engine.agreement import (
+    Agreement,
+    ObjectiveTerms,
+    checkpoints_of,
+    finish_of,
+    groups_of,
+    is_exact,
+    sealed_terms,
+)
 
 
 @dataclass(frozen=True)
@@ -64,7 +73,7 @@ def front_words(front: str, /) -> str:
 def _sealed_words(agreement: Agreement) -> SearchWords:
     opened = owners_words(agreement) if agreement.for_owners else opened_words(agreement)
     return SearchWords(
-        opened,
+        [*opened, *checkpoint_words(agreement)],
         node="Each node: nothing of any plan or cost; how many generations there were.",
         limit=f"at most {agreement.limits.evaluations:,} generations{_of_finish(agreement)}, then "
         "one opening",
@@ -135,6 +144,23 @@ def opened_words(agreement: Agreement, /) -> list[str]:
             "plan so far became better, not by how much, nor which plan it is",
         ]
     return lines
+
+
+def checkpoint_words(agreement: Agreement, /) -> list[str]:
+    """At which phases it is told whether all is proved, and how much that says."""
+    groups = [group[0] for group in groups_of(agreement)]
+    each = [checkpoints_of(agreement, first) for first in groups]
+    if not any(each):
+        return []
+    phases, many = max(each, key=len), len(groups) > 1
+    named = ", ".join(map(str, phases))
+    bits = sum(log2(len(told) + 1) for told in each)
+    return [
+        f"after phase {named} of the computation{', of each group of weightings' * many}: whether "
+        f"all is proved by then, at most {sum(map(len, each))} times; it ends with the first yes. "
+        f"That tells when the computation was over, {bits:.1f} bits at most, and so something of "
+        "what kind of costs these are"
+    ]
 
 
 def owners_words(agreement: Agreement, /) -> list[str]:

@@ -19,6 +19,7 @@ from tacit.engine.agreement import Agreement, sealed_terms
 from tacit.engine.records import (
     BuiltOnThree,
     Event,
+    FinishedBit,
     GenerationsBegun,
     ImprovementBits,
     ImprovementsSent,
@@ -35,6 +36,8 @@ from tacit.engine.records import (
 from tacit.errors import AbortError, LogError, PeerError, UnprovenError
 from tacit.mpc import Session, held_by, receive_again, receive_opened
 from tacit.verify.answer_log import digests_of, is_hash_of
+from tacit.verify.claimed_plans import check_proved, check_weightings
+from tacit.verify.finished import check_finished
 from tacit.verify.loss import fits_loss, phase_of_three, throughout, took_part
 from tacit.verify.owners import check_own_parts, confirm_parts
 from tacit.verify.two_parts import are_two_parts, xor_of_two_parts
@@ -264,9 +267,10 @@ def check_opened(
     if opened if agreement.for_owners else for_owners:
         raise LogError("the ledger has a plan for others than was agreed; the platform changed it")
     improvements = [entry for entry in ledger if isinstance(entry, ImprovementBits)]
+    finished = [entry for entry in ledger if isinstance(entry, FinishedBit)]
     discloses_bits = agreement.objectives[0].best == "improvement"
-    plans = len(opened) + len(for_owners)
-    if plans + len(improvements) < len(ledger) or (improvements and not discloses_bits):
+    agreed = len(opened) + len(for_owners) + len(improvements) + len(finished)
+    if agreed < len(ledger) or (improvements and not discloses_bits):
         raise LogError(
             "the ledger has more than plans, and nothing else was agreed; the platform changed it"
         )
@@ -275,6 +279,7 @@ def check_opened(
     confirmed |= confirm_parts(agreement, logs, for_owners)
     for entry in improvements:
         _confirm_bits(agreement, logs, entry)
+    told = check_finished(agreement, logs, finished)
     _check_nothing_left_out(logs, set(confirmed), {(e.search, e.number) for e in improvements})
     senders = sum(confirmed.values())
     words = "sealed: no plan was opened"
@@ -289,6 +294,7 @@ def check_opened(
     bits = {(entry.search, entry.number): len(entry.improved) for entry in improvements}
     if bits:
         words += f"; besides, {sum(bits.values())} times whether the best had improved"
+    words += told
     # The platform asks for no part of the last one that is away.
     enough = min(len(agreement.nodes) - 1, len(logs))
     if senders < enough * len(confirmed):
@@ -313,9 +319,16 @@ def _confirm_plans(
     return confirmed
 
 
-def check_plan(logs: Sequence[Log], ledger: Sequence[LedgerEntry], claim: Claim, /) -> str:
-    """The plan must be one that was opened, after as many generations as the platform says."""
+def check_plan(
+    agreement: Agreement, logs: Sequence[Log], ledger: Sequence[LedgerEntry], claim: Claim, /
+) -> str:
+    """The plan must be one that was opened, after as many generations as the platform says.
+
+    Of several, each for the weighting that it is shown for; and proved if the nodes said so.
+    """
     claim.check_shown()
+    proved = check_proved(ledger, claim)
+    check_weightings(agreement, ledger, claim)
     for_owners = [entry for entry in ledger if isinstance(entry, OwnersPlan)]
     if for_owners:
         if claim.plan is not None:
@@ -327,7 +340,7 @@ def check_plan(logs: Sequence[Log], ledger: Sequence[LedgerEntry], claim: Claim,
         generations = check_generations_asked(logs)
         return (
             "the nodes searched by themselves, and each owner's part is of their one plan after "
-            f"{generations} generations"
+            f"{generations} generations{proved}"
         )
     if claim.plan is None:
         return "the nodes searched by themselves; no plan is shown"
@@ -341,4 +354,5 @@ def check_plan(logs: Sequence[Log], ledger: Sequence[LedgerEntry], claim: Claim,
         )
     return (
         f"the nodes searched by themselves, and the plan is theirs after {generations} generations"
+        f"{proved}"
     )

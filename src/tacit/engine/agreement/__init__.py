@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tacit.engine.agreement.promise import BROKEN, COUNTS, loss_words, promise_of
     from tacit.engine.agreement.sealed import (
         NO_IMPROVEMENTS,
+        checkpoints_of,
         count_searches,
         finish_of,
         groups_of,

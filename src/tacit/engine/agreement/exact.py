@@ -48,6 +48,8 @@ class ForestCourse:
     seed: int
     fallback: tuple[int, ...] | None = None
     """Any plan without forbidden pairs, where there are such: it follows from the mask alone."""
+    checkpoints: tuple[int, ...] = ()
+    """The phases after which it is opened whether all is proved."""
 
     @property
     def coins(self) -> Coins:
@@ -201,7 +203,11 @@ def _course(
     except ParameterError as error:
         raise AgreementError(str(error)) from None
     highs = tuple(each.low + each.spread for each in publics)
-    return ForestCourse(layout, shape, schedule, tuple(searches), highs, seed, _any_plan(problem))
+    # After the last phase the plan itself says what is proved.
+    told = tuple(phase for phase in parameters.told_after if phase < len(schedule))
+    return ForestCourse(
+        layout, shape, schedule, tuple(searches), highs, seed, _any_plan(problem), told
+    )
 
 
 def _any_plan(problem: Problem) -> tuple[int, ...] | None:

@@ -149,10 +149,22 @@ def check_sealed(agreement: Agreement, /) -> None:
             f"the exact solver has {phases} phases; allow as many evaluations, not "
             f"{agreement.limits.evaluations}"
         )
+    _check_checkpoints(terms.parameters, phases)
     if finish_of(agreement) > agreement.limits.evaluations:
         raise AgreementError(
             f"the finish has {finish_of(agreement)} phases, and {agreement.limits.evaluations} "
             "generations and phases are allowed; allow more evaluations, or a shorter finish"
+        )
+
+
+def _check_checkpoints(parameters: AnySealed, phases: int) -> None:
+    late = isinstance(parameters, ExactParameters) and [
+        phase for phase in parameters.told_after if phase >= phases
+    ]
+    if late:
+        raise AgreementError(
+            f"a checkpoint after phase {late[0]} of {phases} comes with the plan or later; "
+            "leave it out"
         )
 
 
@@ -329,6 +341,14 @@ def finish_of(agreement: Agreement, /) -> int:
     """How many phases of the exact solver may follow a search."""
     parameters = sealed_terms(agreement).parameters
     return 0 if isinstance(parameters, ExactParameters) else parameters.finish
+
+
+def checkpoints_of(agreement: Agreement, search: int, /) -> tuple[int, ...]:
+    """The phases after which the nodes tell whether the group of a search is finished."""
+    if not _has_groups(agreement):
+        return ()
+    course = course_of(agreement, search, seed=0)
+    return course.checkpoints if isinstance(course, ForestCourse) else ()
 
 
 def words_before_plan(agreement: Agreement, /) -> int:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tacit.engine.agreement import ForestCourse
 from tacit.mpc.forest import (
+    ClearAnswer,
     ClearForest,
     ClearState,
     finish_in_the_clear,
@@ -54,10 +55,18 @@ class ClearExact:
         self._state = self._forest.advance(self._state, phases)
         self.phase += count
 
+    @property
+    def is_proved(self) -> bool:
+        """Whether the plan is proved to be the optimum, or that there is none."""
+        return self._completed().outcome.is_proved
+
+    def _completed(self) -> ClearAnswer:
+        layout, shape = self.course.layout, self.course.shape
+        return finish_in_the_clear(self._state, self._costs, layout, shape)
+
     def answer(self) -> tuple[list[int], int | None, str]:
         """The completed plan, its value, and what is proved; without a plan neither."""
-        course = self.course
-        found = finish_in_the_clear(self._state, self._costs, course.layout, course.shape)
+        course, found = self.course, self._completed()
         outcome = found.outcome.name.lower()
         if not found.outcome.has_plan:
             return [], None, outcome

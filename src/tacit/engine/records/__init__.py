@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         EvaluationBegun,
         EvaluationRepeated,
         Event,
+        FinishedTold,
         GenerationsBegun,
         ImprovementsSent,
         InputTaken,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from tacit.engine.records.ledger import (
         EvaluationAnswer,
         FileLedger,
+        FinishedBit,
         FrontAnswer,
         ImprovementBits,
         Ledger,

@@ -82,6 +82,22 @@ class ImprovementBits(_Entry, frozen=True, tag="improvements"):
     """Computed by all, from a state that three had left: not checked either."""
 
 
+class FinishedBit(_Entry, frozen=True, tag="finished"):
+    """Whether all plans of a group were proved after a phase, where it was agreed to tell."""
+
+    search: int
+    number: int
+    """The phase."""
+    request: str
+    """The hash of the request, as the nodes log it."""
+    finished: bool
+    parts: Parts
+    without: int | None = None
+    """The node that the others went on without."""
+    unchecked: bool = False
+    """Computed by all, from a state that three had left: not checked either."""
+
+
 class OpenedPlan(_Entry, frozen=True, tag="plan"):
     """The plan of a sealed search, and its value where that was agreed."""
 
@@ -113,7 +129,13 @@ class OwnersPlan(_Entry, frozen=True, tag="plan for owners"):
 
 
 LedgerEntry = (
-    EvaluationAnswer | RevealedBest | FrontAnswer | ImprovementBits | OpenedPlan | OwnersPlan
+    EvaluationAnswer
+    | RevealedBest
+    | FrontAnswer
+    | ImprovementBits
+    | FinishedBit
+    | OpenedPlan
+    | OwnersPlan
 )
 
 

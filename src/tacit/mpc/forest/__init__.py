@@ -25,5 +25,6 @@ if TYPE_CHECKING:
     from tacit.mpc.forest.schedule import Phase, checked, finishing, largest_epsilon, plain, scaled
     from tacit.mpc.forest.shape import ForestShape
     from tacit.mpc.forest.state import ForestState
+    from tacit.mpc.forest.told.checkpoint import hear_finished, tell_finished
 else:
     __getattr__ = lazily(__name__)

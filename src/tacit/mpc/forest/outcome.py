@@ -21,7 +21,7 @@ from tacit.mpc.letters import Letter
 from tacit.mpc.protocols import b2a, bit_products, pairwise, shuffle
 from tacit.mpc.protocols.bit_products import both
 from tacit.mpc.session import Session
-from tacit.mpc.shares import ArithmeticShare, concatenate
+from tacit.mpc.shares import ArithmeticShare, BitShare, concatenate
 
 
 class Outcome(IntEnum):
@@ -37,6 +37,11 @@ class Outcome(IntEnum):
     """There is a plan, and it is proved to be the optimum."""
 
     @property
+    def is_proved(self) -> bool:
+        """Whether it is proved what the best plan is, or that there is none."""
+        return self in (Outcome.OPTIMUM, Outcome.INFEASIBLE)
+
+    @property
     def has_plan(self) -> bool:
         """Whether there is a plan."""
         return self >= Outcome.FEASIBLE
@@ -50,6 +55,8 @@ class Answer:
     """The outcome, then the column of each row; zero unless the outcome says that there is one."""
     bound: ArithmeticShare
     """1 if the gap is one, the scaled cost, and by how much it may exceed the optimum's."""
+    proved: BitShare
+    """Whether the plan is proved to be the optimum, or that there is none."""
 
 
 async def finish(
@@ -106,7 +113,9 @@ async def finish(
             {c: np.column_stack([p, second.parts[c]]) for c, p in first.parts.items()}
         )
 
-    return Answer(beside(outcome, opened[:, :rows]), beside(bound, opened[:, rows:]))
+    return Answer(
+        beside(outcome, opened[:, :rows]), beside(bound, opened[:, rows:]), proved.optimal
+    )
 
 
 def cost(nodes: int, layout: Layout, shape: ForestShape, *, after_search: bool = False) -> Cost:

@@ -151,6 +151,8 @@ class SealedDriver:
         search, course, pace = self._search, self._courses[-1], self._pace
         first, start = search.generation, time.monotonic()
         course.turn = search.turn
+        if search.finished:
+            return StopReason.OPTIMAL
         batch = None if search.opened or course.turn is not None else self._next_generations(first)
         if batch is None and self._finishing is not None and not search.opened:
             return self._one_batch_of_finish(search, course, self._finishing)

@@ -73,6 +73,11 @@ class SealedSearching(Protocol):
         ...
 
     @property
+    def finished(self) -> bool:
+        """Whether it was told that all plans are proved, where that was agreed."""
+        ...
+
+    @property
     def seed(self) -> int:
         """What the public schedule follows from."""
         ...
@@ -99,7 +104,7 @@ class SealedSearching(Protocol):
 class SimulatedSealedSearch:
     """The nodes' clear twin: the same search with the weights and a start that are all here."""
 
-    opened = False
+    opened = finished = False
 
     def __init__(
         self,

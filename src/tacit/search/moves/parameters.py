@@ -100,15 +100,17 @@ class SealedParameters:
 
 
 def named_settings(parameters: SealedParameters | ExactParameters, /) -> dict[str, int | str]:
-    """The settings by name; a finish only where there is one, as before there was any.
+    """The settings by name; a finish, and what may be told besides, only where there is any.
+
+    So what is agreed without them looks as it did before there were such.
 
     >>> "finish" in named_settings(SealedParameters())
     False
     """
-    return {name: value for name, value in vars(parameters).items() if (name, value) != _NO_FINISH}
+    return {name: value for name, value in vars(parameters).items() if (name, value) not in _NONE}
 
 
-_NO_FINISH = ("finish", 0)
+_NONE = (("finish", 0), ("checkpoints", ""))
 SEALED_PRESETS = {"sealed-ap": "assignment", "sealed-tsp": "tour"}
 """Presets of sealed searches, by the moves whose settings they are."""
 

@@ -24,6 +24,7 @@ _SENTENCES = {
     "evaluations": "all evaluations that the agreement allows were made",
     "nodes": "the nodes could not continue",
     "generations": "all that was agreed on was computed",
+    "optimal": "all plans are proved to be optima",
 }
 
 

@@ -1,0 +1,40 @@
+"""Whether the platform says of opened plans what the nodes said: proved or not, and what for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tacit.engine.agreement import Agreement, sealed_terms
+from tacit.engine.records import LedgerEntry, OpenedPlan, OwnersPlan
+from tacit.errors import LogError
+from tacit.verify.verdict import Claim
+
+
+def check_proved(ledger: Sequence[LedgerEntry], claim: Claim, /) -> str:
+    """Plans are said to be proved if the nodes said so of all of them; in words."""
+    opened = [entry for entry in ledger if isinstance(entry, (OpenedPlan, OwnersPlan))]
+    proved = bool(opened) and all(entry.outcome == "optimum" for entry in opened)
+    if claim.proved and not proved:
+        raise LogError(
+            "the platform says that no plan is better, and the nodes did not prove it; ask the "
+            "operator"
+        )
+    if claim.proved is False and proved:
+        raise LogError(
+            "the platform says that a better plan may exist, and the nodes proved that none does; "
+            "ask the operator"
+        )
+    return ", and they proved that no plan is better" if claim.proved else ""
+
+
+def check_weightings(agreement: Agreement, ledger: Sequence[LedgerEntry], claim: Claim, /) -> None:
+    """Each plan must be the one that was opened for the weightings it is said to be found for."""
+    written = [":".join(map(str, each)) for each in sealed_terms(agreement).weightings]
+    plans = {entry.search: entry.plan for entry in ledger if isinstance(entry, OpenedPlan)}
+    for plan, weightings in claim.found_for:
+        for each in weightings:
+            if each not in written or plans.get(written.index(each)) != list(plan):
+                raise LogError(
+                    f"the platform shows another plan for the weighting {each} than the nodes "
+                    "opened for it; ask the operator"
+                )

@@ -183,3 +183,11 @@ def test_when_it_is_told_that_all_is_proved_is_shown() -> None:
     assert shown[1].startswith("after phase 6, 8, 10 of the computation: whether all is proved")
     assert "at most 3 times; it ends with the first yes" in shown[1]
     assert "2.0 bits at most" in shown[1]
+
+
+def test_that_a_gap_is_opened_is_shown() -> None:
+    cast = owners_cast()
+    pinned = pin_sealed(ExactParameters(phases=12, gap=10))
+    shown = search_words(replace(cast.agreement, search=pinned)).disclosed
+    assert "rounded up to 0, 1 or a power of 10" in shown[1]
+    assert "bits at most" in shown[1]

@@ -11,7 +11,7 @@ from tacit.engine.agreement import Agreement, pin_sealed
 from tacit.engine.records import OpenedPlan
 from tacit.errors import LogError
 from tacit.search.moves import ExactParameters
-from tacit.verify.claimed_plans import check_proved, check_weightings
+from tacit.verify.claimed_plans import check_gaps, check_proved, check_weightings
 from tacit.verify.verdict import Claim
 
 AGREEMENT = cast(
@@ -45,3 +45,15 @@ def test_a_plan_is_the_one_of_its_weightings() -> None:
     for plan, weighting in (([0, 1], "1:3"), ([1, 0], "1:1"), ([0, 1], "2:1")):
         with pytest.raises(LogError, match=f"another plan for the weighting {weighting}"):
             check_weightings(AGREEMENT, LEDGER, Claim(found_for=[(plan, [weighting])]))
+
+
+def test_gaps_are_those_that_were_opened() -> None:
+    pay = SimpleNamespace(scale=10)
+    one = cast(Agreement, SimpleNamespace(objectives=[pay]))
+    ledger = [OpenedPlan(0, [0, 1], None, [], outcome="feasible", gap=25)]
+    check_gaps(one, ledger, Claim(gaps=[2.5]))
+    check_gaps(one, ledger, Claim())
+    with pytest.raises(LogError, match="what plans lack"):
+        check_gaps(one, ledger, Claim(gaps=[0.0]))
+    several = cast(Agreement, SimpleNamespace(objectives=[pay, pay]))
+    check_gaps(several, ledger, Claim(gaps=[25]))

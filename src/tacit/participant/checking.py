@@ -89,6 +89,7 @@ def check_logs(profile: Profile, run: str, /) -> Verdict:
             profile.shown_plan(run),
             others,
             proved=outcome.proved,
+            gaps=outcome.gaps,
             found_for=[(each.items, each.weightings or []) for each in outcome.front or []],
         )
         if agreement.for_owners:

@@ -12,6 +12,8 @@ from tacit.engine.agreement import (
     ObjectiveTerms,
     checkpoints_of,
     finish_of,
+    gap_of,
+    gap_steps,
     groups_of,
     is_exact,
     sealed_terms,
@@ -73,7 +75,7 @@ def front_words(front: str, /) -> str:
 def _sealed_words(agreement: Agreement) -> SearchWords:
     opened = owners_words(agreement) if agreement.for_owners else opened_words(agreement)
     return SearchWords(
-        [*opened, *checkpoint_words(agreement)],
+        [*opened, *gap_words(agreement), *checkpoint_words(agreement)],
         node="Each node: nothing of any plan or cost; how many generations there were.",
         limit=f"at most {agreement.limits.evaluations:,} generations{_of_finish(agreement)}, then "
         "one opening",
@@ -144,6 +146,18 @@ def opened_words(agreement: Agreement, /) -> list[str]:
             "plan so far became better, not by how much, nor which plan it is",
         ]
     return lines
+
+
+def gap_words(agreement: Agreement, /) -> list[str]:
+    """That a bound of what a plan lacks is opened with it, and how much that says."""
+    base = gap_of(agreement)
+    if not base:
+        return []
+    steps = max(gap_steps(agreement, k) for k in range(len(sealed_terms(agreement).weightings)))
+    return [
+        "with each plan: by at most how much the best of all is better, rounded up to 0, 1 or a "
+        f"power of {base}; that is one of {steps} numbers, {log2(steps):.1f} bits at most"
+    ]
 
 
 def checkpoint_words(agreement: Agreement, /) -> list[str]:

@@ -61,6 +61,8 @@ class Outcome:
     notes: list[str] = field(default_factory=list)
     proved: bool | None = None
     """Whether all its plans are proved to be optima; None where nothing is proved."""
+    gaps: list[float] | None = None
+    """By at most how much each plan is worse than the optimum, where that was agreed."""
     best_plan: int = 0
     """Which plan of the best-known set is the one to use."""
     front: FrontSummary | None = None
@@ -85,6 +87,11 @@ class SearchDriver(Protocol):
     @property
     def proved(self) -> bool | None:
         """Whether all opened plans are proved to be optima; None where nothing is proved."""
+        ...
+
+    @property
+    def gaps(self) -> list[float] | None:
+        """By at most how much each opened plan is worse than the optimum, where that is told."""
         ...
 
     @property

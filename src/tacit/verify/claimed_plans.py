@@ -27,6 +27,21 @@ def check_proved(ledger: Sequence[LedgerEntry], claim: Claim, /) -> str:
     return ", and they proved that no plan is better" if claim.proved else ""
 
 
+def check_gaps(agreement: Agreement, ledger: Sequence[LedgerEntry], claim: Claim, /) -> None:
+    """Gaps must be those that the nodes opened with the plans."""
+    if claim.gaps is None:
+        return
+    opened = {e.search: e.gap for e in ledger if isinstance(e, (OpenedPlan, OwnersPlan))}
+    objectives = agreement.objectives
+    scale = objectives[0].scale if len(objectives) == 1 else 1
+    told = [gap / scale for _, gap in sorted(opened.items()) if gap is not None]
+    if [float(gap) for gap in claim.gaps] != told:
+        raise LogError(
+            "the platform says something else of what plans lack to the optimum than the nodes "
+            "opened; ask the operator"
+        )
+
+
 def check_weightings(agreement: Agreement, ledger: Sequence[LedgerEntry], claim: Claim, /) -> None:
     """Each plan must be the one that was opened for the weightings it is said to be found for."""
     written = [":".join(map(str, each)) for each in sealed_terms(agreement).weightings]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from tacit.engine.agreement import Agreement, sealed_terms
 from tacit.engine.records import (
+    FORBIDDEN_PAIRS,
     BuiltOnThree,
     Event,
     FinishedBit,
@@ -36,7 +37,7 @@ from tacit.engine.records import (
 from tacit.errors import AbortError, LogError, PeerError, UnprovenError
 from tacit.mpc import Session, held_by, receive_again, receive_opened
 from tacit.verify.answer_log import digests_of, is_hash_of
-from tacit.verify.claimed_plans import check_proved, check_weightings
+from tacit.verify.claimed_plans import check_gaps, check_proved, check_weightings
 from tacit.verify.finished import check_finished
 from tacit.verify.loss import fits_loss, phase_of_three, throughout, took_part
 from tacit.verify.owners import check_own_parts, confirm_parts
@@ -159,8 +160,8 @@ def _confirm(agreement: Agreement, logs: Sequence[Log], entry: OpenedPlan) -> in
         raise LogError(
             f"the parts of the plan in the ledger do not fit ({error}); it was changed"
         ) from None
-    said = entry.plan, entry.value, entry.outcome
-    if (joined.plan, joined.value, joined.outcome) != said:
+    said = entry.plan, entry.value, _as_now(entry, joined.outcome), entry.gap
+    if (joined.plan, joined.value, joined.outcome, joined.gap) != said:
         raise LogError("the nodes opened another plan than the ledger says; it was changed")
     # Two nodes send all components, so what another sent is known whether it was kept or not.
     hashes = [hashlib.sha256(component).digest() for component in joined.components]
@@ -179,6 +180,11 @@ def _confirm(agreement: Agreement, logs: Sequence[Log], entry: OpenedPlan) -> in
     if len(set(senders)) < len(senders):
         raise LogError("two of the logs are of the same node; give one of each")
     return len(senders)
+
+
+def _as_now(entry: OpenedPlan, word: str | None) -> str | None:
+    """What is proved; ledgers of before call a plan with forbidden pairs feasible too."""
+    return word if (entry.outcome, word) == ("feasible", FORBIDDEN_PAIRS) else entry.outcome
 
 
 def _bits(entry: ImprovementBits) -> list[int]:
@@ -329,6 +335,7 @@ def check_plan(
     claim.check_shown()
     proved = check_proved(ledger, claim)
     check_weightings(agreement, ledger, claim)
+    check_gaps(agreement, ledger, claim)
     for_owners = [entry for entry in ledger if isinstance(entry, OwnersPlan)]
     if for_owners:
         if claim.plan is not None:

@@ -27,10 +27,13 @@ if TYPE_CHECKING:
     )
     from tacit.engine.agreement.promise import BROKEN, COUNTS, loss_words, promise_of
     from tacit.engine.agreement.sealed import (
+        NO_GAP,
         NO_IMPROVEMENTS,
         checkpoints_of,
         count_searches,
         finish_of,
+        gap_of,
+        gap_steps,
         groups_of,
         is_exact,
         pin_sealed,

@@ -21,6 +21,7 @@ from tacit.mpc.forest import (
     ForestShape,
     Layout,
     Phase,
+    ladder,
     largest_epsilon,
     matching_of_plan,
     most_compared,
@@ -50,6 +51,8 @@ class ForestCourse:
     """Any plan without forbidden pairs, where there are such: it follows from the mask alone."""
     checkpoints: tuple[int, ...] = ()
     """The phases after which it is opened whether all is proved."""
+    ladder: tuple[int, ...] = ()
+    """What the gap of a plan is rounded up to, where it is opened."""
 
     @property
     def coins(self) -> Coins:
@@ -63,10 +66,15 @@ class ForestCourse:
         return replace(self, shape=shape, searches=(search,), highs=(high,))
 
     @property
+    def heads(self) -> int:
+        """The words of a plan before its columns: its cost, what is proved, and perhaps a rung."""
+        return 3 if self.ladder else 2
+
+    @property
     def state_sizes(self) -> list[Size]:
         """Of the matching, prices, profits, what is kept, a plan to fall back on, and the plans."""
         shape, rows = self.shape, self.layout.rows
-        line, plans = (shape.weightings, shape.size), (shape.weightings, rows + 2)
+        line, plans = (shape.weightings, shape.size), (shape.weightings, rows + self.heads)
         first = [] if self.fallback is None else [shape.square]
         sizes = [shape.square, line, line, line, *first, plans]
         return [(size, shape.word) for size in sizes]
@@ -206,7 +214,15 @@ def _course(
     # After the last phase the plan itself says what is proved.
     told = tuple(phase for phase in parameters.told_after if phase < len(schedule))
     return ForestCourse(
-        layout, shape, schedule, tuple(searches), highs, seed, _any_plan(problem), told
+        layout,
+        shape,
+        schedule,
+        tuple(searches),
+        highs,
+        seed,
+        _any_plan(problem),
+        told,
+        ladder(parameters.gap, layout.rows * layout.spread),
     )
 
 

@@ -39,6 +39,10 @@ MOST_FACTOR = 1 << 20
 NO_IMPROVEMENTS = (
     "the exact solver has no plans on the way that could improve; disclose its value or nothing"
 )
+NO_GAP = (
+    "a search alone does not know what its plan lacks; set gap to 0, or take a finish, or "
+    "method=exact"
+)
 AnySealed = SealedParameters | ExactParameters
 for _kind in (SealedParameters, ExactParameters):
     msgspec.json.Decoder(_kind)  # before threads meet them; see `terms.read_agreement`
@@ -150,6 +154,8 @@ def check_sealed(agreement: Agreement, /) -> None:
             f"{agreement.limits.evaluations}"
         )
     _check_checkpoints(terms.parameters, phases)
+    if gap_of(agreement) and not is_exact(agreement):
+        raise AgreementError(NO_GAP)
     if finish_of(agreement) > agreement.limits.evaluations:
         raise AgreementError(
             f"the finish has {finish_of(agreement)} phases, and {agreement.limits.evaluations} "
@@ -306,7 +312,8 @@ def search_course(
     schedule = Schedule(shape, parameters, seed=seed, stream=stream)
     if not parameters.finish:
         return schedule
-    forest = finishing_course(problem, shape, parameters.finish, seed=seed, stream=stream)
+    finish, gap = parameters.finish, parameters.gap
+    forest = finishing_course(problem, shape, finish, seed=seed, stream=stream, gap=gap)
     table = replace(table_of(schedule), wide=forest.shape.word.itemsize == 8)
     return FinishedCourse(schedule, table, forest)
 
@@ -352,8 +359,19 @@ def checkpoints_of(agreement: Agreement, search: int, /) -> tuple[int, ...]:
 
 
 def words_before_plan(agreement: Agreement, /) -> int:
-    """The words of a secret plan before its columns: its value, and what is proved of it."""
-    return 2 if is_exact(agreement) else 1
+    """The words of a secret plan before its columns: its value, what is proved, and its gap."""
+    return 2 + (gap_of(agreement) > 0) if is_exact(agreement) else 1
+
+
+def gap_of(agreement: Agreement, /) -> int:
+    """To whose powers the gap of a plan is rounded up; 0 where it is not opened."""
+    return sealed_terms(agreement).parameters.gap if agreement.sealed else 0
+
+
+def gap_steps(agreement: Agreement, search: int, /) -> int:
+    """How many different gaps could be opened with a plan."""
+    course = forest_of(course_of(agreement, search, seed=0))
+    return 0 if course is None else len(course.ladder)
 
 
 def table_of(schedule: Schedule, /) -> TableShape:

@@ -92,6 +92,8 @@ class Opened:
     """What is proved of it, if it is an exact solution."""
     sealed: list[SealedParts | None] = field(default_factory=list)
     """Per node its boxes for the owners, of those that answered."""
+    gap: int | None = None
+    """By at most how much it is worse than the optimum, where that is disclosed."""
 
 
 class SealedSearch:
@@ -341,6 +343,7 @@ class SealedSearch:
             self._coordinator.loss.has_happened,
             joined.outcome,
             sealed if self._coordinator.agreement.for_owners else [],
+            joined.gap,
         )
 
     def _asked_for_plan(self) -> list[NodeClient]:

@@ -305,6 +305,7 @@ class SecureSealedSearch:
                     opened.parts,
                     opened.unchecked,
                     opened.outcome,
+                    opened.gap,
                 )
             )
             return opened
@@ -320,6 +321,7 @@ class SecureSealedSearch:
                 heads,
                 opened.unchecked,
                 opened.outcome,
+                opened.gap,
             )
         )
         if not engine.owners or opened.outcome in WITHOUT_PLAN:

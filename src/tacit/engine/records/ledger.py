@@ -109,6 +109,8 @@ class OpenedPlan(_Entry, frozen=True, tag="plan"):
     """Whether three nodes computed for a while on the way to it."""
     outcome: str | None = None
     """What is proved of it, if it is an exact solution."""
+    gap: int | None = None
+    """By at most how much it is worse than the optimum, where that was agreed."""
 
 
 class OwnersPlan(_Entry, frozen=True, tag="plan for owners"):
@@ -126,6 +128,8 @@ class OwnersPlan(_Entry, frozen=True, tag="plan for owners"):
     """Whether three nodes computed for a while on the way to it."""
     outcome: str | None = None
     """What is proved of it, if it is an exact solution."""
+    gap: int | None = None
+    """By at most how much it is worse than the optimum, where that was agreed."""
 
 
 LedgerEntry = (

@@ -326,6 +326,7 @@ class SealedDriver:
             ),
             ends=[end for each in courses for end in each.ends],
             proved=self.proved,
+            gaps=self.gaps,
             notes=[
                 *self.notes,
                 *self._not_proved(),
@@ -350,6 +351,17 @@ class SealedDriver:
         if not isinstance(self.parameters, ExactParameters) and not self.parameters.finish:
             return None
         return bool(self._plans) and all(each.outcome == "optimum" for each in self._plans)
+
+    @property
+    def gaps(self) -> list[float] | None:
+        """By at most how much each plan is worse than the optimum, where that is disclosed.
+
+        In the user's unit; of several objectives in units of their weighted sum.
+        """
+        told = [each.gap for each in self._plans if each.gap is not None]
+        objectives = self.problem.objectives
+        scale = objectives[0].scale if len(objectives) == 1 else 1
+        return [gap if scale == 1 else gap / scale for gap in told] or None
 
     def _nodes_said(self) -> list[str]:
         """What whoever reads the result must know of the nodes, where there are any."""

@@ -82,5 +82,6 @@ class SimulatedExact:
     ) -> SealedPlan:
         """The completed plan of a weighting, and what is proved of it."""
         twin = self._twins[self.searches[0] if search is None else search]
-        plan, value, outcome = twin.answer()
-        return SealedPlan(plan, value if self._shows_value else None, self.generation, outcome)
+        plan, value, outcome, gap = twin.answer()
+        told = value if self._shows_value else None
+        return SealedPlan(plan, told, self.generation, outcome, gap)

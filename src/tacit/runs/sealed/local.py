@@ -142,5 +142,9 @@ def _check(
             raise ParameterError(ONE_PARENT_IMPROVES)
         if parameters.finish:
             raise ParameterError(NO_IMPROVEMENTS_WITH_FINISH)
+    if parameters.gap and not isinstance(parameters, ExactParameters) and not parameters.finish:
+        from tacit.engine.agreement import NO_GAP
+
+        raise ParameterError(NO_GAP)
     if any(len(each) != len(problem.objectives) for each in weightings):
         raise ParameterError(f"a weighting needs {len(problem.objectives)} factors, as in 3:1")

@@ -12,6 +12,15 @@ MOST_PHASES = 1000
 MOST_STEPS = 200
 MOST_TOGETHER = 128
 MOST_CHECKPOINTS = 16
+MOST_GAP = 1000
+
+
+def check_gap(base: int, /) -> None:
+    """Refuse a ladder that has no steps, or hardly any."""
+    if base and not 2 <= base <= MOST_GAP:
+        raise ParameterError(
+            f"gap is {base}; give 2 to {MOST_GAP}, to whose powers it is rounded, or 0 for none"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +35,9 @@ class ExactParameters:
     After each of the phases that `checkpoints` names, as in "6:8:10", it is opened whether all is
     proved; then the solver stops there, and the plans are opened.
 
+    With a `gap` of 2 or more, each plan comes with a bound of what it lacks to the optimum, which
+    is rounded up to 0, 1, or a power of that number.
+
     >>> ExactParameters(checkpoints="6:8").told_after
     (6, 8)
     >>> ExactParameters(phases=0)
@@ -39,6 +51,7 @@ class ExactParameters:
     steps: int = 12
     together: int = 0
     checkpoints: str = ""
+    gap: int = 0
 
     def __post_init__(self) -> None:
         if not 1 <= self.phases <= MOST_PHASES:
@@ -47,6 +60,7 @@ class ExactParameters:
             raise ParameterError(f"steps is {self.steps}; give 2 to {MOST_STEPS}")
         if not 0 <= self.together <= MOST_TOGETHER:
             raise ParameterError(f"together is {self.together}; give 0 to {MOST_TOGETHER}")
+        check_gap(self.gap)
         told = self.told_after
         rises = all(before < after for before, after in pairwise((0, *told)))
         if not rises or len(told) > MOST_CHECKPOINTS:

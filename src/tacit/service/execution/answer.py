@@ -67,6 +67,7 @@ def result_of(
         "items": report.plans[0] if report.plans else None,
         "for_owners": report.for_owners,
         "proved": report.proved,
+        "gaps": report.gaps,
         "told": report.disclosed,
         "generation": report.generation,
         "evaluations": report.evaluations,

@@ -210,10 +210,13 @@ class ExactMethod:
     async def _completed(
         self, session: Session, state: ForestState, costs: ArithmeticShare
     ) -> tuple[Shares, BitShare]:
-        answer = await finish(session, state, costs, self.course.layout, self.course.shape)
-        totals = answer.bound[:, 1:2]
+        course = self.course
+        answer = await finish(
+            session, state, costs, course.layout, course.shape, steps=course.ladder
+        )
+        in_order = [answer.bound[:, 1:2], answer.plan[:, :1], answer.rung, answer.plan[:, 1:]]
         plans = ArithmeticShare(
-            {c: np.concatenate([p, answer.plan.parts[c]], 1) for c, p in totals.parts.items()}
+            {c: np.concatenate([x.parts[c] for x in in_order], 1) for c in answer.plan.parts}
         )
         first = [] if state.first is None else [state.first]
         kept = [state.matching, state.prices, state.profits, state.kept, *first, plans]
@@ -265,7 +268,7 @@ class FinishedMethod:
         course, costs = self.course.forest, self.exact.costs(values)
         if request.first == request.turn:
             # What stands before the columns of the rows is its cost, and what is proved.
-            columns = held[-1][None, 2:]
+            columns = held[-1][None, course.heads :]
             state = await warm_start(
                 session,
                 columns,

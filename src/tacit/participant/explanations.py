@@ -10,6 +10,7 @@ from tacit.disclosure import PARETO, leakage, split_disclosure
 from tacit.engine.agreement import (
     Agreement,
     ObjectiveTerms,
+    bisects,
     checkpoints_of,
     finish_of,
     gap_of,
@@ -129,6 +130,8 @@ def opened_words(agreement: Agreement, /) -> list[str]:
     what = "the plan that was found"
     if plans > 1:
         what = f"{plans} plans, one for each agreed weighting of the objectives"
+        if bisects(agreement):
+            what += " that does not lie between two with the same plan"
     total = "its total" if plans == 1 else "the weighted total of each"
     best = agreement.objectives[0].best
     if is_exact(agreement):

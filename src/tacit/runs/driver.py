@@ -7,7 +7,7 @@ from a problem or from an agreement, are all drivers. `drive` runs one to its en
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -87,6 +87,11 @@ class SearchDriver(Protocol):
     @property
     def proved(self) -> bool | None:
         """Whether all opened plans are proved to be optima; None where nothing is proved."""
+        ...
+
+    @property
+    def opened_searches(self) -> Sequence[int]:
+        """The numbers of the weightings whose plans are here, of a sealed run."""
         ...
 
     @property

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tacit.engine.agreement import Agreement, sealed_terms
+from tacit.engine.agreement import Agreement, bisects, follows, sealed_terms
 from tacit.engine.records import LedgerEntry, OpenedPlan, OwnersPlan
-from tacit.errors import LogError
+from tacit.errors import LogError, UnprovenError
 from tacit.verify.verdict import Claim
 
 
@@ -40,6 +40,24 @@ def check_gaps(agreement: Agreement, ledger: Sequence[LedgerEntry], claim: Claim
             "the platform says something else of what plans lack to the optimum than the nodes "
             "opened; ask the operator"
         )
+
+
+def check_left_out(agreement: Agreement, ledger: Sequence[LedgerEntry], /) -> str:
+    """Where weightings are bisected, those without a plan must lie between equal proved ones."""
+    if not bisects(agreement):
+        return ""
+    opened = [entry for entry in ledger if isinstance(entry, OpenedPlan)]
+    proved = {entry.search: entry.plan for entry in opened if entry.outcome == "optimum"}
+    weightings = sealed_terms(agreement).weightings
+    left_out = sorted(set(range(len(weightings))) - {entry.search for entry in opened})
+    for search in left_out:
+        if not follows(search, proved):
+            written = ":".join(map(str, weightings[search]))
+            raise UnprovenError(
+                f"there is no plan for the weighting {written}, and none follows from equal ones "
+                "at both sides; there may have been no time for it"
+            )
+    return f"; {len(left_out)} of {len(weightings)} weightings follow from equal plans beside them"
 
 
 def check_weightings(agreement: Agreement, ledger: Sequence[LedgerEntry], claim: Claim, /) -> None:

@@ -37,7 +37,12 @@ from tacit.engine.records import (
 from tacit.errors import AbortError, LogError, PeerError, UnprovenError
 from tacit.mpc import Session, held_by, receive_again, receive_opened
 from tacit.verify.answer_log import digests_of, is_hash_of
-from tacit.verify.claimed_plans import check_gaps, check_proved, check_weightings
+from tacit.verify.claimed_plans import (
+    check_gaps,
+    check_left_out,
+    check_proved,
+    check_weightings,
+)
 from tacit.verify.finished import check_finished
 from tacit.verify.loss import fits_loss, phase_of_three, throughout, took_part
 from tacit.verify.owners import check_own_parts, confirm_parts
@@ -361,5 +366,5 @@ def check_plan(
         )
     return (
         f"the nodes searched by themselves, and the plan is theirs after {generations} generations"
-        f"{proved}"
+        f"{proved}{check_left_out(agreement, ledger)}"
     )

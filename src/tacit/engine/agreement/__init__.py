@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
+    from tacit.engine.agreement.bisecting import check_order, follows
     from tacit.engine.agreement.check import check_agreement
     from tacit.engine.agreement.draft import draft_agreement, weights_digest, with_front
     from tacit.engine.agreement.equity.check import equity_shape, first_come, owners_by_name
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from tacit.engine.agreement.sealed import (
         NO_GAP,
         NO_IMPROVEMENTS,
+        bisects,
         checkpoints_of,
         count_searches,
         finish_of,

@@ -13,6 +13,7 @@ from itertools import groupby, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.engine.agreement.bisecting import bisected
 from tacit.engine.agreement.frame_sizes import ROOM
 from tacit.errors import AgreementError, ParameterError
 from tacit.mpc import ArithmeticShare, Size, public_share
@@ -136,6 +137,12 @@ def forest_courses(
         _course(problem, [public], [number], parameters, seed=seed)
         for number, public in enumerate(publics)
     ]
+    if parameters.bisect:
+        most = _most_together(alone, parameters.together)
+        return [
+            _course(problem, [publics[k] for k in group], group, parameters, seed=seed)
+            for group in bisected(range(len(alone)), most)
+        ]
     together = _groups(alone, parameters.together)
     # Short words make short messages, but each group takes all rounds.
     by_word = sorted(alone, key=lambda each: each.shape.word.itemsize)
@@ -164,10 +171,14 @@ def forest_course(
     return _course(problem, [public], [search], parameters, seed=seed)
 
 
+def _most_together(alone: Sequence[ForestCourse], together: int) -> int:
+    largest = max(each.largest_message for each in alone)
+    return together or max(1, GROUP_BYTES // largest)
+
+
 def _groups(alone: Sequence[ForestCourse], together: int) -> list[list[int]]:
     """Weightings in groups of about one size."""
-    largest = max(each.largest_message for each in alone)
-    count = -(-len(alone) // (together or max(1, GROUP_BYTES // largest)))
+    count = -(-len(alone) // _most_together(alone, together))
     edges = [len(alone) * k // count for k in range(count + 1)]
     numbers = [each.searches[0] for each in alone]
     return [numbers[left:right] for left, right in pairwise(edges)]

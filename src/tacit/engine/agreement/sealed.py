@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 
 from tacit.disclosure import SEALED
+from tacit.engine.agreement.bisecting import check_order
 from tacit.engine.agreement.exact import ForestCourse, forest_courses
 from tacit.engine.agreement.finished import FinishedCourse, finishing_course
 from tacit.engine.agreement.frame_sizes import ROOM
@@ -141,6 +142,8 @@ def check_sealed(agreement: Agreement, /) -> None:
             "two searches have the same weighting, perhaps scaled, and would open two plans of it; "
             "give each once, and one objective one weighting"
         )
+    if bisects(agreement):
+        check_order(terms.weightings)
     courses = courses_of(agreement, seed=0)
     for group, course in zip(groups_of(agreement), courses, strict=True):
         check_sizes(course, group[0])
@@ -361,6 +364,14 @@ def checkpoints_of(agreement: Agreement, search: int, /) -> tuple[int, ...]:
 def words_before_plan(agreement: Agreement, /) -> int:
     """The words of a secret plan before its columns: its value, what is proved, and its gap."""
     return 2 + (gap_of(agreement) > 0) if is_exact(agreement) else 1
+
+
+def bisects(agreement: Agreement, /) -> bool:
+    """Whether weightings between two equal plans are left out."""
+    if not agreement.sealed:
+        return False
+    parameters = sealed_terms(agreement).parameters
+    return isinstance(parameters, ExactParameters) and parameters.bisect
 
 
 def gap_of(agreement: Agreement, /) -> int:

@@ -58,6 +58,7 @@ class EvaluatingDriver:
     can_resume = False
     for_owners = False
     proved = gaps = None
+    opened_searches = ()
 
     def __post_init__(self) -> None:
         if self.seed < 0:

@@ -38,6 +38,9 @@ class ExactParameters:
     With a `gap` of 2 or more, each plan comes with a bound of what it lacks to the optimum, which
     is rounded up to 0, 1, or a power of that number.
 
+    With `bisect`, the weightings of two objectives are solved from both ends to the middle of ever
+    smaller intervals, and those between two equal plans, which have that plan too, are left out.
+
     >>> ExactParameters(checkpoints="6:8").told_after
     (6, 8)
     >>> ExactParameters(phases=0)
@@ -52,6 +55,7 @@ class ExactParameters:
     together: int = 0
     checkpoints: str = ""
     gap: int = 0
+    bisect: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.phases <= MOST_PHASES:
@@ -85,6 +89,6 @@ def exact_parameters_for(objectives: int, /) -> ExactParameters:
     rows are far from any free column. Longer phases take as many steps in all, and reach them.
 
     >>> exact_parameters_for(2).steps
-    20
+    16
     """
-    return ExactParameters() if objectives == 1 else ExactParameters(phases=10, steps=20)
+    return ExactParameters() if objectives == 1 else ExactParameters(phases=13, steps=16)

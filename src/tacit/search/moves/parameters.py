@@ -113,7 +113,7 @@ def named_settings(parameters: SealedParameters | ExactParameters, /) -> dict[st
     return {name: value for name, value in vars(parameters).items() if (name, value) not in _NONE}
 
 
-_NONE = (("finish", 0), ("checkpoints", ""), ("gap", 0))
+_NONE = (("finish", 0), ("checkpoints", ""), ("gap", 0), ("bisect", False))
 SEALED_PRESETS = {"sealed-ap": "assignment", "sealed-tsp": "tour"}
 """Presets of sealed searches, by the moves whose settings they are."""
 

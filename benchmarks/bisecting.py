@@ -53,9 +53,9 @@ def rounds(problem: Problem, weightings: Sequence[Sequence[int]], result: Result
             name: result.parameters[name]
             for name in ("together", "bisect")
             if name in result.parameters
-        },  # type: ignore[arg-type]
+        },
     )
-    opened = {tuple(each) for each in result.parameters["weightings"]}  # type: ignore[attr-defined]
+    opened = {tuple(each) for each in result.parameters["weightings"]}
     total = 0
     for course in courses_for(problem, parameters, weightings):
         if tuple(weightings[course.searches[0]]) in opened:

@@ -58,7 +58,7 @@ def test_nodes_solve_what_does_not_follow_and_the_ledger_shows_it(cluster: Local
     weightings = even_weightings(problem, 9)
     pinned = pin_sealed(parameters, weightings)
     agreed = draft(cluster, problem, search=pinned, evaluations=4)
-    opened = [weightings.index(tuple(each)) for each in found.parameters["weightings"]]  # type: ignore[attr-defined]
+    opened = [weightings.index(tuple(each)) for each in found.parameters["weightings"]]
     ledger = [
         OpenedPlan(search, plan, None, [], outcome="optimum")
         for search, plan in zip(opened, found.best_known.plans, strict=True)

@@ -23,7 +23,7 @@ from tacit.participant.reviewing import Review, changed_parts, check_is_expected
 from tacit.participant.submission import chosen_objective
 from tacit.plain_text import wrapped
 from tacit.problems import Participant, Problem, generate_capacitated, generate_tour
-from tacit.search.moves import SealedParameters
+from tacit.search.moves import ExactParameters, SealedParameters
 from tests.engine.fixtures import example_cast
 from tests.engine.owners_cast import owners_cast
 from tests.engine.sealed_agreed_cluster import symmetric_tour
@@ -175,3 +175,20 @@ def test_a_review_shows_the_kind_and_its_public_numbers() -> None:
     assert shown[0] == "kind of problem: capacitated, version 1"
     assert shown[1] == f"capacities: {', '.join(map(str, drawn.capacities))}"
     assert _kind_lines(generate_tour(1, cities=5))[1].endswith("count as one plan")
+
+
+def test_when_it_is_told_that_all_is_proved_is_shown() -> None:
+    cast = owners_cast()
+    pinned = pin_sealed(ExactParameters(phases=12, checkpoints="6:8:10"))
+    shown = search_words(replace(cast.agreement, search=pinned)).disclosed
+    assert shown[1].startswith("after phase 6, 8, 10 of the computation: whether all is proved")
+    assert "at most 3 times; it ends with the first yes" in shown[1]
+    assert "2.0 bits at most" in shown[1]
+
+
+def test_that_a_gap_is_opened_is_shown() -> None:
+    cast = owners_cast()
+    pinned = pin_sealed(ExactParameters(phases=12, gap=10))
+    shown = search_words(replace(cast.agreement, search=pinned)).disclosed
+    assert "rounded up to 0, 1 or a power of 10" in shown[1]
+    assert "bits at most" in shown[1]

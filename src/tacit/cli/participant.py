@@ -335,6 +335,9 @@ def result(
         typer.echo(plain_line(f"{run} is {outcome.state}{why}"), err=True)
         if outcome.proved:
             typer.echo("no plan is better: the nodes proved it, says the platform", err=True)
+        elif outcome.gaps:
+            most = max(outcome.gaps)
+            typer.echo(f"no plan is better by more than {most:,}, says the platform", err=True)
     if outcome.plan is None and not outcome.own_rows:
         if wait:
             participant.check_is_finished(run, outcome.state, outcome.reason)

@@ -126,6 +126,8 @@ def _search_line(result: Result) -> str:
     where = f"on {COUNTS[result.nodes]} nodes" if result.nodes else "in this process"
     if result.proved is not None:
         proved = "proved to be the optimum" if result.proved else "not proved to be the optimum"
+        if result.gaps and not result.proved:
+            proved += f", which is better by at most {max(result.gaps):,}"
         steps = f"exact: {result.generations} phases"
         if result.parameters.get("finish"):
             phases = _phases_of_finish(result)

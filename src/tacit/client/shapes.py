@@ -158,6 +158,8 @@ class RunResult(msgspec.Struct, frozen=True):
     late_by_seconds: float | None = None
     proved: bool | None = None
     """Whether the platform says that the nodes proved it to be the optimum."""
+    gaps: list[float] | None = None
+    """By at most how much the platform says that each plan is worse than the optimum."""
     front: list[Plan] | None = None
     """All different plans, where there are several objectives; the first is `plan`."""
     for_owners: bool = False

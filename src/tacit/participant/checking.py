@@ -81,7 +81,15 @@ def check_logs(profile: Profile, run: str, /) -> Verdict:
         )
         plan = None if outcome.plan is None else outcome.plan.items
         others = [each.items for each in outcome.front or []]
-        claim = Claim(plan, outcome.generation, profile.shown_plan(run), others)
+        claim = Claim(
+            plan,
+            outcome.generation,
+            profile.shown_plan(run),
+            others,
+            proved=outcome.proved,
+            gaps=outcome.gaps,
+            found_for=[(each.items, each.weightings or []) for each in outcome.front or []],
+        )
         if agreement.for_owners:
             claim = replace(claim, own_parts=own_seen, own_trouble=own_trouble)
         verdict.findings.extend(check_run(agreement, logs, ledger, claim, public=public))

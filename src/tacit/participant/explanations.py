@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import log2
 
 from tacit.audit import explain_leakage
 from tacit.disclosure import PARETO, leakage, split_disclosure
-from tacit.engine.agreement import Agreement, ObjectiveTerms, finish_of, is_exact, sealed_terms
+from tacit.engine.agreement import (
+    Agreement,
+    ObjectiveTerms,
+    bisects,
+    checkpoints_of,
+    finish_of,
+    gap_of,
+    gap_steps,
+    groups_of,
+    is_exact,
+    sealed_terms,
+)
 
 
 @dataclass(frozen=True)
@@ -64,7 +76,7 @@ def front_words(front: str, /) -> str:
 def _sealed_words(agreement: Agreement) -> SearchWords:
     opened = owners_words(agreement) if agreement.for_owners else opened_words(agreement)
     return SearchWords(
-        opened,
+        [*opened, *gap_words(agreement), *checkpoint_words(agreement)],
         node="Each node: nothing of any plan or cost; how many generations there were.",
         limit=f"at most {agreement.limits.evaluations:,} generations{_of_finish(agreement)}, then "
         "one opening",
@@ -118,6 +130,8 @@ def opened_words(agreement: Agreement, /) -> list[str]:
     what = "the plan that was found"
     if plans > 1:
         what = f"{plans} plans, one for each agreed weighting of the objectives"
+        if bisects(agreement):
+            what += " that does not lie between two with the same plan"
     total = "its total" if plans == 1 else "the weighted total of each"
     best = agreement.objectives[0].best
     if is_exact(agreement):
@@ -135,6 +149,35 @@ def opened_words(agreement: Agreement, /) -> list[str]:
             "plan so far became better, not by how much, nor which plan it is",
         ]
     return lines
+
+
+def gap_words(agreement: Agreement, /) -> list[str]:
+    """That a bound of what a plan lacks is opened with it, and how much that says."""
+    base = gap_of(agreement)
+    if not base:
+        return []
+    steps = max(gap_steps(agreement, k) for k in range(len(sealed_terms(agreement).weightings)))
+    return [
+        "with each plan: by at most how much the best of all is better, rounded up to 0, 1 or a "
+        f"power of {base}; that is one of {steps} numbers, {log2(steps):.1f} bits at most"
+    ]
+
+
+def checkpoint_words(agreement: Agreement, /) -> list[str]:
+    """At which phases it is told whether all is proved, and how much that says."""
+    groups = [group[0] for group in groups_of(agreement)]
+    each = [checkpoints_of(agreement, first) for first in groups]
+    if not any(each):
+        return []
+    phases, many = max(each, key=len), len(groups) > 1
+    named = ", ".join(map(str, phases))
+    bits = sum(log2(len(told) + 1) for told in each)
+    return [
+        f"after phase {named} of the computation{', of each group of weightings' * many}: whether "
+        f"all is proved by then, at most {sum(map(len, each))} times; it ends with the first yes. "
+        f"That tells when the computation was over, {bits:.1f} bits at most, and so something of "
+        "what kind of costs these are"
+    ]
 
 
 def owners_words(agreement: Agreement, /) -> list[str]:

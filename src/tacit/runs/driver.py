@@ -7,7 +7,7 @@ from a problem or from an agreement, are all drivers. `drive` runs one to its en
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -61,6 +61,8 @@ class Outcome:
     notes: list[str] = field(default_factory=list)
     proved: bool | None = None
     """Whether all its plans are proved to be optima; None where nothing is proved."""
+    gaps: list[float] | None = None
+    """By at most how much each plan is worse than the optimum, where that was agreed."""
     best_plan: int = 0
     """Which plan of the best-known set is the one to use."""
     front: FrontSummary | None = None
@@ -85,6 +87,16 @@ class SearchDriver(Protocol):
     @property
     def proved(self) -> bool | None:
         """Whether all opened plans are proved to be optima; None where nothing is proved."""
+        ...
+
+    @property
+    def opened_searches(self) -> Sequence[int]:
+        """The numbers of the weightings whose plans are here, of a sealed run."""
+        ...
+
+    @property
+    def gaps(self) -> list[float] | None:
+        """By at most how much each opened plan is worse than the optimum, where that is told."""
         ...
 
     @property

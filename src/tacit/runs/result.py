@@ -112,6 +112,8 @@ class Result(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     """What went wrong on the way, such as a node that was lost."""
     proved: bool | None = None
     """Whether the plan is proved to be the optimum, where the exact solver was asked for it."""
+    gaps: list[float] | None = None
+    """By at most how much each plan is worse than the optimum, where that was agreed on."""
     front: FrontSummary | None = None
     """What was revealed at the end of several objectives, if that was agreed."""
     nodes: int = 0

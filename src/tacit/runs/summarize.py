@@ -68,6 +68,7 @@ def summarize(
         timing=timing,
         notes=outcome.notes,
         proved=outcome.proved,
+        gaps=outcome.gaps,
         front=outcome.front,
     )
 

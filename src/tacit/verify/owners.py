@@ -64,7 +64,8 @@ def _check_entry(agreement: Agreement, logs: Sequence[Log], entry: OwnersPlan) -
         raise LogError(
             f"the parts of the value in the ledger do not fit ({error}); it was changed"
         ) from None
-    if (joined.value, joined.outcome) != (entry.value, entry.outcome):
+    said = entry.value, entry.outcome, entry.gap
+    if (joined.value, joined.outcome, joined.gap) != said:
         raise LogError("the nodes opened another value than the ledger says; it was changed")
     lost = next((node for log in logs if (node := lost_by(log)) is not None), None)
     roots: dict[int, tuple[int, str]] = {}

@@ -40,7 +40,7 @@ def check_run(
         checks = {
             "populations": lambda: sealed.check_asked(to_the_end(logs)),
             "answers": lambda: sealed.check_opened(agreement, to_the_end(logs), ledger),
-            "search": lambda: sealed.check_plan(to_the_end(logs), ledger, claim),
+            "search": lambda: sealed.check_plan(agreement, to_the_end(logs), ledger, claim),
         }
     findings = [Finding.of(about, checks[about]) for about in ("populations", "answers")]
     if findings[-1].ok or findings[-1].unproven:  # wrong answers lead a search anywhere

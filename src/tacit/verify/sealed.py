@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 
 from tacit.engine.agreement import Agreement, sealed_terms
 from tacit.engine.records import (
+    FORBIDDEN_PAIRS,
     BuiltOnThree,
     Event,
+    FinishedBit,
     GenerationsBegun,
     ImprovementBits,
     ImprovementsSent,
@@ -35,6 +37,13 @@ from tacit.engine.records import (
 from tacit.errors import AbortError, LogError, PeerError, UnprovenError
 from tacit.mpc import Session, held_by, receive_again, receive_opened
 from tacit.verify.answer_log import digests_of, is_hash_of
+from tacit.verify.claimed_plans import (
+    check_gaps,
+    check_left_out,
+    check_proved,
+    check_weightings,
+)
+from tacit.verify.finished import check_finished
 from tacit.verify.loss import fits_loss, phase_of_three, throughout, took_part
 from tacit.verify.owners import check_own_parts, confirm_parts
 from tacit.verify.two_parts import are_two_parts, xor_of_two_parts
@@ -156,8 +165,8 @@ def _confirm(agreement: Agreement, logs: Sequence[Log], entry: OpenedPlan) -> in
         raise LogError(
             f"the parts of the plan in the ledger do not fit ({error}); it was changed"
         ) from None
-    said = entry.plan, entry.value, entry.outcome
-    if (joined.plan, joined.value, joined.outcome) != said:
+    said = entry.plan, entry.value, _as_now(entry, joined.outcome), entry.gap
+    if (joined.plan, joined.value, joined.outcome, joined.gap) != said:
         raise LogError("the nodes opened another plan than the ledger says; it was changed")
     # Two nodes send all components, so what another sent is known whether it was kept or not.
     hashes = [hashlib.sha256(component).digest() for component in joined.components]
@@ -176,6 +185,11 @@ def _confirm(agreement: Agreement, logs: Sequence[Log], entry: OpenedPlan) -> in
     if len(set(senders)) < len(senders):
         raise LogError("two of the logs are of the same node; give one of each")
     return len(senders)
+
+
+def _as_now(entry: OpenedPlan, word: str | None) -> str | None:
+    """What is proved; ledgers of before call a plan with forbidden pairs feasible too."""
+    return word if (entry.outcome, word) == ("feasible", FORBIDDEN_PAIRS) else entry.outcome
 
 
 def _bits(entry: ImprovementBits) -> list[int]:
@@ -264,9 +278,10 @@ def check_opened(
     if opened if agreement.for_owners else for_owners:
         raise LogError("the ledger has a plan for others than was agreed; the platform changed it")
     improvements = [entry for entry in ledger if isinstance(entry, ImprovementBits)]
+    finished = [entry for entry in ledger if isinstance(entry, FinishedBit)]
     discloses_bits = agreement.objectives[0].best == "improvement"
-    plans = len(opened) + len(for_owners)
-    if plans + len(improvements) < len(ledger) or (improvements and not discloses_bits):
+    agreed = len(opened) + len(for_owners) + len(improvements) + len(finished)
+    if agreed < len(ledger) or (improvements and not discloses_bits):
         raise LogError(
             "the ledger has more than plans, and nothing else was agreed; the platform changed it"
         )
@@ -275,6 +290,7 @@ def check_opened(
     confirmed |= confirm_parts(agreement, logs, for_owners)
     for entry in improvements:
         _confirm_bits(agreement, logs, entry)
+    told = check_finished(agreement, logs, finished)
     _check_nothing_left_out(logs, set(confirmed), {(e.search, e.number) for e in improvements})
     senders = sum(confirmed.values())
     words = "sealed: no plan was opened"
@@ -289,6 +305,7 @@ def check_opened(
     bits = {(entry.search, entry.number): len(entry.improved) for entry in improvements}
     if bits:
         words += f"; besides, {sum(bits.values())} times whether the best had improved"
+    words += told
     # The platform asks for no part of the last one that is away.
     enough = min(len(agreement.nodes) - 1, len(logs))
     if senders < enough * len(confirmed):
@@ -313,9 +330,17 @@ def _confirm_plans(
     return confirmed
 
 
-def check_plan(logs: Sequence[Log], ledger: Sequence[LedgerEntry], claim: Claim, /) -> str:
-    """The plan must be one that was opened, after as many generations as the platform says."""
+def check_plan(
+    agreement: Agreement, logs: Sequence[Log], ledger: Sequence[LedgerEntry], claim: Claim, /
+) -> str:
+    """The plan must be one that was opened, after as many generations as the platform says.
+
+    Of several, each for the weighting that it is shown for; and proved if the nodes said so.
+    """
     claim.check_shown()
+    proved = check_proved(ledger, claim)
+    check_weightings(agreement, ledger, claim)
+    check_gaps(agreement, ledger, claim)
     for_owners = [entry for entry in ledger if isinstance(entry, OwnersPlan)]
     if for_owners:
         if claim.plan is not None:
@@ -327,7 +352,7 @@ def check_plan(logs: Sequence[Log], ledger: Sequence[LedgerEntry], claim: Claim,
         generations = check_generations_asked(logs)
         return (
             "the nodes searched by themselves, and each owner's part is of their one plan after "
-            f"{generations} generations"
+            f"{generations} generations{proved}"
         )
     if claim.plan is None:
         return "the nodes searched by themselves; no plan is shown"
@@ -341,4 +366,5 @@ def check_plan(logs: Sequence[Log], ledger: Sequence[LedgerEntry], claim: Claim,
         )
     return (
         f"the nodes searched by themselves, and the plan is theirs after {generations} generations"
+        f"{proved}{check_left_out(agreement, ledger)}"
     )

@@ -34,6 +34,12 @@ class Claim:
     """Per search and node, what the boxes were bound to that this machine has opened."""
     own_trouble: str = ""
     """Why this machine could not put its own part of the plan together."""
+    proved: bool | None = None
+    """Whether the platform says that the nodes proved the plans to be optima."""
+    gaps: Sequence[float] | None = None
+    """By at most how much it says that each plan is worse than the optimum."""
+    found_for: Sequence[tuple[Sequence[int], Sequence[str]]] = ()
+    """Plans with the weightings that each was found for, where there are several objectives."""
 
     def all_are_of(self, found: Iterable[Sequence[int]], /) -> bool:
         """Whether all plans are among those that were found."""

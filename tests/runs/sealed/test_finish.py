@@ -89,7 +89,7 @@ class _Clock:
 class _Paced:
     """A search of known pace, whose phases take longer by a known factor."""
 
-    seed, opened = 0, False
+    seed, opened, finished = 0, False, False
     searches: Sequence[int] = (0,)
 
     def __init__(

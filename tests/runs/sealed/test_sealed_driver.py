@@ -29,7 +29,7 @@ class _Clock:
 class _Paced:
     """A search of known pace; what does not fit is given up when it should have been done."""
 
-    seed, opened = 0, False
+    seed, opened, finished = 0, False, False
     turn: int | None = None
     searches: Sequence[int] = (0,)
 

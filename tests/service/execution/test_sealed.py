@@ -134,11 +134,11 @@ def lies_are_noticed(live: LivePlatform, profile: Profile, run_id: str) -> None:
     with pytest.raises(LogError, match="asked for different generations"):
         check_asked([logs[0], logs[1], [e for e in logs[2] if not isinstance(e, GenerationsBegun)]])
     with pytest.raises(LogError, match="the nodes opened another plan than this"):
-        check_plan(logs, ledger, Claim(other, outcome.generation))
+        check_plan(agreement, logs, ledger, Claim(other, outcome.generation))
     with pytest.raises(LogError, match="has shown here"):
-        check_plan(logs, ledger, Claim(items, outcome.generation, other))
+        check_plan(agreement, logs, ledger, Claim(items, outcome.generation, other))
     with pytest.raises(LogError, match="the logs say"):
-        check_plan(logs, ledger, Claim(items, outcome.generation + 1))
+        check_plan(agreement, logs, ledger, Claim(items, outcome.generation + 1))
 
 
 def test_after_a_kill_it_goes_on_from_the_states_that_the_nodes_keep(

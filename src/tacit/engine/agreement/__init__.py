@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
+    from tacit.engine.agreement.bisecting import check_order, follows
     from tacit.engine.agreement.check import check_agreement
     from tacit.engine.agreement.draft import draft_agreement, weights_digest, with_front
     from tacit.engine.agreement.equity.check import equity_shape, first_come, owners_by_name
@@ -27,9 +28,14 @@ if TYPE_CHECKING:
     )
     from tacit.engine.agreement.promise import BROKEN, COUNTS, loss_words, promise_of
     from tacit.engine.agreement.sealed import (
+        NO_GAP,
         NO_IMPROVEMENTS,
+        bisects,
+        checkpoints_of,
         count_searches,
         finish_of,
+        gap_of,
+        gap_steps,
         groups_of,
         is_exact,
         pin_sealed,

@@ -13,6 +13,7 @@ from itertools import groupby, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.engine.agreement.bisecting import bisected
 from tacit.engine.agreement.frame_sizes import ROOM
 from tacit.errors import AgreementError, ParameterError
 from tacit.mpc import ArithmeticShare, Size, public_share
@@ -21,6 +22,7 @@ from tacit.mpc.forest import (
     ForestShape,
     Layout,
     Phase,
+    ladder,
     largest_epsilon,
     matching_of_plan,
     most_compared,
@@ -48,6 +50,10 @@ class ForestCourse:
     seed: int
     fallback: tuple[int, ...] | None = None
     """Any plan without forbidden pairs, where there are such: it follows from the mask alone."""
+    checkpoints: tuple[int, ...] = ()
+    """The phases after which it is opened whether all is proved."""
+    ladder: tuple[int, ...] = ()
+    """What the gap of a plan is rounded up to, where it is opened."""
 
     @property
     def coins(self) -> Coins:
@@ -61,10 +67,15 @@ class ForestCourse:
         return replace(self, shape=shape, searches=(search,), highs=(high,))
 
     @property
+    def heads(self) -> int:
+        """The words of a plan before its columns: its cost, what is proved, and perhaps a rung."""
+        return 3 if self.ladder else 2
+
+    @property
     def state_sizes(self) -> list[Size]:
         """Of the matching, prices, profits, what is kept, a plan to fall back on, and the plans."""
         shape, rows = self.shape, self.layout.rows
-        line, plans = (shape.weightings, shape.size), (shape.weightings, rows + 2)
+        line, plans = (shape.weightings, shape.size), (shape.weightings, rows + self.heads)
         first = [] if self.fallback is None else [shape.square]
         sizes = [shape.square, line, line, line, *first, plans]
         return [(size, shape.word) for size in sizes]
@@ -126,6 +137,12 @@ def forest_courses(
         _course(problem, [public], [number], parameters, seed=seed)
         for number, public in enumerate(publics)
     ]
+    if parameters.bisect:
+        most = _most_together(alone, parameters.together)
+        return [
+            _course(problem, [publics[k] for k in group], group, parameters, seed=seed)
+            for group in bisected(range(len(alone)), most)
+        ]
     together = _groups(alone, parameters.together)
     # Short words make short messages, but each group takes all rounds.
     by_word = sorted(alone, key=lambda each: each.shape.word.itemsize)
@@ -154,10 +171,14 @@ def forest_course(
     return _course(problem, [public], [search], parameters, seed=seed)
 
 
+def _most_together(alone: Sequence[ForestCourse], together: int) -> int:
+    largest = max(each.largest_message for each in alone)
+    return together or max(1, GROUP_BYTES // largest)
+
+
 def _groups(alone: Sequence[ForestCourse], together: int) -> list[list[int]]:
     """Weightings in groups of about one size."""
-    largest = max(each.largest_message for each in alone)
-    count = -(-len(alone) // (together or max(1, GROUP_BYTES // largest)))
+    count = -(-len(alone) // _most_together(alone, together))
     edges = [len(alone) * k // count for k in range(count + 1)]
     numbers = [each.searches[0] for each in alone]
     return [numbers[left:right] for left, right in pairwise(edges)]
@@ -201,7 +222,19 @@ def _course(
     except ParameterError as error:
         raise AgreementError(str(error)) from None
     highs = tuple(each.low + each.spread for each in publics)
-    return ForestCourse(layout, shape, schedule, tuple(searches), highs, seed, _any_plan(problem))
+    # After the last phase the plan itself says what is proved.
+    told = tuple(phase for phase in parameters.told_after if phase < len(schedule))
+    return ForestCourse(
+        layout,
+        shape,
+        schedule,
+        tuple(searches),
+        highs,
+        seed,
+        _any_plan(problem),
+        told,
+        ladder(parameters.gap, layout.rows * layout.spread),
+    )
 
 
 def _any_plan(problem: Problem) -> tuple[int, ...] | None:

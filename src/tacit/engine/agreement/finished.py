@@ -39,7 +39,7 @@ class FinishedCourse:
         if turned:
             return [*forest[:4], (shape.square, shape.word), plan]
         *search, _ = state_sizes(self.table)
-        return [*search, ((self.forest.layout.rows + 2,), shape.word)]
+        return [*search, ((self.forest.layout.rows + self.forest.heads,), shape.word)]
 
     def plan_of(self, found: ArithmeticShare, /) -> ArithmeticShare:
         """The plan of the search as that of an exact solution of which nothing is proved.
@@ -56,16 +56,17 @@ class FinishedCourse:
         cost = narrow[:1].map(lambda part: part * factor).add_public(np.array([most]))
         nothing = narrow[:1].map(np.zeros_like)
         outcome = nothing.add_public(np.array([Outcome.FEASIBLE], dtype=word))
-        return concatenate([cost, outcome, narrow[1:]])
+        # Without duals nothing is known of the gap, which is rung 0.
+        return concatenate([cost, outcome, *[nothing] * (forest.heads - 2), narrow[1:]])
 
 
 def finishing_course(
-    problem: Problem, public: PublicShape, phases: int, /, *, seed: int, stream: int
+    problem: Problem, public: PublicShape, phases: int, /, *, seed: int, stream: int, gap: int = 0
 ) -> ForestCourse:
     """The forest's course after a search; refused where the problem does not fit it."""
     try:
         course = forest_course(
-            problem, public, ExactParameters(phases=phases), seed=seed, search=stream
+            problem, public, ExactParameters(phases=phases, gap=gap), seed=seed, search=stream
         )
     except AgreementError as error:
         raise AgreementError(f"no finish is possible, so set finish to 0: {error}") from None

@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 
 from tacit.disclosure import SEALED
+from tacit.engine.agreement.bisecting import check_order
 from tacit.engine.agreement.exact import ForestCourse, forest_courses
 from tacit.engine.agreement.finished import FinishedCourse, finishing_course
 from tacit.engine.agreement.frame_sizes import ROOM
@@ -38,6 +39,10 @@ MOST_SEARCHES, MOST_EXACT = 64, 128
 MOST_FACTOR = 1 << 20
 NO_IMPROVEMENTS = (
     "the exact solver has no plans on the way that could improve; disclose its value or nothing"
+)
+NO_GAP = (
+    "a search alone does not know what its plan lacks; set gap to 0, or take a finish, or "
+    "method=exact"
 )
 AnySealed = SealedParameters | ExactParameters
 for _kind in (SealedParameters, ExactParameters):
@@ -137,6 +142,8 @@ def check_sealed(agreement: Agreement, /) -> None:
             "two searches have the same weighting, perhaps scaled, and would open two plans of it; "
             "give each once, and one objective one weighting"
         )
+    if bisects(agreement):
+        check_order(terms.weightings)
     courses = courses_of(agreement, seed=0)
     for group, course in zip(groups_of(agreement), courses, strict=True):
         check_sizes(course, group[0])
@@ -149,10 +156,24 @@ def check_sealed(agreement: Agreement, /) -> None:
             f"the exact solver has {phases} phases; allow as many evaluations, not "
             f"{agreement.limits.evaluations}"
         )
+    _check_checkpoints(terms.parameters, phases)
+    if gap_of(agreement) and not is_exact(agreement):
+        raise AgreementError(NO_GAP)
     if finish_of(agreement) > agreement.limits.evaluations:
         raise AgreementError(
             f"the finish has {finish_of(agreement)} phases, and {agreement.limits.evaluations} "
             "generations and phases are allowed; allow more evaluations, or a shorter finish"
+        )
+
+
+def _check_checkpoints(parameters: AnySealed, phases: int) -> None:
+    late = isinstance(parameters, ExactParameters) and [
+        phase for phase in parameters.told_after if phase >= phases
+    ]
+    if late:
+        raise AgreementError(
+            f"a checkpoint after phase {late[0]} of {phases} comes with the plan or later; "
+            "leave it out"
         )
 
 
@@ -294,7 +315,8 @@ def search_course(
     schedule = Schedule(shape, parameters, seed=seed, stream=stream)
     if not parameters.finish:
         return schedule
-    forest = finishing_course(problem, shape, parameters.finish, seed=seed, stream=stream)
+    finish, gap = parameters.finish, parameters.gap
+    forest = finishing_course(problem, shape, finish, seed=seed, stream=stream, gap=gap)
     table = replace(table_of(schedule), wide=forest.shape.word.itemsize == 8)
     return FinishedCourse(schedule, table, forest)
 
@@ -331,9 +353,36 @@ def finish_of(agreement: Agreement, /) -> int:
     return 0 if isinstance(parameters, ExactParameters) else parameters.finish
 
 
+def checkpoints_of(agreement: Agreement, search: int, /) -> tuple[int, ...]:
+    """The phases after which the nodes tell whether the group of a search is finished."""
+    if not _has_groups(agreement):
+        return ()
+    course = course_of(agreement, search, seed=0)
+    return course.checkpoints if isinstance(course, ForestCourse) else ()
+
+
 def words_before_plan(agreement: Agreement, /) -> int:
-    """The words of a secret plan before its columns: its value, and what is proved of it."""
-    return 2 if is_exact(agreement) else 1
+    """The words of a secret plan before its columns: its value, what is proved, and its gap."""
+    return 2 + (gap_of(agreement) > 0) if is_exact(agreement) else 1
+
+
+def bisects(agreement: Agreement, /) -> bool:
+    """Whether weightings between two equal plans are left out."""
+    if not agreement.sealed:
+        return False
+    parameters = sealed_terms(agreement).parameters
+    return isinstance(parameters, ExactParameters) and parameters.bisect
+
+
+def gap_of(agreement: Agreement, /) -> int:
+    """To whose powers the gap of a plan is rounded up; 0 where it is not opened."""
+    return sealed_terms(agreement).parameters.gap if agreement.sealed else 0
+
+
+def gap_steps(agreement: Agreement, search: int, /) -> int:
+    """How many different gaps could be opened with a plan."""
+    course = forest_of(course_of(agreement, search, seed=0))
+    return 0 if course is None else len(course.ladder)
 
 
 def table_of(schedule: Schedule, /) -> TableShape:

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tacit.engine.agreement.plan_parts import SealedParts
-from tacit.engine.agreement.sealed import group_with
+from tacit.engine.agreement.sealed import checkpoints_of, group_with
 from tacit.engine.coordinator.coordinator import Coordinator
 from tacit.engine.coordinator.node_client import NodeClient
-from tacit.engine.records.events import GenerationsBegun, PlanBound
+from tacit.engine.records.events import FinishedTold, GenerationsBegun, PlanBound
 from tacit.engine.records.ledger import Parts
 from tacit.engine.records.node_log import verify_log
 from tacit.engine.records.opened_plan import JoinedPlan, join_parts, join_value
@@ -28,6 +28,7 @@ from tacit.engine.wire.replies import GenerationsDone, PlanOpened
 from tacit.engine.wire.request import advance_hash
 from tacit.errors import AbortError, EngineError, MpcError, PeerTimeoutError, RefusedError
 from tacit.mpc import Session, receive_opened
+from tacit.mpc.forest import hear_finished
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +48,32 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """What a batch disclosed, where that was agreed."""
+
+    improved: list[bool] = field(default_factory=list)
+    """Whether each generation improved the best."""
+    finished: bool | None = None
+    """Whether all plans are proved, after a phase at which that is told."""
+
+
+@dataclass(frozen=True, slots=True)
 class Advanced:
-    """The result of a batch: whether each generation improved the best, if that is disclosed."""
+    """The result of a batch."""
 
     batch: Batch
-    improved: list[bool]
+    told: Told
     request: bytes
     parts: Parts
     without: int | None
     """The node that the others went on without."""
     unchecked: bool
     """Whether all nodes computed it, and the state that it builds on was left by three."""
+
+    @property
+    def improved(self) -> list[bool]:
+        """Whether each generation improved the best, if that was told."""
+        return self.told.improved
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +92,8 @@ class Opened:
     """What is proved of it, if it is an exact solution."""
     sealed: list[SealedParts | None] = field(default_factory=list)
     """Per node its boxes for the owners, of those that answered."""
+    gap: int | None = None
+    """By at most how much it is worse than the optimum, where that is disclosed."""
 
 
 class SealedSearch:
@@ -95,6 +113,9 @@ class SealedSearch:
         """The last attempt of which that was known."""
         self.opened = False
         """Whether a node was asked to open a plan before; then nothing but that plan follows."""
+        self.finished = False
+        """Whether it was told that all plans are proved; then no phase follows."""
+        self._checkpoints = checkpoints_of(coordinator.agreement, search)
         self.seed = 0
         self.sent = 0
         self.rounds = 0
@@ -137,6 +158,8 @@ class SealedSearch:
                         self._batches[event.first] = Batch(
                             event.first, event.count, event.horizon, event.turn
                         )
+                    case FinishedTold(search=k, finished=True) if k == self._search:
+                        self.finished = True
                     case PlanBound(search=k) if k == self._search:
                         self.opened, self._common, self._last = True, event.attempt, event.attempt
 
@@ -147,8 +170,11 @@ class SealedSearch:
 
         With a `turn` they are phases of the finish, which begins after that generation.
         What was begun before and not heard of is asked for again as it was, in place of this.
+        They end where it is told whether all is proved.
         """
         first = self.generation
+        ends = [phase - first for phase in self._checkpoints if phase > first]
+        count = min([count, *ends])
         batch = self._batches.setdefault(first, Batch(first, count, horizon, turn))
 
         async def once() -> Advanced:
@@ -201,7 +227,7 @@ class SealedSearch:
         self._common = None
         replies: list[asyncio.Future[GenerationsDone]] = []
         try:
-            improved, replies, parts = await coordinator.attempt(
+            told, replies, parts = await coordinator.attempt(
                 request, digest, lambda session: self._disclosed(session, batch)
             )
             done = await coordinator.watch(asyncio.gather(*replies), replies)
@@ -214,15 +240,18 @@ class SealedSearch:
         self._common = self._last = Attempt.of(batch.end, epoch, attempt)
         without = coordinator.loss.without
         unchecked = coordinator.loss.has_happened and without is None
-        return Advanced(batch, improved, digest, parts, without, unchecked)
+        self.finished = self.finished or bool(told.finished)
+        return Advanced(batch, told, digest, parts, without, unchecked)
 
-    async def _disclosed(self, session: Session, batch: Batch) -> list[bool]:
+    async def _disclosed(self, session: Session, batch: Batch) -> Told:
+        if batch.count and batch.end in self._checkpoints:
+            return Told(finished=await hear_finished(session))
         if self._terms.best != "improvement" or not batch.count:
-            return []
+            return Told()
         bits = await receive_opened(session, batch.count, dtype=np.uint8, xor=True)
         if (bits > 1).any():
             raise AbortError("the nodes", "sent improvements that are not bits")
-        return [bool(bit) for bit in bits]
+        return Told([bool(bit) for bit in bits])
 
     def _finish(self, replies: list[GenerationsDone]) -> None:
         seeds = {reply.seed for reply in replies}
@@ -314,6 +343,7 @@ class SealedSearch:
             self._coordinator.loss.has_happened,
             joined.outcome,
             sealed if self._coordinator.agreement.for_owners else [],
+            joined.gap,
         )
 
     def _asked_for_plan(self) -> list[NodeClient]:

@@ -34,6 +34,7 @@ from tacit.engine.evaluators.pareto import RevealedFront
 from tacit.engine.identity.config import ClusterConfig
 from tacit.engine.records.ledger import (
     EvaluationAnswer,
+    FinishedBit,
     FrontAnswer,
     ImprovementBits,
     Ledger,
@@ -268,25 +269,28 @@ class SecureSealedSearch:
         """After which generation the finish began, if it has."""
         return self._search.turn
 
+    @property
+    def finished(self) -> bool:
+        """Whether it was told that all plans are proved, where that was agreed."""
+        return self._search.finished
+
     def advance(
         self, count: int, horizon: int, /, *, until: float | None, turn: int | None = None
     ) -> list[bool]:
         """Go on; returns whether each generation improved the best, if that was agreed."""
         work = self._search.advance(count, horizon, until=until, turn=turn)
         done = self._engine.wait(self._engine.submit(work), until=until)
-        if done.improved:
+        first, request, told = self.searches[0], done.request.hex(), done.told
+        computed = (done.parts, done.without, done.unchecked)
+        if told.improved:
+            bits = [int(bit) for bit in told.improved]
+            entry = ImprovementBits(first, done.batch.first + 1, request, bits, *computed)
+            self._engine.ledger.add(entry)
+        if told.finished is not None:
             self._engine.ledger.add(
-                ImprovementBits(
-                    self.searches[0],
-                    done.batch.first + 1,
-                    done.request.hex(),
-                    [int(bit) for bit in done.improved],
-                    done.parts,
-                    done.without,
-                    done.unchecked,
-                )
+                FinishedBit(first, done.batch.end, request, told.finished, *computed)
             )
-        return done.improved
+        return told.improved
 
     def open(self, search: int | None = None, /, *, until: float | None) -> Opened:
         """Open the best plan: once, and the search ends with it. Of a group, that of a search."""
@@ -301,6 +305,7 @@ class SecureSealedSearch:
                     opened.parts,
                     opened.unchecked,
                     opened.outcome,
+                    opened.gap,
                 )
             )
             return opened
@@ -316,6 +321,7 @@ class SecureSealedSearch:
                 heads,
                 opened.unchecked,
                 opened.outcome,
+                opened.gap,
             )
         )
         if not engine.owners or opened.outcome in WITHOUT_PLAN:

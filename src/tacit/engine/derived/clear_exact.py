@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from tacit.engine.agreement import ForestCourse
 from tacit.mpc.forest import (
+    ClearAnswer,
     ClearForest,
     ClearState,
+    bound_of,
     finish_in_the_clear,
     matching_of_plan,
     warm_start_in_the_clear,
@@ -54,11 +56,25 @@ class ClearExact:
         self._state = self._forest.advance(self._state, phases)
         self.phase += count
 
-    def answer(self) -> tuple[list[int], int | None, str]:
-        """The completed plan, its value, and what is proved; without a plan neither."""
-        course = self.course
-        found = finish_in_the_clear(self._state, self._costs, course.layout, course.shape)
+    @property
+    def is_proved(self) -> bool:
+        """Whether the plan is proved to be the optimum, or that there is none."""
+        return self._completed().outcome.is_proved
+
+    def _completed(self) -> ClearAnswer:
+        layout, shape = self.course.layout, self.course.shape
+        return finish_in_the_clear(
+            self._state, self._costs, layout, shape, steps=self.course.ladder
+        )
+
+    def answer(self) -> tuple[list[int], int | None, str, int | None]:
+        """The completed plan, its value, what is proved, and its gap if that is to be told.
+
+        Without a plan neither.
+        """
+        course, found = self.course, self._completed()
         outcome = found.outcome.name.lower()
         if not found.outcome.has_plan:
-            return [], None, outcome
-        return found.plan.tolist(), course.value_of(self.search, found.total), outcome
+            return [], None, outcome, None
+        gap = bound_of(found.rung, course.ladder) if course.ladder else None
+        return found.plan.tolist(), course.value_of(self.search, found.total), outcome, gap

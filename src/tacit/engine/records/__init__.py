@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         EvaluationBegun,
         EvaluationRepeated,
         Event,
+        FinishedTold,
         GenerationsBegun,
         ImprovementsSent,
         InputTaken,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from tacit.engine.records.ledger import (
         EvaluationAnswer,
         FileLedger,
+        FinishedBit,
         FrontAnswer,
         ImprovementBits,
         Ledger,
@@ -48,7 +50,13 @@ if TYPE_CHECKING:
     )
     from tacit.engine.records.log_chain import FIRST, Log, line_hash, read_log, verify_log
     from tacit.engine.records.node_log import check_log, is_head_signed, is_of
-    from tacit.engine.records.opened_plan import join_parts, join_value, senders_of
+    from tacit.engine.records.opened_plan import (
+        FORBIDDEN_PAIRS,
+        join_parts,
+        join_value,
+        outcome_word,
+        senders_of,
+    )
     from tacit.engine.records.plan_parts import PlanParts
 else:
     __getattr__ = lazily(__name__)

@@ -240,6 +240,13 @@ class RunCounted(Event, frozen=True, omit_defaults=True, tag="counted run"):
     """What each of the participants above is told of itself, sealed to it."""
 
 
+class FinishedTold(Sent, frozen=True, tag="told finished"):
+    """Whether all plans of a group are proved is out; `number` is the phase before it."""
+
+    search: int
+    finished: bool
+
+
 class PlanBound(Event, frozen=True, tag="open plan"):
     """The node binds itself to the one plan of a search that it may open."""
 
@@ -337,6 +344,7 @@ AgreementEvent = (
     | GenerationsBegun
     | ImprovementsSent
     | RunCounted
+    | FinishedTold
     | PlanBound
     | PlanSent
     | PlanSealed

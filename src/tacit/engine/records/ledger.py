@@ -82,6 +82,22 @@ class ImprovementBits(_Entry, frozen=True, tag="improvements"):
     """Computed by all, from a state that three had left: not checked either."""
 
 
+class FinishedBit(_Entry, frozen=True, tag="finished"):
+    """Whether all plans of a group were proved after a phase, where it was agreed to tell."""
+
+    search: int
+    number: int
+    """The phase."""
+    request: str
+    """The hash of the request, as the nodes log it."""
+    finished: bool
+    parts: Parts
+    without: int | None = None
+    """The node that the others went on without."""
+    unchecked: bool = False
+    """Computed by all, from a state that three had left: not checked either."""
+
+
 class OpenedPlan(_Entry, frozen=True, tag="plan"):
     """The plan of a sealed search, and its value where that was agreed."""
 
@@ -93,6 +109,8 @@ class OpenedPlan(_Entry, frozen=True, tag="plan"):
     """Whether three nodes computed for a while on the way to it."""
     outcome: str | None = None
     """What is proved of it, if it is an exact solution."""
+    gap: int | None = None
+    """By at most how much it is worse than the optimum, where that was agreed."""
 
 
 class OwnersPlan(_Entry, frozen=True, tag="plan for owners"):
@@ -110,10 +128,18 @@ class OwnersPlan(_Entry, frozen=True, tag="plan for owners"):
     """Whether three nodes computed for a while on the way to it."""
     outcome: str | None = None
     """What is proved of it, if it is an exact solution."""
+    gap: int | None = None
+    """By at most how much it is worse than the optimum, where that was agreed."""
 
 
 LedgerEntry = (
-    EvaluationAnswer | RevealedBest | FrontAnswer | ImprovementBits | OpenedPlan | OwnersPlan
+    EvaluationAnswer
+    | RevealedBest
+    | FrontAnswer
+    | ImprovementBits
+    | FinishedBit
+    | OpenedPlan
+    | OwnersPlan
 )
 
 

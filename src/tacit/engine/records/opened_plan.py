@@ -7,7 +7,8 @@ With four it has three, of whom two must say the same: so one that lies changes 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,13 @@ from tacit.engine.agreement.terms import Agreement
 from tacit.engine.records.ledger import Parts
 from tacit.errors import AbortError
 from tacit.mpc import from_ring, held_by
-from tacit.mpc.forest import Outcome
+from tacit.mpc.forest import Outcome, bound_of
+from tacit.problems import Problem
 
 WITHOUT_PLAN = tuple(each.name.lower() for each in Outcome if not each.has_plan)
 """Outcomes that come without a plan."""
+FORBIDDEN_PAIRS = "forbidden pairs"
+"""In place of feasible: the plan has some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,8 @@ class JoinedPlan:
     """Where the agreement discloses it."""
     outcome: str | None = None
     """What is proved, of an exact solution."""
+    gap: int | None = None
+    """By at most how much it is worse than the optimum, where the agreement discloses that."""
 
 
 def join_parts(agreement: Agreement, search: int, parts: Parts, /) -> JoinedPlan:
@@ -41,13 +47,26 @@ def join_parts(agreement: Agreement, search: int, parts: Parts, /) -> JoinedPlan
     heads = _heads(agreement)
     whole = _joined(agreement, search, parts, words=agreement.problem.rows + heads)
     values = _sum(agreement, search, whole)
-    value, outcome = _read_heads(agreement, search, values[:heads])
-    if outcome is not None and not outcome.has_plan:
-        return JoinedPlan(whole, [], None, outcome.name.lower())
+    read = _read_heads(agreement, search, values[:heads])
+    if read.outcome in WITHOUT_PLAN:
+        return replace(read, components=whole)
     if not agreement.known_problem.have_the_form(values[None, heads:]):
         raise AbortError("the nodes", "opened something that is not a plan")
     plan = [int(item) for item in values[heads:]]
-    return JoinedPlan(whole, plan, value, None if outcome is None else outcome.name.lower())
+    word = outcome_word(read.outcome, plan, agreement.known_problem)
+    return replace(read, components=whole, plan=plan, outcome=word)
+
+
+def outcome_word(outcome: str | None, plan: Sequence[int], problem: Problem, /) -> str | None:
+    """What is said of an opened plan: a search that did not turn may have found none that is one.
+
+    Whoever sees the plan sees that; nothing is opened for it.
+    """
+    forbidden = problem.forbidden
+    if outcome != "feasible" or forbidden is None:
+        return outcome
+    taken = any(forbidden[row, column] for row, column in enumerate(plan))
+    return FORBIDDEN_PAIRS if taken else outcome
 
 
 def join_value(agreement: Agreement, search: int, parts: Parts, /) -> JoinedPlan:
@@ -58,10 +77,8 @@ def join_value(agreement: Agreement, search: int, parts: Parts, /) -> JoinedPlan
             raise AbortError("the nodes", "sent a value where none is disclosed")
         return JoinedPlan([], [], None)
     whole = _joined(agreement, search, parts, words=heads)
-    value, outcome = _read_heads(agreement, search, _sum(agreement, search, whole))
-    if outcome is not None and not outcome.has_plan:
-        value = None
-    return JoinedPlan(whole, [], value, None if outcome is None else outcome.name.lower())
+    read = _read_heads(agreement, search, _sum(agreement, search, whole))
+    return replace(read, components=whole)
 
 
 def _heads(agreement: Agreement) -> int:
@@ -70,19 +87,27 @@ def _heads(agreement: Agreement) -> int:
     return words_before_plan(agreement) - hidden
 
 
-def _read_heads(
-    agreement: Agreement, search: int, heads: NDArray[np.int64]
-) -> tuple[int | None, Outcome | None]:
-    """The value, where it is disclosed, and what is proved, where that is computed."""
+def _read_heads(agreement: Agreement, search: int, heads: NDArray[np.int64]) -> JoinedPlan:
+    """The value and the gap, where they are disclosed, and what is proved, where it is computed."""
     told = agreement.objectives[0].best == "value"
     course = forest_of(course_of(agreement, search, seed=0))
     if course is None:
-        return (int(heads[0]) if told else None), None
+        return JoinedPlan([], [], int(heads[0]) if told else None)
+    rest = heads[told:]
     try:
-        outcome = Outcome(int(heads[-1]))
+        outcome = Outcome(int(rest[0]))
     except ValueError:
         raise AbortError("the nodes", "opened something that is not an outcome") from None
-    return (course.value_of(search, int(heads[0])) if told else None), outcome
+    word = outcome.name.lower()
+    if not outcome.has_plan:
+        return JoinedPlan([], [], None, word)
+    value = course.value_of(search, int(heads[0])) if told else None
+    if not course.ladder:
+        return JoinedPlan([], [], value, word)
+    rung = int(rest[1])
+    if not 0 <= rung < len(course.ladder) or (rung == len(course.ladder) - 1) != outcome.is_proved:
+        raise AbortError("the nodes", "opened a gap that does not fit what is proved")
+    return JoinedPlan([], [], value, word, bound_of(rung, course.ladder))
 
 
 def _word(agreement: Agreement, search: int) -> np.dtype[Any]:

@@ -25,5 +25,7 @@ if TYPE_CHECKING:
     from tacit.mpc.forest.schedule import Phase, checked, finishing, largest_epsilon, plain, scaled
     from tacit.mpc.forest.shape import ForestShape
     from tacit.mpc.forest.state import ForestState
+    from tacit.mpc.forest.told.checkpoint import hear_finished, tell_finished
+    from tacit.mpc.forest.told.gap import bound_of, ladder, rung_of
 else:
     __getattr__ = lazily(__name__)

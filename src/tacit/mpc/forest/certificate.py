@@ -20,6 +20,7 @@ Nobody learns anything: all of it stays shares.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +31,7 @@ from tacit.mpc.forest.first_duals import transposed
 from tacit.mpc.forest.minima import public
 from tacit.mpc.forest.shape import ForestShape
 from tacit.mpc.forest.state import ForestState
+from tacit.mpc.forest.told.gap import limits
 from tacit.mpc.planes import cut
 from tacit.mpc.protocols import b2a, less_than, pairwise
 from tacit.mpc.protocols.halves import known_part
@@ -52,6 +54,8 @@ class Proved:
     """The scaled cost."""
     gap: ArithmeticShare
     """By how much the scaled cost may exceed the optimum's."""
+    rung: ArithmeticShare
+    """How many steps of the ladder hold of the gap; 1 or 0 where there is no ladder."""
 
 
 def _sum_over(matching: Words, tables: Words) -> Words:
@@ -80,6 +84,11 @@ def _entries(shape: ForestShape) -> tuple[int, int]:
     return 4 * shape.size, 2 * shape.size**2
 
 
+def _limits(steps: Sequence[int], shape: ForestShape) -> list[int]:
+    """What the gap is compared with; the first is that of the proof, which is within n."""
+    return limits(steps or (0, 1), scale=shape.scale)
+
+
 def _count_bits(shape: ForestShape) -> int:
     return 1 + (sum(_entries(shape)) + 1 + shape.size).bit_length()
 
@@ -91,9 +100,14 @@ async def prove(
     state: ForestState,
     forbidden: NDArray[np.bool_],
     shape: ForestShape,
+    *,
+    steps: Sequence[int] = (),
 ) -> Proved:
-    """What holds of a matching, columns x rows; `forbidden` are rows x columns of the forest."""
-    k, size, word, ring = shape.weightings, shape.size, shape.word, 8 * shape.word.itemsize
+    """What holds of a matching, columns x rows; `forbidden` are rows x columns of the forest.
+
+    The gap is compared with the `steps` of a ladder, if there is one.
+    """
+    k, word, ring = shape.weightings, shape.word, 8 * shape.word.itemsize
     left = costs - state.prices[:, None, :] - state.profits[:, :, None]
     tables = ArithmeticShare(
         {c: np.stack([p, costs.parts[c]], axis=1) for c, p in left.parts.items()}
@@ -113,14 +127,14 @@ async def prove(
             minus(off, 1),
             r,
             minus(r, 2 * shape.bound),
-            minus(gap[:, None], size),
+            *[minus(gap[:, None], limit) for limit in _limits(steps, shape)],
         ]
     )
     known = known_part(session, tested).reshape(-1)
     signs = await less_than.compare_known(session, known[:0], known, bits=ring, label="prove.signs")
     numbers = await b2a.bits_to_arithmetic(session, signs.kept, label="prove.bits", dtype=word)
     wrong = numbers.map(lambda part: part.reshape(k, -1))
-    edge = _entries(shape)[0]
+    edge, end = _entries(shape)[0], sum(_entries(shape))
     used = matching.map(
         lambda part: (part * forbidden.T.astype(part.dtype)).sum(axis=(1, 2), dtype=part.dtype)
     )
@@ -129,19 +143,20 @@ async def prove(
         return share.map(lambda part: part.sum(axis=1, dtype=part.dtype))
 
     counts = concatenate(
-        [count(wrong), count(wrong[:, :edge]) + used, count(wrong[:, :-1])]
+        [count(wrong[:, : end + 1]), count(wrong[:, :edge]) + used, count(wrong[:, :end])]
     ).add_public(public(-1, word))
     bits = _count_bits(shape)
     last = cut(known_part(session, counts), bits=bits)
     holds = await less_than.compare_known(session, last[:0], last, bits=bits, label="prove.all")
     kept = holds.kept
-    return Proved(kept[:k], kept[k : 2 * k], kept[2 * k :], total, gap)
+    rung = minus(count(wrong[:, end:]), len(_limits(steps, shape)))
+    return Proved(kept[:k], kept[k : 2 * k], kept[2 * k :], total, gap, rung)
 
 
-def cost(nodes: int, shape: ForestShape) -> Cost:
+def cost(nodes: int, shape: ForestShape, *, steps: Sequence[int] = ()) -> Cost:
     """The cost of a proof."""
     k, word = shape.weightings, shape.word
-    tested = k * (sum(_entries(shape)) + 1)
+    tested = k * (sum(_entries(shape)) + len(_limits(steps, shape)))
     total = pairwise.cost(nodes, 2 * k, itemsize=word.itemsize)
     total = total.then(less_than.cost(nodes, 0, tested, bits=8 * word.itemsize))
     total = total.then(b2a.cost(nodes, tested, word))

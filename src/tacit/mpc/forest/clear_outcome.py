@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ from tacit.mpc.forest.clear import ClearState, Numbers, cheaper_of, completed
 from tacit.mpc.forest.layout import Layout
 from tacit.mpc.forest.outcome import Outcome
 from tacit.mpc.forest.shape import ForestShape
+from tacit.mpc.forest.told.gap import rung_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +23,17 @@ class ClearAnswer:
     plan: NDArray[np.int64]
     total: int
     gap: int
+    rung: int = 0
+    """How many steps of the ladder hold of the gap."""
 
 
 def finish_in_the_clear(
-    state: ClearState, costs: Numbers, layout: Layout, shape: ForestShape
+    state: ClearState,
+    costs: Numbers,
+    layout: Layout,
+    shape: ForestShape,
+    *,
+    steps: Sequence[int] = (),
 ) -> ClearAnswer:
     """The completed plan and what is proved of it; zeros where there is none."""
     size = shape.size
@@ -42,4 +51,5 @@ def finish_in_the_clear(
     plan = layout.plan_of(matching)[0]
     if not feasible:
         return ClearAnswer(outcome, np.zeros_like(plan), 0, 0)
-    return ClearAnswer(outcome, plan, total, gap)
+    rung = rung_of(gap, steps, scale=shape.scale) if bounded else 0
+    return ClearAnswer(outcome, plan, total, gap, rung)

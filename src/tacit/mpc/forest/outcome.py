@@ -6,6 +6,7 @@ is zeroed before anybody can open it, and so are its cost and its gap.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -14,6 +15,7 @@ import numpy as np
 from tacit.mpc.cost import Cost
 from tacit.mpc.forest import certificate, completion
 from tacit.mpc.forest.after_search import better
+from tacit.mpc.forest.certificate import Words
 from tacit.mpc.forest.layout import Layout
 from tacit.mpc.forest.shape import ForestShape
 from tacit.mpc.forest.state import ForestState
@@ -21,7 +23,7 @@ from tacit.mpc.letters import Letter
 from tacit.mpc.protocols import b2a, bit_products, pairwise, shuffle
 from tacit.mpc.protocols.bit_products import both
 from tacit.mpc.session import Session
-from tacit.mpc.shares import ArithmeticShare, concatenate
+from tacit.mpc.shares import ArithmeticShare, BitShare, concatenate
 
 
 class Outcome(IntEnum):
@@ -37,6 +39,11 @@ class Outcome(IntEnum):
     """There is a plan, and it is proved to be the optimum."""
 
     @property
+    def is_proved(self) -> bool:
+        """Whether it is proved what the best plan is, or that there is none."""
+        return self in (Outcome.OPTIMUM, Outcome.INFEASIBLE)
+
+    @property
     def has_plan(self) -> bool:
         """Whether there is a plan."""
         return self >= Outcome.FEASIBLE
@@ -50,6 +57,10 @@ class Answer:
     """The outcome, then the column of each row; zero unless the outcome says that there is one."""
     bound: ArithmeticShare
     """1 if the gap is one, the scaled cost, and by how much it may exceed the optimum's."""
+    proved: BitShare
+    """Whether the plan is proved to be the optimum, or that there is none."""
+    rung: ArithmeticShare
+    """How many steps of the ladder hold of its gap; zero without a plan."""
 
 
 async def finish(
@@ -58,8 +69,10 @@ async def finish(
     costs: ArithmeticShare,
     layout: Layout,
     shape: ForestShape,
+    *,
+    steps: Sequence[int] = (),
 ) -> Answer:
-    """The plan and what is proved of it.
+    """The plan and what is proved of it; `steps` are those of a ladder for its gap.
 
     >>> from tacit.mpc.forest import Coins, advance, plain, start
     >>> from tacit.mpc.local import deal_integers, reveal, run_parties
@@ -79,7 +92,9 @@ async def finish(
     matching = await completion.complete(session, state, shape)
     if state.first is not None:
         matching = await better.cheaper(session, matching, state.first, costs, shape)
-    proved = await certificate.prove(session, costs, matching, state, layout.forbidden_cells, shape)
+    proved = await certificate.prove(
+        session, costs, matching, state, layout.forbidden_cells, shape, steps=steps
+    )
     bounded = await both(session, proved.bounded, proved.feasible, label="finish.bounded")
     bits = concatenate([proved.optimal, proved.feasible, bounded])
     numbers = await b2a.bits_to_arithmetic(session, bits, label="finish.bits", dtype=word)
@@ -87,13 +102,17 @@ async def finish(
     plan = matching.map(layout.plan_of)
     shown = ArithmeticShare(
         {
-            c: np.concatenate([p, proved.total.parts[c][:, None], proved.gap.parts[c][:, None]], 1)
+            c: np.column_stack(
+                [p, proved.total.parts[c], proved.gap.parts[c], *_if(steps, proved.rung.parts[c])]
+            )
             for c, p in plan.parts.items()
         }
     )
     flags = ArithmeticShare(
         {
-            c: np.stack([*[part] * (layout.rows + 1), bound.parts[c]], axis=1)
+            c: np.stack(
+                [*[part] * (layout.rows + 1), bound.parts[c], *_if(steps, bound.parts[c])], axis=1
+            )
             for c, part in feasible.parts.items()
         }
     )
@@ -106,18 +125,35 @@ async def finish(
             {c: np.column_stack([p, second.parts[c]]) for c, p in first.parts.items()}
         )
 
-    return Answer(beside(outcome, opened[:, :rows]), beside(bound, opened[:, rows:]))
+    return Answer(
+        beside(outcome, opened[:, :rows]),
+        beside(bound, opened[:, rows : rows + 2]),
+        proved.optimal,
+        opened[:, rows + 2 :],
+    )
 
 
-def cost(nodes: int, layout: Layout, shape: ForestShape, *, after_search: bool = False) -> Cost:
+def _if(steps: Sequence[int], part: Words) -> list[Words]:
+    return [part] if steps else []
+
+
+def cost(
+    nodes: int,
+    layout: Layout,
+    shape: ForestShape,
+    *,
+    after_search: bool = False,
+    steps: Sequence[int] = (),
+) -> Cost:
     """The cost of the end."""
     k, word = shape.weightings, shape.word
     total = completion.cost(nodes, shape)
     if after_search:
         total = total.then(better.cost(nodes, shape))
-    total = total.then(certificate.cost(nodes, shape))
+    total = total.then(certificate.cost(nodes, shape, steps=steps))
     total = total.then(bit_products.cost(nodes, k)).then(b2a.cost(nodes, 3 * k, word))
-    return total.then(pairwise.cost(nodes, k * (layout.rows + 2), itemsize=word.itemsize))
+    shown = k * (layout.rows + 2 + bool(steps))
+    return total.then(pairwise.cost(nodes, shown, itemsize=word.itemsize))
 
 
 def first_letters(nodes: int, shape: ForestShape) -> list[Letter]:

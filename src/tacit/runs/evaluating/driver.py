@@ -57,7 +57,8 @@ class EvaluatingDriver:
     notes: list[str] = field(default_factory=list)
     can_resume = False
     for_owners = False
-    proved = None
+    proved = gaps = None
+    opened_searches = ()
 
     def __post_init__(self) -> None:
         if self.seed < 0:

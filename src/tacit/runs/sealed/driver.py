@@ -81,6 +81,7 @@ class SealedDriver:
         self._begun = time.monotonic()
         self._end: float | None = None
         self._courses: list[Batches] = []
+        self._left, self._search = list(self.searches), self.searches[0]
         self._opened: dict[int, OpenedPlan] = {}
         self._finished = False
 
@@ -118,8 +119,9 @@ class SealedDriver:
         return [self._opened[search] for search in sorted(self._opened)]
 
     @property
-    def _search(self) -> SealedSearching:
-        return self.searches[max(len(self._courses) - 1, 0)]
+    def opened_searches(self) -> list[int]:
+        """The numbers of the weightings whose plans are here."""
+        return [search for search, each in sorted(self._opened.items()) if each.plan]
 
     def start(self, *, until: float | None = None) -> None:
         """Start the clock."""
@@ -129,8 +131,23 @@ class SealedDriver:
         self._end = None if left is None else self._begun + left - min(self.spare, 0.1 * left)
         self._next_search()
 
-    def _next_search(self) -> None:
-        to_come = [len(each.searches) for each in self.searches[len(self._courses) :]]
+    def _follow(self, group: SealedSearching) -> bool:
+        """Whether all its plans follow from those that were opened."""
+        if not isinstance(self.parameters, ExactParameters) or not self.parameters.bisect:
+            return False
+        from tacit.engine.agreement import follows
+
+        opened = self._opened.items()
+        proved = {k: each.plan for k, each in opened if each.plan and each.outcome == "optimum"}
+        return all(follows(search, proved) for search in group.searches)
+
+    def _next_search(self) -> bool:
+        """Go on to the next ones whose plans do not follow from others; False if there are none."""
+        self._left = [each for each in self._left if not self._follow(each)]
+        if not self._left:
+            return False
+        to_come = [len(each.searches) for each in self._left]
+        self._search = self._left.pop(0)
         now, part = time.monotonic(), to_come[0] / sum(to_come)
         self._pace.until = None if self._end is None else now + (self._end - now) * part
         self._pace.plans = to_come[0]
@@ -139,18 +156,22 @@ class SealedDriver:
         self._courses.append(Batches())
         if self._finishing is not None:
             self._finishing.next_search(now=now)
+        return True
 
     def advance(self) -> StopReason | None:
         """Have the nodes do a batch of generations."""
-        while (reason := self._one_batch()) and len(self._courses) < len(self.searches):
+        while (reason := self._one_batch()) and self._left:
             self._open()
-            self._next_search()
+            if not self._next_search():
+                break
         return reason
 
     def _one_batch(self) -> StopReason | None:
         search, course, pace = self._search, self._courses[-1], self._pace
         first, start = search.generation, time.monotonic()
         course.turn = search.turn
+        if search.finished:
+            return StopReason.OPTIMAL
         batch = None if search.opened or course.turn is not None else self._next_generations(first)
         if batch is None and self._finishing is not None and not search.opened:
             return self._one_batch_of_finish(search, course, self._finishing)
@@ -209,6 +230,8 @@ class SealedDriver:
 
     def _open(self) -> None:
         for search in self._search.searches:
+            if search in self._opened:
+                continue
             # Nodes that are bound to one plan of a group are bound to all: the others may take
             # longer, which is better than to lose them.
             late = None if self._pace.until is None else self._pace.until + LATE_SECONDS
@@ -324,6 +347,7 @@ class SealedDriver:
             ),
             ends=[end for each in courses for end in each.ends],
             proved=self.proved,
+            gaps=self.gaps,
             notes=[
                 *self.notes,
                 *self._not_proved(),
@@ -348,6 +372,17 @@ class SealedDriver:
         if not isinstance(self.parameters, ExactParameters) and not self.parameters.finish:
             return None
         return bool(self._plans) and all(each.outcome == "optimum" for each in self._plans)
+
+    @property
+    def gaps(self) -> list[float] | None:
+        """By at most how much each plan is worse than the optimum, where that is disclosed.
+
+        In the user's unit; of several objectives in units of their weighted sum.
+        """
+        told = [each.gap for each in self._plans if each.gap is not None]
+        objectives = self.problem.objectives
+        scale = objectives[0].scale if len(objectives) == 1 else 1
+        return [gap if scale == 1 else gap / scale for gap in told] or None
 
     def _nodes_said(self) -> list[str]:
         """What whoever reads the result must know of the nodes, where there are any."""

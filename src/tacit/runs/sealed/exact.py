@@ -48,6 +48,7 @@ class SimulatedExact:
             for search in course.searches
         }
         self._shows_value = problem.objectives[0].best_mode is BestMode.VALUE
+        self._checkpoints, self.finished = course.checkpoints, False
 
     @property
     def generation(self) -> int:
@@ -63,9 +64,13 @@ class SimulatedExact:
         until: float | None,  # noqa: ARG002 - never waits
         turn: int | None = None,  # noqa: ARG002 - there is no search before
     ) -> list[bool]:
-        """Some phases; there is nothing to tell."""
+        """Some phases; after those that were agreed, `finished` is told."""
+        ends = [phase - self.generation for phase in self._checkpoints if phase > self.generation]
+        count = min([count, *ends])
         for twin in self._twins.values():
             twin.advance(count)
+        if self.generation in self._checkpoints:
+            self.finished = all(twin.is_proved for twin in self._twins.values())
         return []
 
     def open(
@@ -77,5 +82,6 @@ class SimulatedExact:
     ) -> SealedPlan:
         """The completed plan of a weighting, and what is proved of it."""
         twin = self._twins[self.searches[0] if search is None else search]
-        plan, value, outcome = twin.answer()
-        return SealedPlan(plan, value if self._shows_value else None, self.generation, outcome)
+        plan, value, outcome, gap = twin.answer()
+        told = value if self._shows_value else None
+        return SealedPlan(plan, told, self.generation, outcome, gap)

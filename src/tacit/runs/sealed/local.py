@@ -142,5 +142,13 @@ def _check(
             raise ParameterError(ONE_PARENT_IMPROVES)
         if parameters.finish:
             raise ParameterError(NO_IMPROVEMENTS_WITH_FINISH)
+    if parameters.gap and not isinstance(parameters, ExactParameters) and not parameters.finish:
+        from tacit.engine.agreement import NO_GAP
+
+        raise ParameterError(NO_GAP)
+    if isinstance(parameters, ExactParameters) and parameters.bisect:
+        from tacit.engine.agreement import check_order
+
+        check_order(weightings)
     if any(len(each) != len(problem.objectives) for each in weightings):
         raise ParameterError(f"a weighting needs {len(problem.objectives)} factors, as in 3:1")

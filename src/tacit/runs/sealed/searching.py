@@ -43,6 +43,11 @@ class OpenedPlan(Protocol):
         """What is proved of it, where it is an exact solution or has a finish."""
         ...
 
+    @property
+    def gap(self) -> int | None:
+        """By at most how much it is worse than the optimum, if that is disclosed."""
+        ...
+
 
 @dataclass(frozen=True)
 class SealedPlan:
@@ -52,6 +57,7 @@ class SealedPlan:
     value: int | None
     generation: int
     outcome: str | None = None
+    gap: int | None = None
 
 
 class SealedSearching(Protocol):
@@ -70,6 +76,11 @@ class SealedSearching(Protocol):
     @property
     def opened(self) -> bool:
         """Whether its plan was opened before, so that nothing but that plan follows."""
+        ...
+
+    @property
+    def finished(self) -> bool:
+        """Whether it was told that all plans are proved, where that was agreed."""
         ...
 
     @property
@@ -99,7 +110,7 @@ class SealedSearching(Protocol):
 class SimulatedSealedSearch:
     """The nodes' clear twin: the same search with the weights and a start that are all here."""
 
-    opened = False
+    opened = finished = False
 
     def __init__(
         self,
@@ -175,10 +186,16 @@ class SimulatedSealedSearch:
         until: float | None,  # noqa: ARG002 - never waits
     ) -> SealedPlan:
         """The best plan, and with a finish what is proved of it."""
+        from tacit.engine.records import outcome_word
+
         told = self._best_mode is BestMode.VALUE
         if self._finish is not None:
-            plan, value, outcome = self._finish.answer()
-            return SealedPlan(plan, value if told else None, self.generation, outcome)
+            plan, value, outcome, gap = self._finish.answer()
+            return SealedPlan(plan, value if told else None, self.generation, outcome, gap)
         found = self.twin.best_value if told else None
-        proved = "feasible" if self.twin.schedule.parameters.finish else None
-        return SealedPlan(self.twin.plan().tolist(), found, self.generation, proved)
+        parameters, plan = self.twin.schedule.parameters, self.twin.plan().tolist()
+        if not parameters.finish:
+            return SealedPlan(plan, found, self.generation)
+        proved = outcome_word("feasible", plan, self._problem)
+        widest = self._shape.rows * self._shape.unit if parameters.gap else None
+        return SealedPlan(plan, found, self.generation, proved, widest)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from tacit.errors import ParameterError
@@ -10,6 +11,16 @@ from tacit.errors import ParameterError
 MOST_PHASES = 1000
 MOST_STEPS = 200
 MOST_TOGETHER = 128
+MOST_CHECKPOINTS = 16
+MOST_GAP = 1000
+
+
+def check_gap(base: int, /) -> None:
+    """Refuse a ladder that has no steps, or hardly any."""
+    if base and not 2 <= base <= MOST_GAP:
+        raise ParameterError(
+            f"gap is {base}; give 2 to {MOST_GAP}, to whose powers it is rounded, or 0 for none"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +32,17 @@ class ExactParameters:
     first ones for shorter paths. Of several weightings, that many are solved
     `together`, in the same messages; with 0, as many as fit messages of a few megabytes.
 
+    After each of the phases that `checkpoints` names, as in "6:8:10", it is opened whether all is
+    proved; then the solver stops there, and the plans are opened.
+
+    With a `gap` of 2 or more, each plan comes with a bound of what it lacks to the optimum, which
+    is rounded up to 0, 1, or a power of that number.
+
+    With `bisect`, the weightings of two objectives are solved from both ends to the middle of ever
+    smaller intervals, and those between two equal plans, which have that plan too, are left out.
+
+    >>> ExactParameters(checkpoints="6:8").told_after
+    (6, 8)
     >>> ExactParameters(phases=0)
     Traceback (most recent call last):
     tacit.errors.ParameterError: phases is 0; give 1 to 1000
@@ -31,6 +53,9 @@ class ExactParameters:
     scaling: bool = False
     steps: int = 12
     together: int = 0
+    checkpoints: str = ""
+    gap: int = 0
+    bisect: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.phases <= MOST_PHASES:
@@ -39,6 +64,22 @@ class ExactParameters:
             raise ParameterError(f"steps is {self.steps}; give 2 to {MOST_STEPS}")
         if not 0 <= self.together <= MOST_TOGETHER:
             raise ParameterError(f"together is {self.together}; give 0 to {MOST_TOGETHER}")
+        check_gap(self.gap)
+        told = self.told_after
+        rises = all(before < after for before, after in pairwise((0, *told)))
+        if not rises or len(told) > MOST_CHECKPOINTS:
+            raise ParameterError(
+                f"checkpoints is {self.checkpoints!r}; give 1 to {MOST_CHECKPOINTS} phases in "
+                "their order, as in 6:8:10, or none"
+            )
+
+    @property
+    def told_after(self) -> tuple[int, ...]:
+        """The phases after which it is told whether all is proved."""
+        try:
+            return tuple(int(each) for each in self.checkpoints.split(":") if self.checkpoints)
+        except ValueError:
+            return (0,)  # which is refused
 
 
 def exact_parameters_for(objectives: int, /) -> ExactParameters:
@@ -48,6 +89,6 @@ def exact_parameters_for(objectives: int, /) -> ExactParameters:
     rows are far from any free column. Longer phases take as many steps in all, and reach them.
 
     >>> exact_parameters_for(2).steps
-    20
+    16
     """
-    return ExactParameters() if objectives == 1 else ExactParameters(phases=10, steps=20)
+    return ExactParameters() if objectives == 1 else ExactParameters(phases=13, steps=16)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tacit.errors import ParameterError
-from tacit.search.moves.exact import MOST_PHASES, ExactParameters
+from tacit.search.moves.exact import MOST_PHASES, ExactParameters, check_gap
 
 HEAT_UNIT = 10_000
 """Temperatures are given in units of the largest weight divided by this."""
@@ -71,6 +71,8 @@ class SealedParameters:
     """0 for no parent selection."""
     finish: int = 0
     """Phases of the exact solver after the search; assignments only."""
+    gap: int = 0
+    """With a finish: as `ExactParameters` has it."""
 
     def __post_init__(self) -> None:
         for name, low, high in (
@@ -91,6 +93,7 @@ class SealedParameters:
             value = getattr(self, name)
             if not low <= value <= high:
                 raise ParameterError(f"{name} is {value}; give {low} to {high}")
+        check_gap(self.gap)
         if self.block == 1:
             raise ParameterError("a block of one position has no moves; give 2 or more, or 0")
         if self.heat_end > self.heat_start:
@@ -100,15 +103,17 @@ class SealedParameters:
 
 
 def named_settings(parameters: SealedParameters | ExactParameters, /) -> dict[str, int | str]:
-    """The settings by name; a finish only where there is one, as before there was any.
+    """The settings by name; a finish, and what may be told besides, only where there is any.
+
+    So what is agreed without them looks as it did before there were such.
 
     >>> "finish" in named_settings(SealedParameters())
     False
     """
-    return {name: value for name, value in vars(parameters).items() if (name, value) != _NO_FINISH}
+    return {name: value for name, value in vars(parameters).items() if (name, value) not in _NONE}
 
 
-_NO_FINISH = ("finish", 0)
+_NONE = (("finish", 0), ("checkpoints", ""), ("gap", 0), ("bisect", False))
 SEALED_PRESETS = {"sealed-ap": "assignment", "sealed-tsp": "tour"}
 """Presets of sealed searches, by the moves whose settings they are."""
 

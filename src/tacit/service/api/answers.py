@@ -14,7 +14,16 @@ from tacit.service.storage import Run, members_with_keys, read_run
 from tacit.service.workflow.drafting import problem_of_terms
 from tacit.service.workflow.public_weights import without_weights
 
-FIGURES = ("told", "generation", "evaluations", "seconds", "late_by_seconds", "nodes", "proved")
+FIGURES = (
+    "told",
+    "generation",
+    "evaluations",
+    "seconds",
+    "late_by_seconds",
+    "nodes",
+    "proved",
+    "gaps",
+)
 
 
 def run_answer(

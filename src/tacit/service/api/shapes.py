@@ -292,6 +292,9 @@ class RunResult(BaseModel):
     """How many computed it, which decides what they promise; None before versions that say it."""
     proved: bool | None = None
     """Whether it is proved that no plan is better; None where nothing was to be proved."""
+    gaps: list[float] | None = None
+    """Per plan, in the order of the weightings: by at most how much the optimum is better, where
+    that was agreed."""
     front: list[Plan] | None
     """All different plans of the best-known set, where there are several objectives."""
     for_owners: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,7 @@ _SENTENCES = {
     "evaluations": "all evaluations that the agreement allows were made",
     "nodes": "the nodes could not continue",
     "generations": "all that was agreed on was computed",
+    "optimal": "all plans are proved to be optima",
 }
 
 
@@ -46,9 +48,13 @@ def answer_of(
     return Answer(State.INTERRUPTED, f"{reason}; resume it to go on", result)
 
 
-def _weightings(agreement: Agreement) -> list[str]:
-    """What each plan of a sealed search was found for, in the order of the plans."""
-    return [":".join(map(str, factors)) for factors in sealed_terms(agreement).weightings]
+def _weightings(agreement: Agreement, searches: Sequence[int]) -> list[str]:
+    """What each plan of a sealed search was found for, in the order of the plans.
+
+    Without numbers, which reports of before do not have, all of them.
+    """
+    written = [":".join(map(str, factors)) for factors in sealed_terms(agreement).weightings]
+    return [written[search] for search in searches] or written
 
 
 def _with(reason: str, trouble: str) -> str:
@@ -66,6 +72,7 @@ def result_of(
         "items": report.plans[0] if report.plans else None,
         "for_owners": report.for_owners,
         "proved": report.proved,
+        "gaps": report.gaps,
         "told": report.disclosed,
         "generation": report.generation,
         "evaluations": report.evaluations,
@@ -74,5 +81,7 @@ def result_of(
         "nodes": len(agreement.nodes),
         "front": report.plans if several else None,
         "values": report.values if several else None,
-        "weightings": _weightings(agreement) if agreement.sealed and several else None,
+        "weightings": _weightings(agreement, report.searches)
+        if agreement.sealed and several
+        else None,
     }

@@ -44,6 +44,10 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the plans were opened to their owners, so that none is here."""
     proved: bool | None = None
     """Whether these are proved to be optima, where the nodes prove it."""
+    searches: list[int] = []
+    """Of a sealed run, the numbers of the weightings that these were opened for."""
+    gaps: list[float] | None = None
+    """By at most how much each is worse than the optimum, where that was agreed."""
     stopped: str = ""
     """Why the search ended: a `StopReason`."""
     notes: list[str] = []

@@ -190,6 +190,8 @@ class Worker:
             values=driver.values() if several else [],
             for_owners=driver.for_owners,
             proved=driver.proved if ended else None,
+            gaps=driver.gaps if ended else None,
+            searches=list(driver.opened_searches),
             stopped="" if reason is None else reason.value,
             can_retry=reason is StopReason.NODES and driver.can_resume,
             notes=list(driver.notes),

@@ -223,6 +223,20 @@ def check_generations(
         )
 
 
+def check_checkpoints(
+    first: int, count: int, /, *, checkpoints: Collection[int], finished: int | None
+) -> None:
+    """Refuse phases beyond a checkpoint, at which they end, and after one that said all is proved.
+
+    `finished` is the phase of that one, if there was one.
+    """
+    between = [phase for phase in checkpoints if first < phase < first + count]
+    if between:
+        raise refuse(f"it is told after phase {min(between)} whether all is proved; end there")
+    if finished is not None and first >= finished:
+        raise refuse(f"all was proved after phase {finished}; open the plans, nothing follows")
+
+
 def check_turn(
     turn: int | None, first: int, count: int, /, *, finish: int, turned: int | None
 ) -> None:

@@ -11,6 +11,7 @@ before a part of it is out; what is computed meanwhile ends first, and nothing f
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -18,13 +19,19 @@ from dataclasses import dataclass, field
 import msgspec
 import numpy as np
 
-from tacit.engine.node.state.policy import check_generations, check_turn, refuse
+from tacit.engine.node.state.policy import (
+    check_checkpoints,
+    check_generations,
+    check_turn,
+    refuse,
+)
 from tacit.engine.node.state.store import Store
 from tacit.engine.node.state.stored import Stored
 from tacit.engine.node.state.to_the_end import to_the_end
-from tacit.engine.records.events import GenerationsBegun, PlanBound, StartDrawn
+from tacit.engine.records.events import FinishedTold, GenerationsBegun, PlanBound, StartDrawn
 from tacit.engine.wire.attempt import Attempt, decode_attempt, encode_attempt
 from tacit.engine.wire.messages import Advance
+from tacit.engine.wire.recording_mux import RecordingMux
 from tacit.engine.wire.request import advance_hash
 from tacit.mpc import ArithmeticShare
 
@@ -120,6 +127,8 @@ class SealedProgress:
         self._requests: dict[int, str] = {}
         self.opened: Attempt | None = None
         """The attempt whose plans are the ones to open; nothing follows it."""
+        self._finished: int | None = None
+        """The phase after which it was told that all is proved."""
         self._ending = False
         self.computing = asyncio.Lock()
         """Held until the state of what is computed is kept."""
@@ -128,6 +137,8 @@ class SealedProgress:
             match event:
                 case GenerationsBegun(search=k) if k == self._search:
                     self._began(event)
+                case FinishedTold(search=k, finished=True) if k == self._search:
+                    self._finished = event.number
                 case PlanBound(search=k) if k in searches and self.opened is None:
                     self.opened = event.attempt
 
@@ -200,7 +211,14 @@ class SealedProgress:
         self._store.log.sync()
 
     def begin(
-        self, request: Advance, attempt: Attempt, /, *, most: int, finish: int = 0
+        self,
+        request: Advance,
+        attempt: Attempt,
+        /,
+        *,
+        most: int,
+        finish: int = 0,
+        checkpoints: Sequence[int] = (),
     ) -> Kept | None:
         """Allow generations or refuse them; when this returns, they are on the disk as begun.
 
@@ -213,6 +231,7 @@ class SealedProgress:
             # What the peers began meanwhile we have not heard of, but that it ended there.
             ends = {-1: parent.number, **ends}
         check_generations(first, count, horizon, most=most, ends=ends)
+        check_checkpoints(first, count, checkpoints=checkpoints, finished=self._finished)
         kept = None if parent in self.from_peers else self.state(parent)
         if parent.number != first:
             raise refuse(f"attempt '{parent}' ended at generation {parent.number}, not {first}")
@@ -230,6 +249,15 @@ class SealedProgress:
         self._store.log.sync()
         self._began(event)
         return kept
+
+    def told(self, attempt: Attempt, sent: RecordingMux, /, *, finished: bool) -> None:
+        """Log that it is out whether all is proved; if it is, no phase follows."""
+        salt = secrets.token_bytes(16)
+        number, digest = attempt.number, sent.digest(salt)
+        event = FinishedTold(number, attempt, salt.hex(), digest, self._search, finished)
+        self._store.log.append(event)
+        if finished:
+            self._finished = number
 
     async def keep(self, new: Kept, /) -> None:
         """Keep a state on the disk, and of those before it the last one."""

@@ -19,7 +19,7 @@ from tacit.engine.agreement.sealed import Course, largest_message, sealed_terms,
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.wire.messages import Advance
 from tacit.mpc import ArithmeticShare, BitShare, Session, Size, public_word, scale
-from tacit.mpc.forest import ForestState, Phase, finish, warm_start
+from tacit.mpc.forest import ForestState, Phase, finish, tell_finished, warm_start
 from tacit.mpc.forest import advance as grow
 from tacit.mpc.forest import start as first_duals
 from tacit.mpc.sealed import SealedState, Step, TableShape, secret_start, state_sizes
@@ -31,6 +31,14 @@ LARGE_MESSAGE = 1 << 18
 Shares = list[ArithmeticShare]
 Values = Callable[[int], ArithmeticShare]
 """By the number of a search."""
+
+
+@dataclass(frozen=True)
+class NextState:
+    """A state that was reached, and whether it is finished where that was told."""
+
+    shares: Shares
+    finished: bool | None = None
 
 
 class Method(Protocol):
@@ -51,7 +59,7 @@ class Method(Protocol):
     async def advance(
         self, session: Session, values: Values, held: Sequence[ArithmeticShare],
         request: Advance, *, told: bool,
-    ) -> Shares:  # fmt: skip
+    ) -> NextState:  # fmt: skip
         """The state after some steps; whether each improved is `told` where that was agreed."""
         ...
 
@@ -127,11 +135,11 @@ class SearchMethod:
         request: Advance,
         *,
         told: bool,
-    ) -> Shares:
+    ) -> NextState:
         """Some generations."""
         state, steps = SealedState(*held), self._steps(request)
         state = await search(session, state, steps, self.table, disclose_improvements=told)
-        return state.shares
+        return NextState(state.shares)
 
     def _steps(self, request: Advance) -> Iterator[Step]:
         factor, bits = self.schedule.gain_factor, self.schedule.key_bits
@@ -166,7 +174,8 @@ class ExactMethod:
         state = await first_duals(session, costs, course.shape, course.coins)
         first = course.shared_fallback(me=session.me, nodes=session.nodes)
         state = replace(state, first=first)
-        return await self._completed(session, state, costs)
+        shares, _ = await self._completed(session, state, costs)
+        return shares
 
     async def advance(
         self,
@@ -176,11 +185,15 @@ class ExactMethod:
         request: Advance,
         *,
         told: bool,  # noqa: ARG002 - refused with the agreement
-    ) -> Shares:
-        """Some phases."""
+    ) -> NextState:
+        """Some phases; after those that were agreed, whether all is proved is told."""
         course, costs = self.course, self.costs(values)
-        phases = course.phases[request.first : request.first + request.count]
-        return await self.grow(session, forest_state(held), costs, phases)
+        end = request.first + request.count
+        phases = course.phases[request.first : end]
+        shares, proved = await self.grow(session, forest_state(held), costs, phases)
+        if end not in course.checkpoints:
+            return NextState(shares)
+        return NextState(shares, await tell_finished(session, proved))
 
     async def grow(
         self,
@@ -188,22 +201,26 @@ class ExactMethod:
         state: ForestState,
         costs: ArithmeticShare,
         phases: Sequence[Phase],
-    ) -> Shares:
-        """These phases, and the plan after them."""
+    ) -> tuple[Shares, BitShare]:
+        """These phases, the plans after them, and whether they are proved."""
         course = self.course
         state = await grow(session, state, costs, phases, course.shape, course.coins)
         return await self._completed(session, state, costs)
 
     async def _completed(
         self, session: Session, state: ForestState, costs: ArithmeticShare
-    ) -> Shares:
-        answer = await finish(session, state, costs, self.course.layout, self.course.shape)
-        totals = answer.bound[:, 1:2]
+    ) -> tuple[Shares, BitShare]:
+        course = self.course
+        answer = await finish(
+            session, state, costs, course.layout, course.shape, steps=course.ladder
+        )
+        in_order = [answer.bound[:, 1:2], answer.plan[:, :1], answer.rung, answer.plan[:, 1:]]
         plans = ArithmeticShare(
-            {c: np.concatenate([p, answer.plan.parts[c]], 1) for c, p in totals.parts.items()}
+            {c: np.concatenate([x.parts[c] for x in in_order], 1) for c in answer.plan.parts}
         )
         first = [] if state.first is None else [state.first]
-        return [state.matching, state.prices, state.profits, state.kept, *first, plans]
+        kept = [state.matching, state.prices, state.profits, state.kept, *first, plans]
+        return kept, answer.proved
 
 
 def forest_state(held: Sequence[ArithmeticShare], /) -> ForestState:
@@ -243,16 +260,15 @@ class FinishedMethod:
         request: Advance,
         *,
         told: bool,
-    ) -> Shares:
+    ) -> NextState:
         """Some generations, or some phases."""
         if request.turn is None:
-            return self._searched(
-                await self.search.advance(session, values, held, request, told=told)
-            )
+            found = await self.search.advance(session, values, held, request, told=told)
+            return NextState(self._searched(found.shares))
         course, costs = self.course.forest, self.exact.costs(values)
         if request.first == request.turn:
             # What stands before the columns of the rows is its cost, and what is proved.
-            columns = held[-1][None, 2:]
+            columns = held[-1][None, course.heads :]
             state = await warm_start(
                 session,
                 columns,
@@ -266,7 +282,8 @@ class FinishedMethod:
             state = forest_state(held)
         done = request.first - request.turn
         phases = course.phases[done : done + request.count]
-        return await self.exact.grow(session, state, costs, phases)
+        shares, _ = await self.exact.grow(session, state, costs, phases)
+        return NextState(shares)
 
     def _searched(self, shares: Shares) -> Shares:
         *state, plan = shares

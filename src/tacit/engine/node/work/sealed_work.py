@@ -7,7 +7,7 @@ import secrets
 
 import numpy as np
 
-from tacit.engine.agreement.sealed import course_of, finish_of
+from tacit.engine.agreement.sealed import checkpoints_of, course_of, finish_of
 from tacit.engine.agreement.working_memory import generations_bytes
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.sealed_progress import Kept, SealedProgress
@@ -19,7 +19,7 @@ from tacit.engine.node.work.owners_opening import (
     draw_plan_keys,
 )
 from tacit.engine.node.work.plan_binding import confirm_binding, open_for_owners
-from tacit.engine.node.work.sealed_methods import method_for, value_shares
+from tacit.engine.node.work.sealed_methods import NextState, method_for, value_shares
 from tacit.engine.node.work.session import (
     ComputingNode,
     compute_away,
@@ -69,7 +69,8 @@ async def _advance(
         else:
             agreement = agreement_state.agreement
             most, finish = agreement.limits.evaluations, finish_of(agreement)
-            before = progress.begin(request, attempt, most=most, finish=finish)
+            told = await in_thread(checkpoints_of, agreement, request.search)
+            before = progress.begin(request, attempt, most=most, finish=finish, checkpoints=told)
     handover.log(agreement_state, attempt)
     seed = await in_thread(agreement_state.inputs.search_seed)
     course = await in_thread(course_of, agreement_state.agreement, request.search, seed=seed)
@@ -83,9 +84,9 @@ async def _advance(
     def values(search: int) -> ArithmeticShare:
         return fit(value_shares(agreement_state, search))
 
-    async def work() -> list[ArithmeticShare]:
+    async def work() -> NextState:
         if starts:
-            return await method.start(session, values)
+            return NextState(await method.start(session, values))
         old = [] if before is None else before.shares
         held = await handover.to_all(session, old, method.sizes(request))
         return await method.advance(session, values, [*map(fit, held)], request, told=shows)
@@ -105,7 +106,7 @@ async def _advance(
             signed=request.signed,
         ) as session,
     ):
-        shares = await compute_away(node, agreement_state, work, away=away)
+        made = await compute_away(node, agreement_state, work, away=away)
         keys = draw_plan_keys(session) if agreement_state.agreement.for_owners else {}
     if shows:
         salt = secrets.token_bytes(16)
@@ -113,7 +114,10 @@ async def _advance(
             request.first + 1, attempt, salt.hex(), sent.digest(salt), request.search
         )
         agreement_state.store.log.append(event)
-    await progress.keep(Kept(request.first + request.count, attempt, shares, keys, request.turn))
+    if made.finished is not None:
+        progress.told(attempt, sent, finished=made.finished)
+    end = request.first + request.count
+    await progress.keep(Kept(end, attempt, made.shares, keys, request.turn))
     return GenerationsDone(id=request.id, sent=session.sent, rounds=session.depth, seed=seed)
 
 

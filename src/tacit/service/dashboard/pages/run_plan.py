@@ -131,6 +131,8 @@ def summary(run: dict[str, Any], result: dict[str, Any], /) -> str:
         text += f"; computed by {COUNTS[result['nodes']]} nodes"
     if result.get("proved") is not None:
         text += ". " + PROVED[result["proved"]]
+        if result.get("gaps") and not result["proved"]:
+            text += f"; none is better by more than {max(result['gaps']):,}"
     if is_perhaps_worse(run, result):
         text += ". The plan is one of those that were disclosed to be best, and may be worse"
     return f"<p>{escape(text)}.</p>"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
+    from tacit.verify.equity import check_counted, counted_run
     from tacit.verify.evidence import check_evidence
     from tacit.verify.inputs import check_inputs
     from tacit.verify.loss import describe_loss

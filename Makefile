@@ -122,6 +122,9 @@ equity: .venv/ready-experiments ## Every figure of docs/equity.md (5 minutes)
 	@cp out/equity/spread.png out/equity/tables.md docs/equity/
 	@cp out/equity/equity.json src/tacit/experiments/data/
 
+equity-test: .venv/ready-dev ## Thirty runs with equity on real nodes, with kills (5 minutes)
+	@$(BIN)/python -m tests.thirty_runs_of_equity
+
 lock: build/release-env/made ## Write deploy/lock anew: versions with hashes (UPGRADE=1: the newest)
 	@PATH="$(CURDIR)/build/release-env/bin:$$PATH" python -m release.locks $(if $(UPGRADE),--upgrade)
 

@@ -52,7 +52,7 @@ def drive_one(folder: Path) -> None:
         took.append((time.monotonic() - begun, search.counted_rounds))
         return head
 
-    SealedSearch.count = timed  # type: ignore[method-assign]
+    SealedSearch.count = timed  # type: ignore[method-assign,assignment]
     with agreed_driver(agreed, load_cluster_config(Path(job["cluster"])), folder) as driver:
         (folder / "ready").touch()
         drive(driver, until=time.monotonic() + job["seconds"])
@@ -153,7 +153,7 @@ def check_series(runs: int, seed: int) -> None:
             assert series.books()[0].last == number
             factors = [series.clear.factor(name) for name in series.keys]
             took.append(float(str(found["seconds"])))
-            rounds.add(found["rounds"])
+            rounds.add(int(str(found["rounds"])))
             print(
                 f"run {number}: node {node}, platform {platform}, counted in {took[-1]:.2f} s; "
                 f"factors are now {factors}",

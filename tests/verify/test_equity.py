@@ -25,8 +25,8 @@ def agreement() -> Agreement:
 
 def counted(**changes: Any) -> RunCounted:
     names = tuple(KEYS)
-    head = head_after(FIRST_HEAD, RunEntry(2, "3:5", names))
-    return replace(RunCounted(2, "3:5", list(names), head, [], ["aa"] * 3), **changes)
+    head = head_after(FIRST_HEAD, RunEntry(2, "3:5", names, place=4))
+    return replace(RunCounted(2, "3:5", list(names), head, 4, [], ["aa"] * 3), **changes)
 
 
 def test_a_run_that_counts_everywhere_before_its_plan_is_opened(agreement: Agreement) -> None:
@@ -48,6 +48,7 @@ def test_a_run_that_counts_everywhere_before_its_plan_is_opened(agreement: Agree
         ([counted(participants=["participant 1"])], "others than have rows"),
         ([counted(head="ab" * 32)], "does not follow"),
         ([counted(boxes=[])], "something else"),
+        ([counted(place=3)], "does not follow"),
     ],
 )
 def test_what_is_out_of_order_is_noticed(agreement: Agreement, log: list[Any], why: str) -> None:
@@ -57,6 +58,6 @@ def test_what_is_out_of_order_is_noticed(agreement: Agreement, log: list[Any], w
 
 def test_a_node_that_counted_otherwise_is_noticed(agreement: Agreement) -> None:
     names = tuple(KEYS)
-    other = counted(attempt="9:9", head=head_after(FIRST_HEAD, RunEntry(2, "9:9", names)))
+    other = counted(attempt="9:9", head=head_after(FIRST_HEAD, RunEntry(2, "9:9", names, place=4)))
     with pytest.raises(LogError, match="node 2 counted another run"):
         check_counted(agreement, [[counted()], [counted()], [other]])

@@ -204,7 +204,7 @@ def equity_words(agreement: Agreement, /) -> list[str]:
             if terms.reference == "first come"
             else "a plan that the platform gives with each run"
         ),
-        f"in runs whose number is a multiple of {terms.every}, {own}, sealed to your key",
+        f"in every {terms.every}. run that counts {own}, sealed to your key",
         f"everybody is told then: {' and '.join(all_of_us) or 'nothing'}",
         "whoever sees the plans of many runs can guess who is ahead; docs/equity.md says how well",
     ]

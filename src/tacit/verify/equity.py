@@ -46,7 +46,8 @@ def check_counted(agreement: Agreement, logs: Sequence[Log], /) -> str:
 
 def _public(event: RunCounted) -> RunEntry:
     opened = tuple((name, value) for name, value in event.opened)
-    return RunEntry(event.number, event.attempt, tuple(event.participants), opened=opened)
+    names = tuple(event.participants)
+    return RunEntry(event.number, event.attempt, names, opened=opened, place=event.place)
 
 
 def _check_entry(agreement: Agreement, event: RunCounted) -> None:
@@ -58,7 +59,7 @@ def _check_entry(agreement: Agreement, event: RunCounted) -> None:
         raise LogError("the nodes counted the run for others than have rows in it")
     if event.head != head_after(agreement.equity.head, _public(event)):
         raise LogError("the head that the nodes tell does not follow from what they counted")
-    telling = agreement.equity.terms.telling(event.number)
+    telling = agreement.equity.terms.telling(event.place)
     boxes = len(event.participants) if telling.numbers else 0
     if len(event.opened) != telling.opened or len(event.boxes) != boxes:
         raise LogError("the nodes told something else of balances than was agreed")

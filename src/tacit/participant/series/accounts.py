@@ -81,7 +81,7 @@ def keep_account(profile: Profile, run: str, agreement: Agreement, logs: list[Lo
         events = {node: counted_run([log]) for node, log in enumerate(logs)}
         boxes = {n: e.boxes[place] for n, e in events.items() if e is not None and e.boxes}
         try:
-            own = open_told(agreement, name, boxes, key=profile.keys().signing)
+            own = open_told(agreement, name, boxes, place=event.place, key=profile.keys().signing)
         except SealError as error:
             trouble = [f"your balance was not told: {error}"]
         else:
@@ -113,13 +113,11 @@ def head_refusals(
     known, head = _chain(profile, series_id, series), agreement.equity.head
     if head == (known[-1].head if known else FIRST_HEAD):
         return []
-    if head == FIRST_HEAD or any(head in (each.before, each.head) for each in known[:-1]):
+    if head == FIRST_HEAD or any(head == each.before for each in known):
         return [
-            "it follows runs before the last one that counts, so that one would be undone: "
+            f"it does not follow run {known[-1].number}, which counts: balances would lack it, so "
             "somebody's books were set back"
         ]
-    if known and head == known[-1].before:
-        return [f"it does not follow run {known[-1].number}, which counts: balances would lack it"]
     last = max((each.number for each in known), default=0)
     signed = {each.number: each.run for each in record_of(profile, series_id).runs()}
     between = range(last + 1, agreement.series.number)

@@ -11,6 +11,7 @@ back. Of runs without this participant nothing is known here: after one, the nod
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -61,7 +62,9 @@ def counted_runs(profile: Profile, series_id: str, /) -> list[CountedRun]:
         raise FileError(path, None, f"was changed ({error})", remedy) from None
 
 
-def keep_account(profile: Profile, run: str, agreement: Agreement, logs: list[Log], /) -> list[str]:
+def keep_account(
+    profile: Profile, run: str, agreement: Agreement, logs: Sequence[Log], /
+) -> list[str]:
     """Write down what checked logs say of a run that counts, and put it in words."""
     event = counted_run(logs)
     if agreement.equity is None or agreement.series is None or event is None:

@@ -1,7 +1,7 @@
 """A series of three runs: three nodes, a platform and three machines that follow it, in processes.
 
 The operator types commands. The participants join and sign the series; from then on nobody types
-anything on their machines.
+anything on their machines. Balances are kept, so that each run follows the one before.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import pytest
 
 from tacit.participant import (
     Profile,
+    counted_runs,
     join,
     new_key_file,
     review_series,
@@ -68,7 +70,9 @@ def costs_of_a_day(folder: Path, name: str, number: int, columns: int) -> None:
 
 
 def pattern() -> dict[str, Any]:
-    made = {**terms(), "deadline_seconds": 1.0}
+    made = {**terms(), "deadline_seconds": 4.0}
+    made["objectives"] = [{**made["objectives"][0], "disclosure": "sealed"}]
+    del made["parameters"]
     made["problem"] = {**made["problem"], "column_names": [f"c{k}" for k in range(9)]}
     return made
 
@@ -123,7 +127,9 @@ def test_three_machines_follow_three_runs(
     ops("sign-in", platform.url, platform.invitation("op", role="operator"), "--ca",
         platform.certificate)  # fmt: skip
     file = tmp_path / "terms.json"
-    file.write_text(json.dumps({"name": "daily", "run": pattern(), "runs_per_day": RUNS}))
+    equity = {"told": "balance", "every": 1, "spacing": 4, "spread": True, "mean": True}
+    written = {"name": "daily", "run": pattern(), "runs_per_day": RUNS, "equity": equity}
+    file.write_text(json.dumps(written))
     made = ops("new", file, "--json")
     series, profiles = made["id"], []
     for name in NAMES:
@@ -157,3 +163,21 @@ def test_three_machines_follow_three_runs(
         )
         shown = ops("show", series, "--json")
         assert [each["state"] for each in shown["its_runs"]] == [*["finished"] * RUNS, "invited"]
+    check_balances(profiles, series, run_here)
+
+
+def check_balances(profiles: list[Profile], series: str, run_here: RunTacit) -> None:
+    """Everybody was told its own balance, and they add up to zero in a chain that all know."""
+    told = [counted_runs(profile, series) for profile in profiles]
+    for runs in zip(*told, strict=True):
+        assert len({each.head for each in runs}) == 1
+        balances = [each.balance for each in runs if each.balance is not None]
+        assert len(balances) == len(NAMES)
+        assert sum(balances) == 0
+        assert runs[0].opened["spread"] == max(balances) - min(balances)
+        assert runs[0].opened["saved"] == sum(each.saved or 0 for each in runs)
+    assert [each.number for each in told[0]] == [*range(1, RUNS + 1)]
+    assert all(after.before == first.head for first, after in pairwise(told[0]))
+    done = run_here("participant", "balance", series, "--profile", profiles[0].folder)
+    assert done.stdout.count("your level was") == RUNS, done.stderr
+    assert "your balance is" in done.stdout

@@ -28,7 +28,8 @@ from tacit.engine.agreement import (
     first_come,
     pin_sealed,
 )
-from tacit.engine.agreement.terms import AgreementLimits
+from tacit.engine.agreement.sealing import SealedRows
+from tacit.engine.agreement.terms import AgreementLimits, PinnedSearch, PlanFor
 from tacit.engine.coordinator.coordinator import Coordinator
 from tacit.engine.coordinator.sealed_search import Opened, SealedSearch
 from tacit.engine.coordinator.sealing_offers import head_of_series
@@ -117,16 +118,17 @@ class EquitySeries:
     def draft(
         cls, cluster: LocalCluster, terms: EquityTerms = TERMS, names: int = 3, **changes: Any
     ) -> EquitySeries:
-        problem = problem_of(1, participants=names)
+        problem, pinned = problem_of(1, participants=names), changes.pop("pinned", None)
+        plan = changes.pop("plan", "everybody")
         keys = changes.pop("keys", None) or {
             each.name: Ed25519PrivateKey.generate() for each in problem.participants
         }
-        pattern = _agreement(cluster, problem, keys).agreement
+        pattern = _agreement(cluster, problem, keys, pinned=pinned, plan=plan).agreement
         series = series_like(
             pattern,
             equity=terms,
             limits={
-                "evaluations": 500,
+                "evaluations": pattern.limits.evaluations,
                 "population_min": 1,
                 "population_max": 1,
                 "distinct_min": 1,
@@ -153,7 +155,9 @@ class EquitySeries:
         self.number += 1
         assert self.series.equity is not None
         books = [series_hash(self.series), *filter(None, [self.series.continues])]
-        run = _agreement(self.cluster, problem, self.keys, books)
+        pinned = self.series.search if self.series.plan == "owners" else None
+        plan = self.series.plan
+        run = _agreement(self.cluster, problem, self.keys, books, pinned=pinned, plan=plan)
         head = changes.pop("head", None) or run.head
         equity = RunEquity(
             terms=self.series.equity, head=head, reference=first_come(run.agreement.known_problem)
@@ -222,6 +226,12 @@ async def hand_over(series: EquitySeries, run: AgreedCluster, coordinator: Coord
 @dataclass
 class _Run(AgreedCluster):
     head: str = ""
+    rows: list[SealedRows] = field(default_factory=list)
+
+    def sealed(self) -> list[SealedRows]:
+        """Sealed once per agreement, however often they are handed over."""
+        self.rows = self.rows or super().sealed()
+        return self.rows
 
 
 def _agreement(
@@ -229,6 +239,9 @@ def _agreement(
     problem: Problem,
     keys: dict[str, Ed25519PrivateKey],
     books: Sequence[str] = (),
+    *,
+    pinned: PinnedSearch | None = None,
+    plan: PlanFor = "everybody",
 ) -> _Run:
     nonce = secrets.token_hex(16)
     offers = node_offers(cluster.config, nonce, books=books)
@@ -237,9 +250,10 @@ def _agreement(
         participants=public_keys(keys),
         nodes=[each.node for each in offers],
         platform=platform_certificate(cluster.config),
-        search=pin_sealed(SETTINGS, [(1,)]),
-        limits=AgreementLimits(500, 1, 1, 1, int(time.time()) + 3600),
+        search=pinned or pin_sealed(SETTINGS, [(1,)]),
+        limits=AgreementLimits(500 if pinned is None else 8, 1, 1, 1, int(time.time()) + 3600),
         nonce=nonce,
+        plan=plan,
     )
     own = {each.name: keys[each.name] for each in problem.participants}
     return _Run(cluster, problem, own, agreement, head_of_series(offers))

@@ -22,7 +22,7 @@ from tacit.cli.participant_profile import (
 )
 from tacit.cli.run.notifying import AddWebhook, Mail, RemoveWebhook, change_notifications
 from tacit.cli.run.watching import Timeout, seconds_of, watch_run
-from tacit.cli.series.following import follow, series
+from tacit.cli.series.following import balance, follow, series
 from tacit.errors import InputError, PlatformError
 from tacit.files import read_bytes
 from tacit.plain_text import plain_line
@@ -39,6 +39,7 @@ app = typer.Typer(
 app.add_typer(keys_app, name="keys")
 app.command(epilog=example("series"))(series)
 app.command(epilog=example("follow s-abcdefghij --costs costs --results plans"))(follow)
+app.command(epilog=example("balance s-abcdefghij"))(balance)
 app.command(epilog=example("trust nodes.toml south.toml west.toml"))(trust)
 
 
@@ -348,6 +349,7 @@ def result(
         typer.echo(participant.plan_csv(lines, heads=heads), nl=False)
         return
     _show_plan(loaded, outcome, plan, agreement, own)
+    _balance(loaded, run)
     typer.echo(_receipts(loaded, run, outcome.receipts), err=True)
 
 
@@ -378,6 +380,19 @@ def _show_plan(
     elif marked:
         whose = "yours" if agreement is None or not agreement.known_problem.between_places else ""
         typer.echo(f"* {whose or 'yours: what the way from here costs is in your file'}", err=True)
+
+
+def _balance(profile: participant.Profile, run: str) -> None:
+    """What is known here of what one saved, in a series with equity."""
+    agreement = profile.signed_agreement(run)
+    if agreement is None or agreement.equity is None:
+        return
+    known = participant.account_of_run(profile, run, agreement)
+    if known is None:
+        typer.echo(f"tacit participant log {run} tells what it means for balances", err=True)
+        return
+    for line in participant.account_lines(known):
+        typer.echo(plain_line(line), err=True)
 
 
 @app.command(epilog=example("notify --mail me@example.org"))

@@ -33,6 +33,12 @@ if TYPE_CHECKING:
     from tacit.participant.results import result, runs, series_of
     from tacit.participant.review_words import review_json, review_lines
     from tacit.participant.reviewing import Review, check_is_expected, review, sign
+    from tacit.participant.series.accounts import (
+        CountedRun,
+        account_lines,
+        account_of_run,
+        counted_runs,
+    )
     from tacit.participant.series.cost_sources import AnyCosts, CommandCosts, FileCosts
     from tacit.participant.series.following import Follower, follow
     from tacit.participant.series.kept import (

@@ -27,6 +27,7 @@ from tacit.participant.own_parts import Seen, fetch_own_parts
 from tacit.participant.public_weights import fetch_public_problem
 from tacit.participant.receipts import check_receipts
 from tacit.participant.reviewing import clock_warnings
+from tacit.participant.series.accounts import keep_account
 from tacit.plain_text import plain_line
 from tacit.verify import (
     Claim,
@@ -99,6 +100,8 @@ def check_logs(profile: Profile, run: str, /) -> Verdict:
             verdict.findings.append(proven)
         elif proven.detail:
             verdict.notes.append(proven.detail)
+        if all(each.ok for each in verdict.findings if each.about == "balances"):
+            verdict.notes.extend(keep_account(profile, run, agreement, logs))
         if words := describe_loss(logs):
             verdict.notes.append(words)
     return verdict

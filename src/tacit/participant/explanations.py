@@ -19,6 +19,7 @@ from tacit.engine.agreement import (
     is_exact,
     sealed_terms,
 )
+from tacit.mpc.equity import FINENESS, NEUTRAL
 
 
 @dataclass(frozen=True)
@@ -212,6 +213,43 @@ def plan_words(agreement: Agreement, /) -> list[str]:
         f"{learns} Viewers: nothing of it. All of them: the ledger, which has nothing of it.",
         "Your part is sealed to the key that you sign with. If you lose the key, nobody can give "
         "you your part again, the platform least of all; whoever gets the key can read it.",
+    ]
+
+
+def equity_words(agreement: Agreement, /) -> list[str]:
+    """What is counted over the runs of a series, and who is told what of it."""
+    if agreement.equity is None:
+        return []
+    terms = agreement.equity.terms
+    least, most = NEUTRAL - terms.levels, NEUTRAL + terms.levels
+    own = {
+        "nothing": "you are told nothing of your balance",
+        "level": "you are told what you saved, and your level",
+        "balance": "you are told what you saved, your level and your balance, from which the mean "
+        "of the others follows",
+    }[terms.told]
+    all_of_us = [
+        name
+        for name, told in (
+            ("the mean of what all saved", terms.mean),
+            ("how far apart balances are", terms.spread),
+        )
+        if told
+    ]
+    return [
+        f"the nodes keep a balance for each, in shares, and multiply costs by {least} to {most} "
+        f"({NEUTRAL} for who is neither ahead nor behind)",
+        f"levels are {terms.spacing}/{FINENESS} apart; with each further run a step counts "
+        f"{terms.decay / 10:g} % of what it did",
+        "what you save is counted from "
+        + (
+            "first come, first served: rows in their order take the first column that has room"
+            if terms.reference == "first come"
+            else "a plan that the platform gives with each run"
+        ),
+        f"in every {terms.every}. run that counts {own}, sealed to your key",
+        f"everybody is told then: {' and '.join(all_of_us) or 'nothing'}",
+        "whoever sees the plans of many runs can guess who is ahead; docs/equity.md says how well",
     ]
 
 

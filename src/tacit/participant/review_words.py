@@ -9,7 +9,7 @@ from tacit.engine.agreement import BROKEN, loss_words, promise_of
 from tacit.engine.identity import key_fingerprint
 from tacit.participant.account.trust import node_address
 from tacit.participant.costs import show_rows
-from tacit.participant.explanations import SearchWords, plan_words, search_words
+from tacit.participant.explanations import SearchWords, equity_words, plan_words, search_words
 from tacit.participant.forbidden_words import forbidden_lines
 from tacit.participant.reviewing import Review
 from tacit.plain_text import plain_line
@@ -28,6 +28,7 @@ def review_lines(review: Review, /) -> list[str]:
         ),
         "What nodes and others learn": _others(review, words),
         "How much can be inferred from it": words.inferred,
+        "What is counted over the runs of the series": equity_words(review.agreement),
         "Limits": _limits(review, words),
         "The search that the platform promises to follow": _search(review, words),
         "Nodes": _nodes(review),
@@ -36,6 +37,8 @@ def review_lines(review: Review, /) -> list[str]:
     lines = [f"Run {review.run.id}, {review.run.name} ({review.run.state})"]
     lines.append(f"Agreement {review.hash}")
     for title, content in sections.items():
+        if not content:
+            continue
         lines += ["", title, *(f"  {line}" for line in content)]
     lines += ["", *(f"Note: {warning}" for warning in review.warnings)]
     lines += [f"DO NOT SIGN: {refusal}" for refusal in review.refusals]
@@ -170,6 +173,7 @@ def review_json(review: Review, /) -> dict[str, Any]:
         "promise": promise_of(len(agreement.nodes)),
         "on_loss": agreement.on_loss,
         "plan": agreement.plan,
+        "equity": agreement.equity,
         "nodes": [
             {
                 "address": node_address(node),

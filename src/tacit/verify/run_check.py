@@ -9,6 +9,7 @@ from tacit.engine.records import LedgerEntry, Log
 from tacit.problems import Problem
 from tacit.verify import sealed
 from tacit.verify.answers import check_disclosed, check_populations
+from tacit.verify.equity import check_counted
 from tacit.verify.loss import throughout, to_the_end
 from tacit.verify.replay import check_search
 from tacit.verify.verdict import Claim, Finding
@@ -43,6 +44,9 @@ def check_run(
             "search": lambda: sealed.check_plan(agreement, to_the_end(logs), ledger, claim),
         }
     findings = [Finding.of(about, checks[about]) for about in ("populations", "answers")]
+    counted = []
+    if agreement.equity is not None:
+        counted = [Finding.of("balances", check_counted, agreement, logs)]
     if findings[-1].ok or findings[-1].unproven:  # wrong answers lead a search anywhere
         findings.append(Finding.of("search", checks["search"]))
-    return findings
+    return [*findings, *counted]

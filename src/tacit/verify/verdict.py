@@ -15,6 +15,7 @@ WOULD_SHOW = {
     "inputs": "other rows in place of yours, or different ones at different nodes",
     "populations": "nodes played off against each other",
     "answers": "a ledger with something else, or less, than the nodes disclosed",
+    "balances": "a plan that was opened and not counted, or counted twice or otherwise",
     "search": "a platform that asked for more than the agreed search, or chose another plan",
 }
 """What each check would have shown."""

@@ -7,11 +7,15 @@ from dataclasses import replace as changed
 
 import numpy as np
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec.structs import replace
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 
 from tacit.engine.agreement.equity.boxes import open_told
 from tacit.engine.agreement.equity.check import equity_shape
+from tacit.engine.agreement.own_part import whole_plan
+from tacit.engine.agreement.sealed import pin_sealed
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.node.kept_series import FOLDER
 from tacit.engine.node.state.equity.kept_book import KeptBook
@@ -24,6 +28,7 @@ from tacit.mpc.equity import empty_book, weighted
 from tacit.mpc.equity.account import cost
 from tacit.mpc.local import reveal
 from tacit.problems import Problem
+from tacit.search.moves import ExactParameters
 from tests.engine.agreed_cluster import AgreedCluster, run
 from tests.engine.equity_series import EquitySeries, hand_over, problem_of
 from tests.engine.sealed_agreed_cluster import start_of, twin
@@ -108,7 +113,7 @@ def check_told(
     assert all(each.opened == [("spread", max(balances) - min(balances))] for each in lines)
     for place, (name, key) in enumerate(series.keys.items()):
         boxes = {node: lines[node].boxes[place] for node in nodes}
-        own = open_told(made.agreement, name, boxes, key=key)
+        own = open_told(made.agreement, name, boxes, place=lines[0].place, key=key)
         assert (own.saved, own.factor) == (saved[place], factors[place])
 
 
@@ -220,3 +225,56 @@ def test_another_head_or_rule_is_refused_and_a_later_run_makes_an_earlier_void(
     run(whole())
     assert series.balances() == series.expected()
     assert series.books()[0].voids == (early.agreement.series.number,)  # type: ignore[union-attr]
+
+
+def test_an_exact_plan_for_its_owners_counts_while_it_is_shares(cluster: LocalCluster) -> None:
+    """The platform never sees the plan, and the balances are those of the optimum with factors."""
+    pinned = pin_sealed(ExactParameters(), [(1,)])
+    series = EquitySeries.draft(cluster, pinned=pinned, plan="owners")
+    made = series.next_run(problem_of(1))
+
+    async def whole() -> None:
+        async with series.begun(made) as search:
+            await search.advance(8, 8, until=None)
+            times = kept_weights(made)[1]
+            opened = await search.open(until=None)
+            assert opened.plan == []
+            plan = whole_plan(made.agreement, 0, opened.sealed, series.keys)
+            assert times[np.arange(6), plan].sum() == times[linear_sum_assignment(times)].sum()
+            series.clear.count(made, plan)
+
+    run(whole())
+    assert series.balances() == series.expected()
+
+
+def test_who_joins_is_new_and_nobody_else_takes_balances_over(cluster: LocalCluster) -> None:
+    """A series that continues another: signed by all of it, a newcomer's level is at most 0."""
+    first = EquitySeries.draft(cluster)
+    run(first.finish(first.next_run(problem_of(1))))
+    keys = {**first.keys, "participant 4": Ed25519PrivateKey.generate()}
+    stolen = {**keys, "participant 1": Ed25519PrivateKey.generate()}
+
+    def continuing(signers: dict[str, Ed25519PrivateKey]) -> EquitySeries:
+        digest = series_hash(first.series)
+        made = EquitySeries.draft(cluster, names=4, keys=signers, continues=digest)
+        made.clear, made.number = first.clear, first.number
+        return made
+
+    async def refused(series: EquitySeries, made: AgreedCluster, why: str) -> None:
+        async with made.coordinator() as coordinator:
+            with pytest.raises(RefusedError, match=why):
+                await hand_over(series, made, coordinator)
+
+    thief = continuing(stolen)
+    made = thief.next_run(problem_of(2, participants=4))
+    run(refused(thief, made, "'participant 1', who has not signed it with the same key"))
+    second = continuing(keys)
+    for seed in (2, 3):
+        made = second.next_run(problem_of(seed, participants=4))
+        factors = [second.clear.factor(name) for name in keys]
+        run(second.finish(made))
+        assert kept_weights(made)[0] == factors
+        assert factors[3] <= 16
+        assert second.balances() == second.expected()
+    again = first.next_run(problem_of(4), number=9)
+    run(refused(first, again, "another series has taken over"))

@@ -21,12 +21,17 @@ from scipy.stats import chi2
 from tacit.mpc.equity import (
     EquityRule,
     EquityShape,
+    RunEntry,
+    Telling,
+    account_of,
     after_run,
     balance_spread,
     before_run,
+    empty_book,
     row_minima,
     under_plan,
 )
+from tacit.mpc.equity import account as account_module
 from tacit.mpc.local import parties
 from tacit.mpc.masks import KeyedMasks
 from tacit.mpc.protocols.minimum import with_ties
@@ -87,6 +92,32 @@ async def apart(s: Session, x: Shares) -> Any:
     return await balance_spread(s, x[0], label="e")
 
 
+async def told(s: Session, x: Shares) -> Any:
+    return await account_module._told(s, x)
+
+
+async def account(s: Session, x: Shares) -> Any:
+    """A whole run of a series: factors from what was counted before, then what it adds to that."""
+    weights, before, plan = x
+    names = ("amber", "birch", "cobalt")
+    book = empty_book(s.me, s.nodes, names).prepare(RunEntry(1, "", names, before)).count(1, "")
+    factors = await before_run.factors(
+        s, book.balances(names, RULE), RULE, newcomers=[False] * 3, label="f"
+    )
+    return await account_of(
+        s,
+        RunEntry(2, "", names),
+        weights,
+        np.arange(3),
+        narrow(plan),
+        factors,
+        SHAPE,
+        book=book,
+        rule=RULE,
+        telling=Telling(level=True, balance=True),
+    )
+
+
 CELLS = [[0, 3, 1], [1, 2, 2], [3, 3, 3]]
 OTHERS = [[2, 1, 0], [3, 3, 1], [0, 1, 2]]
 FAR = 1 << 33
@@ -98,6 +129,7 @@ STEPS = {
     ),
     "factors": Step(factors, ([[FAR, 5, -FAR]], [[-FAR, -5, FAR]]), ["thresholds.bits"]),
     "weights": Step(weights, ([CELLS, [12, 16, 20]], [OTHERS, [20, 16, 12]]), ["e.01"]),
+    "told": Step(told, ([[5, 7, -12]], [[-9, 0, 9]]), ["account.told.01"]),
     "spread": Step(apart, ([[-FAR, 0, FAR]], [[FAR, -FAR, 0]]), [], ["e.order.p"]),
 }
 
@@ -161,6 +193,17 @@ def p_value(step: Step, nodes: int, masks: type[KeyedMasks] = KeyedMasks, runs: 
 @pytest.mark.parametrize("name", STEPS)
 def test_a_step_shows_a_node_nothing(name: str, nodes: int) -> None:
     assert p_value(STEPS[name], nodes, runs=12) > CHANCE
+
+
+def test_a_run_of_a_series_shows_a_node_nothing_and_the_platform_no_message() -> None:
+    """Factors, steps and what is told in one session: labels and masks of one serve no other."""
+    secrets = ([CELLS, [9999, 0, -9999], [0, 1, 2]], [OTHERS, [-9999, 9999, 0], [2, 0, 1]])
+    step = Step(account, secrets, [])
+    assert p_value(step, 3, runs=6) > CHANCE
+    dealt = [split_alike(np.array(x), OBSERVER, nodes=3) for x in secrets[0]]
+    with letters_seen() as arrived:
+        asyncio.run(parties(lambda s: account(s, [x[s.me] for x in dealt]), nodes=3))
+    assert set(arrived) <= {0, 1, 2}
 
 
 WEAKENED = [

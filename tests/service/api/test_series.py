@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from tacit.engine.agreement import canonical, read_agreement
 from tacit.engine.series import departures, read_series, series_hash
+from tacit.mpc.equity import FIRST_HEAD
 from tacit.service.execution.series_schedule import SeriesSchedule
 from tacit.service.storage import read_run
 from tacit.service.workflow.lifecycle import State
@@ -158,3 +159,56 @@ def test_the_terms_in_the_document_are_taken(world: World) -> None:
     document = (ROOT / "docs" / "series.md").read_text()
     terms = json.loads(document.partition("```json")[2].partition("```")[0])
     assert world.ok("POST", "/series", "op", json=terms)["state"] == "invited"
+
+
+def with_equity(**changes: Any) -> dict[str, Any]:
+    """The terms of a series of three that keeps balances."""
+    run = example_terms().model_dump(mode="json")
+    run["objectives"] = [{**run["objectives"][0], "disclosure": "sealed"}]
+    run |= {"preset": None, "parameters": {}, "limits": {}}
+    run["participants"] = {"north": [0, 1], "south": [2], "outsider": [3]}
+    run |= changes.pop("run", {})
+    return {"name": "daily", "run": run, "runs_per_day": 9, "equity": {}, **changes}
+
+
+def test_a_series_with_equity_is_refused_where_it_would_tell_balances(world: World) -> None:
+    for body, why in (
+        (with_equity(run={"participants": {"north": [0, 1], "south": [2, 3]}}), "at least 3"),
+        (with_equity(varying={"least_participants": 2}), "would tell balances"),
+        (with_equity(run={"objectives": example_terms().model_dump()["objectives"]}), "sealed"),
+        (with_equity(equity={"levels": 16}), "levels"),
+        (with_equity(run={"reference": [0, 1, 2, 3]}, equity=None), "leave it out"),
+        (with_equity(continues="s-aaaaaaaaaa"), "no such series"),
+    ):
+        answer = world.call("POST", "/series", "op", json=body)
+        assert (answer.is_success, why in answer.text) == (False, True), answer.text
+
+
+def test_runs_of_a_series_with_equity_name_head_and_reference(world: World) -> None:
+    made = world.ok("POST", "/series", "op", json=with_equity())
+    for name, code in made["invitations"].items():
+        world.join(name, code, key=True)
+    document = world.call("GET", f"/series/{made['id']}/document", "north").content
+    series = read_series(document)
+    assert series.equity is not None
+    assert (series.equity.levels, series.equity.told, series.equity.every) == (4, "level", 8)
+    assert series.varying.least_participants == 3
+    for name in ("north", "south", "outsider"):
+        world.sign_series(made["id"], name)
+    run = next_run(world, made["id"])
+    agreement = read_agreement(world.call("GET", f"/runs/{run['id']}/agreement", "op").content)
+    assert agreement.equity is not None
+    assert (agreement.equity.head, agreement.equity.reference) == (FIRST_HEAD, [0, 1, 2, 3])
+    assert departures(series, agreement, now=time.time()) == []
+    # Who joins is named beside all of the series that it continues, and numbers go on.
+    narrower = with_equity(continues=made["id"], run={"participants": {"north": [0, 1, 2, 3]}})
+    refused = world.call("POST", "/series", "op", json=narrower)
+    assert "has a balance in series" in refused.text or "at least 3" in refused.text
+    cancel(world, run)
+    later = world.ok("POST", "/series", "op", json=with_equity(continues=made["id"]))
+    for name in ("north", "south", "outsider"):
+        world.sign_series(later["id"], name)
+    assert world.ok("GET", f"/series/{made['id']}", "op")["state"] == "ended"
+    document = world.call("GET", f"/series/{later['id']}/document", "north").content
+    assert read_series(document).continues == series_hash(series)
+    assert next_run(world, later["id"])["series_number"] == 2

@@ -47,6 +47,24 @@ def series(profile: Folder = None, as_json: AsJson = False) -> None:
         typer.echo("you are a member of no series yet", err=True)
 
 
+def balance(name: Name, profile: Folder = None, as_json: AsJson = False) -> None:
+    """Show what the runs of a series have told you of balances.
+
+    It is what the nodes sealed to your key, from the logs that this machine has checked: follow
+    does that by itself, log for a single run.
+    """
+    loaded = participant.load_profile(folder_of(profile))
+    known = participant.counted_runs(loaded, _named(loaded, name))
+    if as_json:
+        echo_json(known)
+        return
+    for each in known:
+        told = "; ".join(participant.account_lines(each)) or "counts, and tells nothing"
+        typer.echo(plain_line(f"run {each.number} ({each.run}): {told}", longest=2000))
+    if not known:
+        typer.echo("no run whose logs were checked here counts for balances yet", err=True)
+
+
 def _costs(costs: Path | None, command: str | None) -> participant.AnyCosts | None:
     if costs is not None and command is not None:
         raise InputError("costs come from --costs or from --command; give one of them")

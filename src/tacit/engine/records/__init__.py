@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         RequestFailed,
         RequestRefused,
         RevealBegun,
+        RunCounted,
         Sent,
     )
     from tacit.engine.records.evidence import describe_suspects, read_evidence, suspects

@@ -234,6 +234,8 @@ class RunCounted(Event, frozen=True, omit_defaults=True, tag="counted run"):
     """Who took a step."""
     head: str
     """Of the chain of counted runs, with this one."""
+    place: int = 0
+    """Which of the counted runs it is, from 1."""
     opened: list[tuple[str, int]] = []
     """What all are told: the sum of the saved shares, the spread of the balances."""
     boxes: list[str] = []

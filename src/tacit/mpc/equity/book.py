@@ -44,11 +44,13 @@ class RunEntry:
     """Participants x numbers: what each is told of itself, where that was agreed for this run."""
     opened: tuple[tuple[str, int], ...] = ()
     """What everybody is told, where that was agreed for this run."""
+    place: int = 0
+    """Which of the counted runs it is, from 1; numbers may have gaps, and these have none."""
 
     @property
     def public(self) -> bytes:
         """All of it that is no share."""
-        public = [self.number, self.attempt, self.participants, self.opened]
+        public = [self.number, self.place, self.attempt, self.participants, self.opened]
         return json.dumps(public).encode()
 
 
@@ -86,6 +88,8 @@ class StepBook:
     """How many steps each has taken."""
     steps: Mapping[str, ArithmeticShare] = field(default_factory=dict)
     """Of each the last steps, the last one last."""
+    runs: int = 0
+    """How many runs were counted."""
 
     @property
     def last(self) -> int:
@@ -147,6 +151,7 @@ class StepBook:
             head=head_after(self.head, entry),
             taken=taken,
             steps=steps,
+            runs=self.runs + 1,
         )
 
     def participated(self, name: str) -> int:

@@ -33,6 +33,7 @@ from tacit.participant.checking import ENDED, check_logs
 from tacit.participant.plan_table import plan_csv, plan_heads, plan_rows
 from tacit.participant.results import result, runs
 from tacit.participant.reviewing import review, sign
+from tacit.participant.series.accounts import account_lines, account_of_run
 from tacit.participant.series.cost_sources import AnyCosts, Wanted
 from tacit.participant.series.kept import (
     check_not_stopped,
@@ -211,8 +212,9 @@ class Follower:
             return
         if self.profile.shown_plan(run.id) is None and not self.profile.own_heads(run.id):
             self._show_plan(run, agreement)
-        # Whatever the platform calls it: one that was finished may be shown as failed.
-        if self.check and not is_checked(self.profile, run.id):
+        # Whatever the platform calls it: one that was finished may be shown as failed. Where
+        # balances are kept, the next run must follow this one if it counts.
+        if (self.check or agreement.equity is not None) and not is_checked(self.profile, run.id):
             self._check(run)
         if run.id not in self._unchecked:
             self._settled.add(key)
@@ -235,10 +237,19 @@ class Follower:
                 heads = (*plan_heads(agreement), "whose")
                 path.write_text(plan_csv(rows, heads=heads), encoding="utf-8")
 
+    def _account(self, run: RunSummary) -> list[str]:
+        """What was told of balances, where they are kept."""
+        agreement = self.profile.signed_agreement(run.id)
+        known = None if agreement is None else account_of_run(self.profile, run.id, agreement)
+        return [] if known is None else account_lines(known)
+
     def _check(self, run: RunSummary) -> None:
         """Check the logs once; what they contradict ends all signing until somebody looks at it."""
         try:
-            check_logs(self.profile, run.id).check()
+            verdict = check_logs(self.profile, run.id)
+            for line in self._account(run):
+                self.say(f"  {line}")
+            verdict.check()
         except UnprovenError as error:
             self.say(f"  {error}")
         except LogError as error:

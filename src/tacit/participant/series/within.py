@@ -12,6 +12,7 @@ from tacit.engine.agreement import Agreement
 from tacit.engine.series import check_still_runs, departures, objection_to_run
 from tacit.errors import AgreementError
 from tacit.participant.account.profile import Profile
+from tacit.participant.series.accounts import head_refusals
 from tacit.participant.series.kept import as_taken, record_of, series_named
 
 
@@ -45,6 +46,7 @@ def series_refusals(
     )
     if why_not is not None:
         reasons.append(why_not)
+    reasons.extend(head_refusals(profile, series_id, series, agreement))
     agreed = series.limits.deadline_seconds
     if deadline_seconds is not None and deadline_seconds > agreed:
         reasons.append(

@@ -58,7 +58,7 @@ class EquitySettings(Taken):
     told: Literal["nothing", "level", "balance"] = "level"
     """What each participant is told of itself."""
     every: Annotated[int, Field(ge=1, le=1000)] = 8
-    """In runs whose number is a multiple of this."""
+    """In every so many-th run that counts."""
     mean: bool = False
     """Whether all are told the mean of the saved shares then."""
     spread: bool = False

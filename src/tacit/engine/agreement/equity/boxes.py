@@ -68,16 +68,24 @@ def seal_told(agreement: Agreement, node: int, told: ArithmeticShare, /) -> list
 
 
 def open_told(
-    agreement: Agreement, name: str, boxes: Mapping[int, str], /, *, key: Ed25519PrivateKey
+    agreement: Agreement,
+    name: str,
+    boxes: Mapping[int, str],
+    /,
+    *,
+    place: int,
+    key: Ed25519PrivateKey,
 ) -> OwnAccount:
     """What a participant is told, from the box of each node; a `SealError` says why not.
+
+    `place` is which of the counted runs it is.
 
     Of each component what two of its holders say counts: with three nodes that is all of them, with
     four the majority.
     """
-    if agreement.equity is None or agreement.series is None:
+    if agreement.equity is None:
         raise AgreementError("the run is of no series with equity; there are no balances")
-    telling = agreement.equity.terms.telling(agreement.series.number)
+    telling = agreement.equity.terms.telling(place)
     nodes = len(agreement.nodes)
     said: dict[int, list[bytes]] = {c: [] for c in range(nodes)}
     trouble = ""

@@ -32,7 +32,7 @@ class EquityTerms(_Part, frozen=True, kw_only=True):
     """What each participant is told of itself: nothing, what it saved and its level, or its
     balance, too."""
     every: int
-    """In runs whose number is a multiple of this; others tell nothing."""
+    """In every so many-th run that counts; others tell nothing."""
     mean: bool = False
     """Whether all are told the mean of the saved shares then."""
     spread: bool = False
@@ -43,9 +43,9 @@ class EquityTerms(_Part, frozen=True, kw_only=True):
         """As the protocols take it; refused where it is out of range."""
         return EquityRule(self.levels, self.decay, self.spacing)
 
-    def telling(self, number: int, /) -> Telling:
-        """What is told of the run with this number."""
-        if number % self.every:
+    def telling(self, place: int, /) -> Telling:
+        """What is told of this run, of those that count from 1; numbers may be left out."""
+        if place % self.every:
             return Telling()
         level = self.told != "nothing"
         return Telling(level, self.told == "balance", self.mean, self.spread)

@@ -28,6 +28,7 @@ class StoredEntry(msgspec.Struct, frozen=True, array_like=True):
     steps: StoredShare | None
     told: StoredShare | None
     opened: tuple[tuple[str, int], ...]
+    place: int
 
 
 class StoredBook(Stored, frozen=True, tag="book/1"):
@@ -42,6 +43,7 @@ class StoredBook(Stored, frozen=True, tag="book/1"):
     voids: tuple[int, ...]
     taken: dict[str, int]
     steps: dict[str, StoredShare]
+    runs: int
 
 
 _READ = msgspec.msgpack.Decoder(StoredBook)
@@ -53,14 +55,16 @@ def _entry_to_file(entry: RunEntry | None) -> StoredEntry | None:
     steps, told = (
         None if each is None else StoredShare.of(each) for each in (entry.steps, entry.told)
     )
-    return StoredEntry(entry.number, entry.attempt, entry.participants, steps, told, entry.opened)
+    public = entry.number, entry.attempt, entry.participants
+    return StoredEntry(*public, steps, told, entry.opened, entry.place)
 
 
 def _entry_from_file(entry: StoredEntry | None) -> RunEntry | None:
     if entry is None:
         return None
     steps, told = (None if each is None else each.read() for each in (entry.steps, entry.told))
-    return RunEntry(entry.number, entry.attempt, entry.participants, steps, told, entry.opened)
+    public = entry.number, entry.attempt, entry.participants
+    return RunEntry(*public, steps, told, entry.opened, entry.place)
 
 
 class KeptBook:
@@ -88,6 +92,7 @@ class KeptBook:
             stored.voids,
             stored.taken,
             {name: share.read() for name, share in stored.steps.items()},
+            stored.runs,
         )
 
     def keep(self, book: StepBook, /) -> None:
@@ -111,6 +116,7 @@ class KeptBook:
             book.voids,
             dict(book.taken),
             {name: StoredShare.of(share) for name, share in book.steps.items()},
+            book.runs,
         )
         replace_secret(self._path, msgspec.msgpack.encode(stored))
 

@@ -173,9 +173,10 @@ class _Counting:
         shape = equity_shape(agreement)
         plan = self._state.plan_of(self._request.search, self._kept)
         attempt = f"{self._request.epoch}:{self._request.attempt}"
+        names, place = owners_by_name(agreement, shape), self._book.book.runs + 1
         return await account_of(
             self._session,
-            RunEntry(self._number, attempt, owners_by_name(agreement, shape)),
+            RunEntry(self._number, attempt, names, place=place),
             inputs.weights(0),
             np.array(equity.reference),
             plan[words_before_plan(agreement) :],
@@ -183,7 +184,7 @@ class _Counting:
             shape,
             book=self._book.book,
             rule=equity.terms.rule,
-            telling=equity.terms.telling(self._number),
+            telling=equity.terms.telling(place),
         )
 
 
@@ -198,6 +199,7 @@ def _write_down(node: int, agreement_state: AgreementState, book: KeptBook) -> N
             entry.attempt,
             list(entry.participants),
             book.book.head,
+            entry.place,
             list(entry.opened),
             boxes,
         )

@@ -1,0 +1,163 @@
+"""What this machine knows of the runs that counted, and of its own balance.
+
+::
+
+    series/SERIES/counted.jsonl   one line per run whose logs were checked here, and that counts
+
+A run must follow the runs that counted before it. The head of their chain is known here up to the
+last run whose logs were checked, so a head that was followed before shows that somebody was set
+back. Of runs without this participant nothing is known here: after one, the nodes alone decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from tacit.engine.agreement import Agreement, open_told
+from tacit.engine.records import Log
+from tacit.engine.series import Series
+from tacit.errors import FileError, SealError
+from tacit.mpc.equity import FINENESS, FIRST_HEAD, MEAN, NEUTRAL, SPREAD, UNIT
+from tacit.participant.account.private_files import replace_private
+from tacit.participant.account.profile import Profile
+from tacit.participant.series.kept import folder_of_series, record_of, series_named
+from tacit.verify import counted_run
+
+
+class CountedRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A run that counts, as its logs told it."""
+
+    number: int
+    run: str
+    before: str
+    """The head that it follows."""
+    head: str
+    participants: int
+    opened: dict[str, int] = {}
+    saved: int | None = None
+    """In 128ths of what could be saved; none where nothing was told."""
+    factor: int | None = None
+    balance: int | None = None
+
+
+_READ = msgspec.json.Decoder(CountedRun)
+
+
+def _file(profile: Profile, series_id: str) -> Path:
+    return folder_of_series(profile, series_id) / "counted.jsonl"
+
+
+def counted_runs(profile: Profile, series_id: str, /) -> list[CountedRun]:
+    """The runs of a series that are known to count, in the order in which they were checked."""
+    path = _file(profile, series_id)
+    if not path.exists():
+        return []
+    try:
+        return [_READ.decode(line) for line in path.read_bytes().splitlines()]
+    except msgspec.DecodeError as error:
+        remedy = "restore it from a backup"
+        raise FileError(path, None, f"was changed ({error})", remedy) from None
+
+
+def keep_account(
+    profile: Profile, run: str, agreement: Agreement, logs: Sequence[Log], /
+) -> list[str]:
+    """Write down what checked logs say of a run that counts, and put it in words."""
+    event = counted_run(logs)
+    if agreement.equity is None or agreement.series is None or event is None:
+        return []
+    found = series_named(profile, agreement.series.series)
+    made = CountedRun(
+        event.number,
+        run,
+        agreement.equity.head,
+        event.head,
+        len(event.participants),
+        dict(event.opened),
+    )
+    name, trouble = profile.account, []
+    if event.boxes and name in event.participants:
+        place = event.participants.index(name)
+        events = {node: counted_run([log]) for node, log in enumerate(logs)}
+        boxes = {n: e.boxes[place] for n, e in events.items() if e is not None and e.boxes}
+        try:
+            own = open_told(agreement, name, boxes, place=event.place, key=profile.keys().signing)
+        except SealError as error:
+            trouble = [f"your balance was not told: {error}"]
+        else:
+            made = msgspec.structs.replace(
+                made, saved=own.saved, factor=own.factor, balance=own.balance
+            )
+    if found is not None:
+        known = [each for each in counted_runs(profile, found[0]) if each.run != run]
+        lines = [msgspec.json.encode(each) + b"\n" for each in [*known, made]]
+        replace_private(_file(profile, found[0]), b"".join(lines))
+    return [*account_lines(made), *trouble]
+
+
+def account_of_run(profile: Profile, run: str, agreement: Agreement, /) -> CountedRun | None:
+    """What is known here of a run of a series with equity."""
+    if agreement.series is None:
+        return None
+    found = series_named(profile, agreement.series.series)
+    known = [] if found is None else counted_runs(profile, found[0])
+    return next((each for each in known if each.run == run), None)
+
+
+def head_refusals(
+    profile: Profile, series_id: str, series: Series, agreement: Agreement
+) -> list[str]:
+    """Why a run does not follow the runs that are known here to count."""
+    if agreement.equity is None or agreement.series is None:
+        return []
+    known, head = _chain(profile, series_id, series), agreement.equity.head
+    if head == (known[-1].head if known else FIRST_HEAD):
+        return []
+    if head == FIRST_HEAD or any(head == each.before for each in known):
+        return [
+            f"it does not follow run {known[-1].number}, which counts: balances would lack it, so "
+            "somebody's books were set back"
+        ]
+    last = max((each.number for each in known), default=0)
+    signed = {each.number: each.run for each in record_of(profile, series_id).runs()}
+    between = range(last + 1, agreement.series.number)
+    if all(number in signed for number in between):
+        unchecked = ", ".join(signed[number] for number in between)
+        remedy = f"; check their logs first: tacit participant log {unchecked}" if unchecked else ""
+        return [f"it follows runs that are not known here to count{remedy}"]
+    return []
+
+
+def _chain(profile: Profile, series_id: str, series: Series) -> list[CountedRun]:
+    """The runs that count, with those of the series that this one continues."""
+    found = series_named(profile, series.continues) if series.continues else None
+    before = [] if found is None else _chain(profile, *found)
+    return [*before, *counted_runs(profile, series_id)]
+
+
+def account_lines(account: CountedRun, /) -> list[str]:
+    """What is told of a run, in words."""
+    lines = []
+    if account.saved is not None and account.factor is not None:
+        level = account.factor - NEUTRAL
+        lines.append(
+            f"you saved {account.saved}/{FINENESS} of what you could; your level was {level:+d}, "
+            f"so your costs counted {account.factor}/{NEUTRAL}"
+        )
+    if account.balance is not None:
+        side = "ahead" if account.balance > 0 else "behind"
+        lines.append(f"your balance is {abs(_in_parts(account.balance)):.1f}/{FINENESS} {side}")
+    if MEAN in account.opened:
+        mean = account.opened[MEAN] / account.participants
+        lines.append(f"all saved {mean:.1f}/{FINENESS} on average")
+    if SPREAD in account.opened:
+        lines.append(f"balances are {_in_parts(account.opened[SPREAD]):.1f}/{FINENESS} apart")
+    return lines
+
+
+def _in_parts(balance: int) -> float:
+    """A balance in 128ths of one run's saved share."""
+    return balance / (2 * UNIT)

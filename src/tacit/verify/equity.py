@@ -1,0 +1,65 @@
+"""Whether a run counts for the balances of its series: once, alike at all nodes, and in time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tacit.engine.agreement import Agreement, equity_shape, owners_by_name
+from tacit.engine.records import Log, PlanReleased, PlanSent, RunCounted
+from tacit.errors import LogError
+from tacit.mpc.equity import RunEntry, head_after
+
+
+def counted_run(logs: Sequence[Log], /) -> RunCounted | None:
+    """What the first node that counted the run says of it; None if it counts nowhere."""
+    lines = (event for log in logs for event in log if isinstance(event, RunCounted))
+    return next(lines, None)
+
+
+def check_counted(agreement: Agreement, logs: Sequence[Log], /) -> str:
+    """No part of a plan left a node before the run counted, and it counts everywhere alike."""
+    assert agreement.equity is not None
+    assert agreement.series is not None
+    found = counted_run(logs)
+    for node, log in enumerate(logs):
+        own = [at for at, event in enumerate(log) if isinstance(event, RunCounted)]
+        left = [at for at, event in enumerate(log) if isinstance(event, PlanSent | PlanReleased)]
+        if len(own) > 1:
+            raise LogError(f"node {node} counted the run {len(own)} times; balances are wrong")
+        if left and (not own or left[0] < own[0]):
+            raise LogError(
+                f"node {node} opened its part of a plan before the run counted: balances may lack "
+                "it; tell the others"
+            )
+    if found is None:
+        return "no plan was opened, and the run does not count: no balance has moved"
+    _check_entry(agreement, found)
+    for node, log in enumerate(logs):
+        said = counted_run([log])
+        if said is not None and _public(said) != _public(found):
+            raise LogError(f"node {node} counted another run than others did; tell them")
+    return (
+        f"run {found.number} counts once, for {len(found.participants)} participants; the chain of "
+        f"balances has the head {found.head[:16]}..."
+    )
+
+
+def _public(event: RunCounted) -> RunEntry:
+    opened = tuple((name, value) for name, value in event.opened)
+    names = tuple(event.participants)
+    return RunEntry(event.number, event.attempt, names, opened=opened, place=event.place)
+
+
+def _check_entry(agreement: Agreement, event: RunCounted) -> None:
+    assert agreement.equity is not None
+    assert agreement.series is not None
+    if event.number != agreement.series.number:
+        raise LogError("the nodes counted the run under another number than was signed")
+    if tuple(event.participants) != owners_by_name(agreement, equity_shape(agreement)):
+        raise LogError("the nodes counted the run for others than have rows in it")
+    if event.head != head_after(agreement.equity.head, _public(event)):
+        raise LogError("the head that the nodes tell does not follow from what they counted")
+    telling = agreement.equity.terms.telling(event.place)
+    boxes = len(event.participants) if telling.numbers else 0
+    if len(event.opened) != telling.opened or len(event.boxes) != boxes:
+        raise LogError("the nodes told something else of balances than was agreed")

@@ -1,0 +1,135 @@
+"""A participant's machine and the chain of runs that count: another head is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from tacit.engine.agreement import Agreement, RunOfSeries, agreement_hash, seal_told
+from tacit.engine.records import RunCounted
+from tacit.engine.series import Series, TakenRun, series_hash
+from tacit.mpc.equity import FIRST_HEAD, RunEntry, head_after
+from tacit.mpc.local import deal_integers
+from tacit.participant import account_lines, counted_runs
+from tacit.participant.series.accounts import account_of_run, head_refusals, keep_account
+from tacit.participant.series.kept import keep_series, record_of
+from tests.engine.agreement.test_equity import KEYS, RULES, TERMS, VARYING, plain, with_equity
+from tests.engine.series.made import series_like
+
+SERIES = "s-abcdefghij"
+ME = "participant 2"
+
+
+@pytest.fixture
+def profile(tmp_path: Path) -> Any:
+    keys = SimpleNamespace(signing=KEYS[ME])
+    return SimpleNamespace(folder=tmp_path, account=ME, keys=lambda: keys)
+
+
+@pytest.fixture
+def series(profile: Any) -> Series:
+    terms = replace(TERMS, every=1, mean=True, spread=True)
+    varying = {**VARYING, "least_participants": 3}
+    made = series_like(plain(), equity=terms, varying=varying, limits=RULES)
+    keep_series(profile, SERIES, made)
+    return made
+
+
+def run_of(series: Series, number: int, head: str) -> Agreement:
+    made = with_equity(plain(), head=head, terms=series.equity)
+    return replace(made, series=RunOfSeries(series_hash(series), number))
+
+
+def logs_of(agreement: Agreement) -> list[list[Any]]:
+    assert agreement.equity is not None
+    assert agreement.series is not None
+    number, opened = agreement.series.number, (("saved", 97), ("spread", 2 * 1048576))
+    head = head_after(
+        agreement.equity.head, RunEntry(number, "1:1", tuple(KEYS), opened=opened, place=number)
+    )
+    dealt = deal_integers([[84, 14, 54210560], [41, 16, -1048576], [-28, 18, 7]])
+    return [
+        [
+            RunCounted(
+                number,
+                "1:1",
+                list(KEYS),
+                head,
+                number,
+                list(opened),
+                seal_told(agreement, node, share),
+            )
+        ]
+        for node, share in enumerate(dealt)
+    ]
+
+
+def take(profile: Any, series: Series, number: int, head: str) -> str:
+    """Sign a run, and check its logs afterwards; the head after it."""
+    agreement = run_of(series, number, head)
+    assert head_refusals(profile, SERIES, series, agreement) == []
+    taken = TakenRun(number, agreement_hash(agreement).hex(), 0.0, f"r-{number}")
+    record_of(profile, SERIES).add(taken)
+    keep_account(profile, f"r-{number}", agreement, logs_of(agreement))
+    return counted_runs(profile, SERIES)[-1].head
+
+
+def test_what_was_told_is_kept_and_said_in_words(profile: Any, series: Series) -> None:
+    agreement = run_of(series, 1, FIRST_HEAD)
+    lines = keep_account(profile, "r-1", agreement, logs_of(agreement))
+    known = account_of_run(profile, "r-1", agreement)
+    assert known is not None
+    assert (known.saved, known.factor, known.balance) == (41, 16, -1048576)
+    assert (
+        lines
+        == account_lines(known)
+        == [
+            "you saved 41/128 of what you could; your level was +0, so your costs counted 16/16",
+            "your balance is 1.0/128 behind",
+            "all saved 32.3/128 on average",
+            "balances are 2.0/128 apart",
+        ]
+    )
+    keep_account(profile, "r-1", agreement, logs_of(agreement))
+    assert len(counted_runs(profile, SERIES)) == 1
+
+
+def test_each_run_follows_those_that_count(profile: Any, series: Series) -> None:
+    first = take(profile, series, 1, FIRST_HEAD)
+    second = take(profile, series, 2, first)
+
+    def why(number: int, head: str) -> str:
+        return " ".join(head_refusals(profile, SERIES, series, run_of(series, number, head)))
+
+    assert why(3, second) == ""
+    assert "set back" in why(3, FIRST_HEAD)
+    assert "set back" in why(3, first)
+    assert "not known here to count" in why(3, "ab" * 32)
+    # Run 3 was void, or was without this machine, which cannot know then.
+    assert why(4, second) == ""
+    assert why(4, "ab" * 32) == ""
+    # It signed run 3: whether that counts, its logs tell.
+    taken = TakenRun(3, "cd" * 32, 0.0, "r-3")
+    record_of(profile, SERIES).add(taken)
+    assert "tacit participant log r-3" in why(4, "ab" * 32)
+
+
+def test_a_series_that_continues_another_follows_its_runs(profile: Any, series: Series) -> None:
+    head = take(profile, series, 1, FIRST_HEAD)
+    later = replace(series, continues=series_hash(series), nonce="ef" * 16)
+    keep_series(profile, "s-bbbbbbbbbb", later)
+    assert head_refusals(profile, "s-bbbbbbbbbb", later, run_of(later, 2, head)) == []
+    why = head_refusals(profile, "s-bbbbbbbbbb", later, run_of(later, 2, FIRST_HEAD))
+    assert "set back" in why[0]
+
+
+def test_boxes_that_do_not_open_are_said(profile: Any, series: Series) -> None:
+    agreement = run_of(series, 1, FIRST_HEAD)
+    logs = logs_of(agreement)
+    logs[0][0] = replace(logs[0][0], boxes=["00"] * 3)
+    assert "your balance was not told" in keep_account(profile, "r-1", agreement, logs)[-1]
+    assert counted_runs(profile, SERIES)[0].balance is None

@@ -1,0 +1,63 @@
+"""Logs of a run that counts for balances: whatever is out of order is a finding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from tacit.engine.agreement import Agreement
+from tacit.engine.records import PlanSent, RunCounted
+from tacit.engine.wire import Attempt
+from tacit.errors import LogError
+from tacit.mpc.equity import FIRST_HEAD, RunEntry, head_after
+from tacit.verify import check_counted
+from tests.engine.agreement.test_equity import KEYS, plain, with_equity
+
+SENT = PlanSent(0, Attempt("2:3:4"), "00", "00")
+
+
+@pytest.fixture(scope="module")
+def agreement() -> Agreement:
+    return with_equity(plain())
+
+
+def counted(**changes: Any) -> RunCounted:
+    names = tuple(KEYS)
+    head = head_after(FIRST_HEAD, RunEntry(2, "3:5", names, place=4))
+    return replace(RunCounted(2, "3:5", list(names), head, 4, [], ["aa"] * 3), **changes)
+
+
+def test_a_run_that_counts_everywhere_before_its_plan_is_opened(agreement: Agreement) -> None:
+    log: list[Any] = [counted(), SENT]
+    assert "counts once" in check_counted(agreement, [log, log, log])
+    # One node may not have come to it.
+    assert "counts once" in check_counted(agreement, [log, log, []])
+    assert "no balance has moved" in check_counted(agreement, [[], [], []])
+
+
+@pytest.mark.parametrize(
+    ("log", "why"),
+    [
+        ([SENT], "before the run counted"),
+        ([SENT, counted()], "before the run counted"),
+        ([counted(), counted()], "2 times"),
+        ([counted(attempt="3:6")], "does not follow"),
+        ([counted(number=3)], "another number"),
+        ([counted(participants=["participant 1"])], "others than have rows"),
+        ([counted(head="ab" * 32)], "does not follow"),
+        ([counted(boxes=[])], "something else"),
+        ([counted(place=3)], "does not follow"),
+    ],
+)
+def test_what_is_out_of_order_is_noticed(agreement: Agreement, log: list[Any], why: str) -> None:
+    with pytest.raises(LogError, match=why):
+        check_counted(agreement, [log, [counted(), SENT], [counted(), SENT]])
+
+
+def test_a_node_that_counted_otherwise_is_noticed(agreement: Agreement) -> None:
+    names = tuple(KEYS)
+    other = counted(attempt="9:9", head=head_after(FIRST_HEAD, RunEntry(2, "9:9", names, place=4)))
+    with pytest.raises(LogError, match="node 2 counted another run"):
+        check_counted(agreement, [[counted()], [counted()], [other]])

@@ -30,6 +30,10 @@ Settings = SearchParameters | SealedParameters
 AnySettings = TypeVar("AnySettings", bound=Settings | ExactParameters)
 
 
+FITTED_OF_TOURS = ("parents", "children", "meet_every")
+"""What follows from the time of a tour, unless one of these is named."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Checkpointing:
     """Where and how often a run is saved, and what it resumes from."""
@@ -140,13 +144,15 @@ def sealed_settings(
     if isinstance(given, SealedParameters):
         return changed(given, rest)
     search = changed(fitted_parameters(problem), rest)
-    if time is None or {"method", "finish"} & set(changes):
+    is_tour = problem.sealed_moves == "tour"
+    if time is None or {"method", *(FITTED_OF_TOURS if is_tour else ["finish"])} & set(changes):
         return search
     if any(each.best_mode is BestMode.IMPROVEMENT for each in problem.objectives):
         return search
-    from tacit.engine.derived import fitted_search
+    from tacit.engine.derived import fitted_search, fitted_tour
 
-    return fitted_search(problem, search, weightings or default_weightings(problem), time)
+    fitted = fitted_tour if is_tour else fitted_search
+    return fitted(problem, search, weightings or default_weightings(problem), time)
 
 
 def default_preset(problem: Problem, /) -> str:

@@ -24,5 +24,6 @@ if TYPE_CHECKING:
         fitted_search,
         step_seconds,
     )
+    from tacit.engine.derived.tour_time import fitted_tour, generation_seconds
 else:
     __getattr__ = lazily(__name__)

@@ -44,14 +44,21 @@ def step_seconds(course: FinishedCourse, /, *, nodes: int = 3, delay: float = 0.
     known = forest.fallback is not None
     before = cost_of_warm_start(nodes, forest.layout, forest.shape, has_fallback=known)
 
-    def seconds(rounds: int, sent: int) -> float:
-        return rounds * (ROUND_SECONDS + delay) + MEGABYTE_SECONDS * sent / 1e6
-
+    sent = two.bytes_per_node - one.bytes_per_node
     return StepSeconds(
-        seconds(two.rounds - one.rounds, two.bytes_per_node - one.bytes_per_node),
-        seconds(phase.rounds, phase.bytes_per_node),
-        seconds(before.rounds, before.bytes_per_node),
+        seconds_of(two.rounds - one.rounds, sent, delay=delay),
+        seconds_of(phase.rounds, phase.bytes_per_node, delay=delay),
+        seconds_of(before.rounds, before.bytes_per_node, delay=delay),
     )
+
+
+def seconds_of(rounds: int, sent: int, /, *, delay: float = 0.0) -> float:
+    """What rounds take in which the node that sends most sends so many bytes.
+
+    >>> seconds_of(10, 1_000_000, delay=0.01)
+    0.128
+    """
+    return rounds * (ROUND_SECONDS + delay) + MEGABYTE_SECONDS * sent / 1e6
 
 
 @dataclass(frozen=True)

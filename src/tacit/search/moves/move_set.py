@@ -83,48 +83,22 @@ class MoveSet:
 
 
 def of_all_parents(sets: Sequence[MoveSet], /, *, lines: int, width: int) -> MoveSet:
-    """The children of several parents, whose tables of this many lines are stacked."""
-    return _stacked(sets, lines=lines, cells=lines * width, apart=True)
-
-
-def of_all_windows(sets: Sequence[MoveSet], /, *, cells: int) -> MoveSet:
-    """The children of several blocks of one parent, whose table has this many cells."""
-    return _stacked(sets, lines=0, cells=cells, apart=False)
-
-
-def _stacked(sets: Sequence[MoveSet], *, lines: int, cells: int, apart: bool) -> MoveSet:
-    """One set of several that have tables of their own, or share one."""
+    """The children of several parents of assignments, whose tables of so many lines are stacked."""
     if len(sets) == 1:
         return sets[0]
-    step = cells if apart else 0
+    children = sets[0].blocks * sets[0].children
     return MoveSet(
         positions=_counted_on([each.positions for each in sets], lines),
         children=sets[0].children,
-        plus=_cells_counted_on([each.plus for each in sets], sets, cells, step),
-        minus=_cells_counted_on([each.minus for each in sets], sets, cells, step),
+        plus=_counted_on([each.plus for each in sets], lines * width),
+        minus=_counted_on([each.minus for each in sets], lines * width),
         runs=Runs(
-            child=_counted_on(
-                [each.runs.child for each in sets], sets[0].blocks * sets[0].children
-            ),
+            child=_counted_on([each.runs.child for each in sets], children),
             to=np.concatenate([each.runs.to for each in sets]),
             source=np.concatenate([each.runs.source for each in sets]),
             length=np.concatenate([each.runs.length for each in sets]),
             step=np.concatenate([each.runs.step for each in sets]),
         ),
-        turns=_counted_on([each.turns for each in sets], step),
-    )
-
-
-def _cells_counted_on(
-    parts: Sequence[Indices], sets: Sequence[MoveSet], cells: int, step: int
-) -> Indices:
-    """Cells of the tables, `step` apart; those of turns come behind all tables, as sums go on."""
-    legs = len(sets[0].turns)
-    return np.concatenate(
-        [
-            part + np.where(part < cells, k * step, (len(sets) - 1) * step + k * legs)
-            for k, part in enumerate(parts)
-        ]
     )
 
 

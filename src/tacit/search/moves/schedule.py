@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tacit.errors import ParameterError
 from tacit.search.moves import assignment, tour
-from tacit.search.moves.move_set import MoveSet, of_all_parents, of_all_windows
+from tacit.search.moves.move_set import MoveSet, of_all_parents
 from tacit.search.moves.noise import HEAT_STEPS, gumbel_noise, noise_span, temperature_at
 from tacit.search.moves.parameters import HEAT_UNIT, SealedParameters
 from tacit.search.moves.runs import Indices
@@ -160,11 +160,7 @@ class Schedule:
     def generation(self, number: int, /, *, horizon: int) -> Generation:
         """The children of one generation, counted from 0."""
         bits = np.random.PCG64([self.seed, self.stream, number])
-        moves = of_all_parents(
-            [self._moves(bits) for _ in range(self.parameters.parents)],
-            lines=self.shape.columns,
-            width=self.shape.width,
-        )
+        moves = self._moves(bits)
         count = moves.blocks * moves.children
         noise = gumbel_noise(_raw(bits, count), self._temperature_in(number, horizon))
         ties = np.arange(moves.children - 1, -1, -1, dtype=np.int64)
@@ -182,24 +178,39 @@ class Schedule:
         return order[: len(order) // 2 * 2].reshape(-1, 2)
 
     def _moves(self, bits: np.random.PCG64) -> MoveSet:
-        shape, parameters = self.shape, self.parameters
-        children, swaps = parameters.children, parameters.children * parameters.swap_percent // 100
+        """Those of all parents."""
+        shape, parents = self.shape, self.parameters.parents
         if shape.kind == "tour":
-            start = _raw(bits, 1)
-            windows = [
-                tour.tour_moves(
-                    np.concatenate([start, _raw(bits, 3 * children)]),
-                    cities=shape.rows,
-                    window=self._window,
-                    children=children,
-                    inversions=swaps,
-                    symmetric=shape.symmetric,
-                    width=shape.width,
-                    offset=k * (shape.rows // self._windows),
-                )
-                for k in range(self._windows)
-            ]
-            return of_all_windows(windows, cells=shape.columns * shape.width)
+            return self._tour_moves(bits)
+        return of_all_parents(
+            [self._assignment_moves(bits) for _ in range(parents)],
+            lines=shape.columns,
+            width=shape.width,
+        )
+
+    def _tour_moves(self, bits: np.random.PCG64) -> MoveSet:
+        shape, parameters = self.shape, self.parameters
+        each = 1 + self._windows * 3 * parameters.children
+        return tour.tour_moves(
+            _raw(bits, parameters.parents * each).reshape(-1, each),
+            cities=shape.rows,
+            window=self._window,
+            windows=self._windows,
+            children=parameters.children,
+            inversions=self._swaps,
+            symmetric=shape.symmetric,
+            width=shape.width,
+        )
+
+    @property
+    def _swaps(self) -> int:
+        """Of drawn moves; of a tour, inversions."""
+        return self.parameters.children * self.parameters.swap_percent // 100
+
+    def _assignment_moves(self, bits: np.random.PCG64) -> MoveSet:
+        """Those of one parent."""
+        shape, parameters = self.shape, self.parameters
+        children, swaps = parameters.children, self._swaps
         size = {"rows": shape.rows, "columns": shape.columns, "width": shape.width}
         if self._has_blocks:
             words = _raw(bits, shape.columns)

@@ -40,44 +40,70 @@ def tour_moves(
     inversions: int,
     symmetric: bool,
     width: int,
-    offset: int = 0,
+    windows: int = 1,
 ) -> MoveSet:
-    """Random moves of a window's positions, inversions first; the table has `width` columns.
+    """Random moves of the windows' positions, inversions first; tables have `width` columns.
 
-    `words` are one, and three per child. A window of one position has no moves. The window begins
-    so many positions behind the drawn one.
+    `words` have a line per parent: one for where its windows begin, evenly spread, and three per
+    child of each window. A window of one position has no moves.
 
-    >>> words = np.arange(31, dtype=np.uint64) << np.uint64(59)
+    >>> words = np.arange(31, dtype=np.uint64)[None] << np.uint64(59)
     >>> moves = tour_moves(words, cities=6, window=5, children=10, inversions=5, symmetric=True,
     ...                    width=7)
     >>> moves.blocks, moves.children, moves.plus.shape
     (1, 11, (11, 3))
     """
     high = (words >> np.uint64(32)).astype(np.int64)
-    # The window, with the position before it and the one behind it, which stay.
-    arc = (np.arange(window + 2) + offset + ((high[0] * cities) >> 32)) % cities
+    parents = len(high)
+    first = (high[:, :1] * cities >> 32) + np.arange(windows) * (cities // windows)
+    # Each window, with the position before it and the one behind it, which stay.
+    arcs = (first.reshape(-1, 1) + np.arange(window + 2)) % cities
+    parent = np.repeat(np.arange(parents), windows)[:, None]
+    drawn = high[:, 1:].reshape(parents * windows, 3, -1)
     if window < 2:
-        children = inversions = 0
-    drawn = high[1 : 1 + 3 * children].reshape(3, children)
-    segment = _draw(drawn, window, inversions)
-    plus, minus = _changed_legs(segment, arc, width)
+        drawn, inversions = drawn[..., :0], 0
+    segment = _draw(drawn.swapaxes(0, 1), window, inversions)
+    where = _Cells(arcs, parent * cities * width, width)
+    plus, minus = _changed_legs(segment, where)
+    children = segment.first.shape[1]
     turns = np.zeros((0, 2), dtype=np.intp)
     if not symmetric:
-        legs = np.stack([arc[:-1] * width + arc[1:], arc[1:] * width + arc[:-1]], axis=1)
-        turns = legs if children else turns
-        plus, minus = _with_turned_legs(segment, plus, minus, first=cities * width)
+        turns = where.turns() if children else turns
+        sums = parents * cities * width + np.arange(len(arcs))[:, None] * (window + 1)
+        plus, minus = _with_turned_legs(segment, plus, minus, first=sums)
     return MoveSet(
-        positions=arc[None, 1:-1],
+        positions=arcs[:, 1:-1] + parent * cities,
         children=children + 1,
-        plus=plus,
-        minus=minus,
+        plus=plus.reshape(len(arcs) * (children + 1), -1),
+        minus=minus.reshape(len(arcs) * (children + 1), -1),
         runs=_runs(segment),
         turns=turns,
     )
 
 
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """The cells of legs, by places along the arc of each window."""
+
+    arcs: Indices
+    table: Indices
+    """The first cell of the table of each window's parent."""
+    width: int
+
+    def of(self, a: Indices, b: Indices) -> Indices:
+        """The cells of the legs from place a to place b, a line per window."""
+        lines, columns = (np.take_along_axis(self.arcs, each, axis=1) for each in (a, b))
+        return self.table + lines * self.width + columns
+
+    def turns(self) -> Indices:
+        """Each leg along the arcs, and the leg back."""
+        here, there = self.arcs[:, :-1], self.arcs[:, 1:]
+        legs = [self.table + a * self.width + b for a, b in ((here, there), (there, here))]
+        return np.stack(legs, axis=2).reshape(-1, 2)
+
+
 def _draw(drawn: NDArray[np.int64], inner: int, inversions: int) -> _Segment:
-    """Segments of 1..inner; an inversion puts one back reversed where it was."""
+    """Segments of 1..inner, a line per window; an inversion puts one back reversed where it was."""
     a = (drawn[0] * inner) >> 32
     b = (drawn[1] * (inner - 1)) >> 32
     b += b >= a
@@ -88,7 +114,7 @@ def _draw(drawn: NDArray[np.int64], inner: int, inversions: int) -> _Segment:
     place = (drawn[1] * (inner - length)) >> 32
     after = np.where(place >= first - 1, place + length + 1, place)
     turns = (drawn[2] & 1).astype(np.bool_)
-    is_inversion = np.arange(drawn.shape[1]) < inversions
+    is_inversion = np.arange(drawn.shape[2]) < inversions
     return _Segment(
         first=np.where(is_inversion, low, first),
         last=np.where(is_inversion, high, first + length - 1),
@@ -99,8 +125,10 @@ def _draw(drawn: NDArray[np.int64], inner: int, inversions: int) -> _Segment:
 
 def _runs(segment: _Segment) -> Runs:
     """The segment at its new place, and what lies between its old and its new place."""
-    i, e, m = segment.first, segment.last, segment.after
-    child = np.arange(1, len(i) + 1)
+    windows, children = segment.first.shape
+    child = (np.arange(windows)[:, None] * (children + 1) + np.arange(1, children + 1)).reshape(-1)
+    i, e, m = (each.reshape(-1) for each in (segment.first, segment.last, segment.after))
+    turned = segment.reversed.reshape(-1)
     length = e - i + 1
     stays = m == i - 1
     forth = m > e
@@ -118,49 +146,44 @@ def _runs(segment: _Segment) -> Runs:
         child=np.concatenate([child, between.child]),
         # The first position of the arc stays and is none of the block's.
         to=np.concatenate([begin, between.to]) - 1,
-        source=np.concatenate([np.where(segment.reversed, e, i), between.source]) - 1,
+        source=np.concatenate([np.where(turned, e, i), between.source]) - 1,
         length=np.concatenate([length, between.length]),
-        step=np.concatenate([np.where(segment.reversed, -1, 1), between.step]),
+        step=np.concatenate([np.where(turned, -1, 1), between.step]),
     )
 
 
-def _changed_legs(segment: _Segment, arc: Indices, width: int) -> tuple[Indices, Indices]:
+def _changed_legs(segment: _Segment, where: _Cells) -> tuple[Indices, Indices]:
     """The legs added and the legs removed, but for legs that are turned."""
     i, e, m = segment.first, segment.last, segment.after
     stays = m == i - 1
     head, tail = np.where(segment.reversed, e, i), np.where(segment.reversed, i, e)
-
-    def cell(a: Indices, b: Indices) -> Indices:
-        return arc[a] * width + arc[b]
-
-    nothing = np.zeros_like(i)
+    nothing = where.table
     plus = [
-        np.where(stays, nothing, cell(i - 1, e + 1)),
-        cell(m, head),
-        np.where(stays, cell(tail, e + 1), cell(tail, m + 1)),
+        np.where(stays, nothing, where.of(i - 1, e + 1)),
+        where.of(m, head),
+        where.of(tail, np.where(stays, e, m) + 1),
     ]
     minus = [
-        cell(i - 1, i),
-        cell(e, e + 1),
-        np.where(stays, nothing, cell(m, m + 1)),
+        where.of(i - 1, i),
+        where.of(e, e + 1),
+        np.where(stays, nothing, where.of(m, m + 1)),
     ]
-    parent = np.zeros((1, TERMS), dtype=i.dtype)
+    parent = np.broadcast_to(where.table[:, :, None], (len(i), 1, TERMS))
     return tuple(  # type: ignore[return-value]
-        np.concatenate([parent, np.stack(cells, axis=1)]) for cells in (plus, minus)
+        np.concatenate([parent, np.stack(cells, axis=2)], axis=1) for cells in (plus, minus)
     )
 
 
 def _with_turned_legs(
-    segment: _Segment, plus: Indices, minus: Indices, *, first: int
+    segment: _Segment, plus: Indices, minus: Indices, *, first: Indices
 ) -> tuple[Indices, Indices]:
     """The same with the legs that a directed tour turns: the difference of two of their sums.
 
-    The sums are cells from `first` on.
+    The sums of each window are cells from `first` on.
     """
-    turned = np.concatenate([[False], segment.reversed])
-    ends = (np.concatenate([[0], each]) + first for each in (segment.last, segment.first))
-    plus, minus = (
-        np.column_stack([cells, np.where(turned, end, 0)])
-        for cells, end in zip((plus, minus), ends, strict=True)
-    )
-    return plus, minus
+    none = plus[:, :1, :1]
+    made = []
+    for cells, end in ((plus, segment.last), (minus, segment.first)):
+        sums = np.where(segment.reversed, end + first, none[:, :, 0])
+        made.append(np.concatenate([cells, np.concatenate([none, sums[:, :, None]], 1)], 2))
+    return made[0], made[1]

@@ -29,7 +29,8 @@ def earlier_tacit(commit: str) -> list[str]:
         shutil.rmtree(folder, ignore_errors=True)
         _install(commit, folder)
         (folder / _DONE).touch()
-    return [str(folder / "env" / "bin" / "python"), "-P", "-m", "tacit"]
+    # Whatever the environment says of paths is meant for this version, not for that one.
+    return [str(folder / "env" / "bin" / "python"), "-E", "-P", "-m", "tacit"]
 
 
 def _install(commit: str, folder: Path) -> None:

@@ -99,6 +99,13 @@ class Operator:
             time.sleep(0.1)
 
     def call(self, method: str, path: str, **options: Any) -> Any:
+        return self._ask(method, path, **options).json()
+
+    def fetch(self, path: str) -> bytes:
+        """Something that is no JSON, or whose bytes matter."""
+        return self._ask("GET", path).content
+
+    def _ask(self, method: str, path: str, **options: Any) -> httpx.Response:
         headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
         for again in range(TRIES):
             try:
@@ -110,7 +117,7 @@ class Operator:
                     raise
         if not answer.is_success:
             raise RuntimeError(f"{method} {path}: {answer.status_code} {answer.text}")
-        return answer.json()
+        return answer
 
     def join(self, code: str) -> None:
         self.token = self.call("POST", "/join", json={"code": code})["token"]

@@ -11,6 +11,7 @@ import asyncio
 import hashlib
 import ssl
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -207,8 +208,7 @@ class TlsLink(asyncio.BufferedProtocol):
 
     def _fail(self, error: PeerError) -> None:
         self._inbox.fail(error)
-        if self._transport is not None:
-            self._transport.abort()
+        self.abort()
 
     def eof_received(self) -> None:
         """The peer sends no more; the link ends."""
@@ -260,7 +260,9 @@ class TlsLink(asyncio.BufferedProtocol):
     def abort(self) -> None:
         """Cut the link off at once."""
         if self._transport is not None:
-            self._transport.abort()
+            # Before Python 3.11.4 a transport that was lost and then closed cannot be aborted.
+            with suppress(AttributeError):
+                self._transport.abort()
 
     async def close(self) -> None:
         """Send what is left and close; a peer that does not answer is cut off."""
@@ -274,7 +276,7 @@ class TlsLink(asyncio.BufferedProtocol):
             pass
         finally:
             # Also when a caller has no time to wait and cancels this.
-            self._transport.abort()
+            self.abort()
 
 
 async def connect(

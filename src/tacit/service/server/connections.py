@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import resource
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -66,8 +67,10 @@ def connection_class(most: int | None, /) -> type[asyncio.Protocol]:
 
         def _end(self) -> None:
             # A web socket has the connection by now, if it was asked for.
-            if self.transport.get_protocol() is self:
-                self.transport.abort()
+            # Before Python 3.11.4 a TLS transport that was lost and then closed cannot be aborted.
+            with suppress(AttributeError):
+                if self.transport.get_protocol() is self:
+                    self.transport.abort()
 
     return Connection
 

@@ -1,0 +1,117 @@
+"""Images and containers by Podman, in a store of their own that goes with them.
+
+No registry of images is needed: the base comes from Debian's packages by debootstrap. It is made
+once and kept in build/containers; the images of deploy/Containerfile are built on it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "build" / "containers"
+RELEASE = "bookworm"
+BASE = "localhost/python"
+PROGRAMS = ("podman", "runc", "debootstrap")
+LIMITS = ("--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024")
+"""Explicit ones, since an inherited limit may be higher than this machine lets a container have."""
+PACKAGES = "python3,python3-venv,python-is-python3,ca-certificates"
+
+
+def why_not() -> str:
+    """Why there can be no containers here, or nothing."""
+    if os.geteuid() != 0:
+        return "containers of this test need root"
+    missing = [name for name in PROGRAMS if shutil.which(name) is None]
+    return f"install Debian's {' '.join(missing)}" if missing else ""
+
+
+class Podman:
+    """A store of images and containers, apart from the machine's own."""
+
+    def __init__(self) -> None:
+        self._store = FOLDER / "store"
+        self._names: list[str] = []
+
+    def __call__(self, *words: str | Path, check: bool = True) -> str:
+        command = ["podman", "--runtime", "runc", "--cgroup-manager", "cgroupfs"]
+        command += ["--root", str(self._store), "--runroot", str(FOLDER / "run")]
+        done = subprocess.run(
+            [*command, *map(str, words)], capture_output=True, text=True, check=False
+        )
+        if check and done.returncode:
+            raise RuntimeError(f"podman {words[0]}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
+        return done.stdout.strip()
+
+    def base(self) -> str:
+        """The base image by its digest, as deploy/Containerfile wants it."""
+        if not self("images", "--quiet", BASE):
+            self("import", _packed(), f"{BASE}:{RELEASE}")
+        digest = self("image", "inspect", "--format", "{{.Digest}}", f"{BASE}:{RELEASE}")
+        return f"{BASE}@{digest}"
+
+    def build(self, target: str, base: str) -> None:
+        """An image of deploy/Containerfile; pip in it uses what pip here is set up for."""
+        words = ["build", "--network", "host", *LIMITS, *_pip_as_here()]
+        words += ["--build-arg", f"BASE={base}", "--target", target, "--tag", f"tacit-{target}"]
+        self(*words, "--file", ROOT / "deploy" / "Containerfile", ROOT)
+
+    def run(self, name: str, image: str, settings: Path) -> None:
+        """A container as docs/deploy.md starts it, on the network of this machine."""
+        self._names.append(name)
+        safe = ("--read-only", "--cap-drop", "all", "--security-opt", "no-new-privileges")
+        rest = ("--tmpfs", "/tmp", "--network", "host", *LIMITS)
+        places = (f"{settings}:/etc/tacit:ro", f"{name}:/var/lib/tacit")
+        mounts = [word for place in places for word in ("--volume", place)]
+        self("run", "--detach", "--name", name, *safe, *rest, *mounts, image)
+
+    def close(self) -> None:
+        """Remove the containers and their volumes; the images are kept for the next time."""
+        for name in self._names:
+            self("rm", "--force", "--time", "0", name, check=False)
+            self("volume", "rm", "--force", name, check=False)
+        self._names.clear()
+
+
+def _packed() -> Path:
+    """A small Debian with Python as a tar file."""
+    packed = FOLDER / f"{RELEASE}.tar"
+    if not packed.exists():
+        root, part = FOLDER / "root", packed.with_suffix(".part")
+        shutil.rmtree(root, ignore_errors=True)
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        words = ["debootstrap", "--variant=minbase", f"--include={PACKAGES}", RELEASE, root]
+        subprocess.run([*words, *_mirror()], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["tar", "-C", root, "-cf", part, "."], check=True)
+        part.rename(packed)
+        shutil.rmtree(root)
+    return packed
+
+
+def _mirror() -> Sequence[str]:
+    """Where apt of this machine gets the release from."""
+    words = ["apt-get", "indextargets", "--format", "$(SITE) $(RELEASE)"]
+    listed = subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
+    return [line.split()[0] for line in listed if line.endswith(f" {RELEASE}")][:1]
+
+
+def _pip_as_here() -> list[str]:
+    """The settings of pip on this machine, and the files that they name, for a build."""
+    listed = subprocess.run(["pip", "config", "list"], capture_output=True, text=True, check=True)
+    settings: dict[str, str] = {}
+    for line in listed.stdout.splitlines():
+        name, value = line.split("=", 1)
+        settings[name.split(".")[-1]] = value.strip("'")
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    own = FOLDER / "pip.conf"
+    own.write_text("\n".join(["[global]", *(f"{k} = {v}" for k, v in settings.items())]) + "\n")
+    named = re.findall(r"(?:file://|(?<![\w/:]))(/[^\s']+)", " ".join(settings.values()))
+    places = {Path(each).parent if each.endswith("/simple") else Path(each) for each in named}
+    mounts = [f"{own}:/etc/pip.conf:ro"]
+    mounts += [f"{each}:{each}:ro" for each in sorted(places) if each.exists()]
+    return [word for mount in mounts for word in ("--volume", mount)]

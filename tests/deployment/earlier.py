@@ -39,7 +39,7 @@ def _install(commit: str, folder: Path) -> None:
     packed = subprocess.run(["git", "archive", commit], cwd=ROOT, capture_output=True, check=True)
     subprocess.run(["tar", "-x", "-C", source], input=packed.stdout, check=True)
     subprocess.run([sys.executable, "-m", "venv", folder / "env"], check=True)
-    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     locks = source / "deploy" / "lock"
     # As docs/deploy.md says: what the lock file names, and the wheel without anything else.
     subprocess.run([*pip, "--require-hashes", "-r", locks / "platform.txt"], check=True)

@@ -85,7 +85,7 @@ def _packed() -> Path:
         root, part = FOLDER / "root", packed.with_suffix(".part")
         shutil.rmtree(root, ignore_errors=True)
         FOLDER.mkdir(parents=True, exist_ok=True)
-        words = ["debootstrap", "--variant=minbase", f"--include={PACKAGES}", RELEASE, root]
+        words = ["debootstrap", "--variant=minbase", f"--include={PACKAGES}", RELEASE, str(root)]
         subprocess.run([*words, *_mirror()], check=True, stdout=subprocess.DEVNULL)
         subprocess.run(["tar", "-C", root, "-cf", part, "."], check=True)
         part.rename(packed)

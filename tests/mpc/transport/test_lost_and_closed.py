@@ -21,7 +21,7 @@ def abort_as_before(transport: Any) -> None:
 
 
 def test_a_lost_link_can_be_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sslproto._SSLProtocolTransport, "abort", abort_as_before)  # type: ignore[attr-defined]
+    monkeypatch.setattr(sslproto._SSLProtocolTransport, "abort", abort_as_before)
     server, client = new_certificate("node-0", tmp_path), new_certificate("node-1", tmp_path)
 
     async def lose() -> None:

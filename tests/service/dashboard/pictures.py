@@ -14,7 +14,8 @@ import httpx
 from PIL import Image
 from playwright.sync_api import expect
 
-from tacit.participant import Profile, review, sign, submit, tls_context
+from tacit.client import tls_context
+from tacit.participant import Profile, review, sign, submit
 from tacit.problems import Problem
 from tacit.problems.files.participant_csv import save_participants
 from tacit.service.dashboard.drafts import drawn_problem

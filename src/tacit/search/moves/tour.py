@@ -66,7 +66,7 @@ def tour_moves(
     where = _Cells(arcs, parent * cities * width, width)
     plus, minus = _changed_legs(segment, where)
     children = segment.first.shape[1]
-    turns = np.zeros((0, 2), dtype=np.intp)
+    turns: Indices = np.zeros((0, 2), dtype=np.intp)
     if not symmetric:
         turns = where.turns() if children else turns
         sums = parents * cities * width + np.arange(len(arcs))[:, None] * (window + 1)

@@ -109,7 +109,7 @@ def test_four_nodes_tell_at_the_declared_cost_and_never_pass_by(four: LocalClust
     course = course_of(agreed.agreement, 0, seed=0)
     assert isinstance(course, ForestCourse)
 
-    async def work() -> None:
+    async def work() -> FinishedBit:
         async with agreed.coordinator() as coordinator:
             search = await begin(agreed, coordinator)
             beyond = Advance(
@@ -124,15 +124,19 @@ def test_four_nodes_tell_at_the_declared_cost_and_never_pass_by(four: LocalClust
             )
             with pytest.raises(RefusedError, match="told after phase 1 whether all is proved"):
                 await ask(coordinator.clients[0], beyond)
-            await search.advance(1, 20, until=None)
+            done = await search.advance(1, 20, until=None)
             made = course.phases[:1]
             cost = greeting_cost(4, phases.first_letters(4, made[0], course.shape))
             cost = cost.then(phases.cost(4, made[0], course.shape))
             cost = cost.then(outcome.cost(4, course.layout, course.shape))
             cost = cost.then(checkpoint.cost(4, 1))
             assert (search.rounds, search.sent) == (cost.rounds, max(cost.sent))
+            return entry(done)
 
-    run(work())
+    told = run(work())
+    logs = [agreed.log(node) for node in range(4)]
+    said = check_opened(agreed.agreement, logs, [told])
+    assert "no plan was opened; besides, 1 of 3 agreed times whether all was proved" in said
 
 
 def test_a_checkpoint_with_the_plan_or_later_is_refused(cluster: LocalCluster) -> None:

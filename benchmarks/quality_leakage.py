@@ -54,7 +54,7 @@ def draw() -> Figure:
                  xlabel="recovered of the weights (correlation)")  # fmt: skip
         axes.yaxis.set_major_formatter(ScalarFormatter())
         axes.yaxis.set_minor_formatter(NullFormatter())
-        axes.set_yticks([0.3, 1, 3] if "assignment" in title else [1, 3, 10, 30])
+        axes.set_yticks([0.1, 0.3, 1, 3] if "assignment" in title else [1, 3, 10, 30])
         axes.grid(alpha=0.3)
     return figure
 

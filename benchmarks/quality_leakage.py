@@ -48,7 +48,8 @@ def draw() -> Figure:
             axes.scatter(told, max(gap, 0.05), s=120 if sealed else 40, color=color, zorder=3,
                          marker="*" if sealed else "o")  # fmt: skip
             if sealed or name in ("top:15", "above:95", "order", "quantiles:5"):
-                axes.annotate(name, (told, max(gap, 0.05)), xytext=(-6, 6), ha="right",
+                text = name if gap else f"{name}, no gap"
+                axes.annotate(text, (told, max(gap, 0.05)), xytext=(-6, 6), ha="right",
                               textcoords="offset points", fontsize=9)  # fmt: skip
         axes.set(title=title, xlim=(0, 1.05), yscale="log", ylabel="gap to the optimum in percent",
                  xlabel="recovered of the weights (correlation)")  # fmt: skip

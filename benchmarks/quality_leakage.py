@@ -48,13 +48,14 @@ def draw() -> Figure:
             axes.scatter(told, max(gap, 0.05), s=120 if sealed else 40, color=color, zorder=3,
                          marker="*" if sealed else "o")  # fmt: skip
             if sealed or name in ("top:15", "above:95", "order", "quantiles:5"):
-                axes.annotate(name, (told, max(gap, 0.05)), xytext=(-6, 6), ha="right",
+                text = name if gap else f"{name}, no gap"
+                axes.annotate(text, (told, max(gap, 0.05)), xytext=(-6, 6), ha="right",
                               textcoords="offset points", fontsize=9)  # fmt: skip
         axes.set(title=title, xlim=(0, 1.05), yscale="log", ylabel="gap to the optimum in percent",
                  xlabel="recovered of the weights (correlation)")  # fmt: skip
         axes.yaxis.set_major_formatter(ScalarFormatter())
         axes.yaxis.set_minor_formatter(NullFormatter())
-        axes.set_yticks([0.3, 1, 3] if "assignment" in title else [1, 3, 10, 30])
+        axes.set_yticks([0.1, 0.3, 1, 3] if "assignment" in title else [1, 3, 10, 30])
         axes.grid(alpha=0.3)
     return figure
 

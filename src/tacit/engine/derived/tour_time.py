@@ -23,7 +23,7 @@ PARENTS = 8
 """Fewer find no better tours than one alone with as much time."""
 CHILDREN = 250
 """Of each window, where there are several parents: half as many as one parent has."""
-LEAST_GENERATIONS = 650
+LEAST_GENERATIONS = 670
 """With fewer of them one parent finds tours that are as good."""
 MEETINGS = 20
 """Parent selections of a run: after more of them all parents are alike too soon."""

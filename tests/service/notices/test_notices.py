@@ -106,11 +106,11 @@ def test_everybody_is_told_what_needs_them_and_nothing_else(
         run_id = world.invited(name="the secret merger")
         until(lambda: len(receiver.calls) == 2)  # whoever has signed is not told to sign
         for name in ("north", "south"):
-            body = {"signature": world.signature(run_id, name)}
-            world.ok("POST", f"/runs/{run_id}/signature", name, json=body)
+            signed = {"signature": world.signature(run_id, name)}
+            world.ok("POST", f"/runs/{run_id}/signature", name, json=signed)
         for name in ("north", "south"):
-            body = world.sealed(run_id, name)
-            world.ok("POST", f"/runs/{run_id}/submission", name, json=body)
+            sealed = world.sealed(run_id, name)
+            world.ok("POST", f"/runs/{run_id}/submission", name, json=sealed)
         world.run_to(run_id, State.FINISHED)
         until(lambda: len(receiver.calls) == 6)
         assert receiver.kinds() == ["all_signed", "finished"]

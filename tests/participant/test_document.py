@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tacit.client import InvitationFile
 from tacit.engine.identity import load_keys, read_certificate
 from tacit.engine.identity.public_half import node_half, show_half
 from tacit.engine.local.cluster import LocalCluster
@@ -72,15 +73,20 @@ def test_every_command_runs_in_its_order(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     said: dict[str, str] = {}
     with served(Platform(nodes, tmp_path)) as platform:
-        Path("ca.pem").write_text(platform.ca.read_text())
+        invited = {"url": platform.url, "account": "north", "role": "participant"}
+        InvitationFile(
+            **invited,
+            code=platform.codes["north"],
+            expires=0.0,
+            certificate=platform.ca.read_text(),
+        ).save(Path("north.tacit"))
         Path("costs.csv").write_text(csv_of(platform.problem, "north"))
-        put = {"https://platform.example:8443": platform.url, "CODE": platform.codes["north"]}
         for words in commands():
             name = words[0]
             if name == "result":
                 finish(platform, tmp_path)
             monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
-            done = tacit(*(put.get(word, word) for word in words))
+            done = tacit(*words)
             assert done.code == 0, (words, done.err)
             said[name] = done.out
             if name == "join":
@@ -136,6 +142,8 @@ def test_the_names_that_are_imported_are_there() -> None:
         "withdraw",
         "result",
         "log",
+        "watch",
+        "notify",
     ],
 )
 def test_help_shows_an_example(command: str, tacit: Tacit) -> None:

@@ -40,6 +40,7 @@ TAKE_NOTHING = {
     ("DELETE", "/me/token"),
     *(("GET", path) for path in ("/accounts", "/clusters", "/health", "/me", "/metrics", "/runs")),
     ("GET", "/series"),
+    ("GET", "/me/notifications"),
 }
 """Neither a body nor a part of the path: there is nothing to get wrong."""
 POSITIVE, NEGATIVE = GenerationMode.POSITIVE, GenerationMode.NEGATIVE

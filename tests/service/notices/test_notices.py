@@ -103,9 +103,16 @@ def test_everybody_is_told_what_needs_them_and_nothing_else(
         hook = with_webhook(world, "op", receiver.url)
         world.add("north", "participant")
         mine = with_webhook(world, "north", receiver.url.replace("/hook", "/north"))
-        run_id = world.submitted(name="the secret merger")
+        run_id = world.invited(name="the secret merger")
+        until(lambda: len(receiver.calls) == 2)  # whoever has signed is not told to sign
+        for name in ("north", "south"):
+            signed = {"signature": world.signature(run_id, name)}
+            world.ok("POST", f"/runs/{run_id}/signature", name, json=signed)
+        for name in ("north", "south"):
+            sealed = world.sealed(run_id, name)
+            world.ok("POST", f"/runs/{run_id}/submission", name, json=sealed)
         world.run_to(run_id, State.FINISHED)
-        until(lambda: len(receiver.calls) >= 6)
+        until(lambda: len(receiver.calls) == 6)
         assert receiver.kinds() == ["all_signed", "finished"]
         assert receiver.kinds("/north") == ["invited", "to_sign", "inputs_needed", "finished"]
         assert world.ok("GET", "/me/notifications", "op")["webhooks"][0]["error"] is None

@@ -26,7 +26,7 @@ PERMISSIONS: dict[Endpoint, frozenset[str]] = {
     ("GET", "/me/notifications"): ANY_ROLE,
     ("PUT", "/me/notifications"): ANY_ROLE,
     ("POST", "/me/webhooks"): ANY_ROLE,
-    ("DELETE", "/me/webhooks/{webhook_id}"): ANY_ROLE,
+    ("DELETE", "/me/webhooks/{webhook}"): ANY_ROLE,
     ("GET", "/accounts"): OPERATORS,
     ("POST", "/accounts"): OPERATORS,
     ("POST", "/accounts/{name}/invitation"): OPERATORS,

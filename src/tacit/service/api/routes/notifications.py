@@ -80,10 +80,10 @@ def notifications_router() -> APIRouter:
         shown = WebhookAnswer.model_validate(made, from_attributes=True).model_dump()
         return WebhookAdded(**shown, secret=webhook_secret(key, made.id))
 
-    @router.delete("/me/webhooks/{webhook_id}", status_code=204, responses=error_responses(404))
-    async def remove(webhook_id: WebhookId, who: Asker, platform: ThePlatform) -> None:
+    @router.delete("/me/webhooks/{webhook}", status_code=204, responses=error_responses(404))
+    async def remove(webhook: WebhookId, who: Asker, platform: ThePlatform) -> None:
         """Remove a webhook, with what was still to be delivered to it."""
-        await platform.database.write(remove_webhook, who.account, webhook_id)
+        await platform.database.write(remove_webhook, who.account, webhook)
 
     @router.put("/accounts/{name}/mail", status_code=204, responses=error_responses(404, 409))
     async def others_mail(

@@ -5,6 +5,7 @@ For measurements and for tests that kill it.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tempfile
@@ -65,9 +66,9 @@ class LivePlatform(PlatformProcess):
         self.config = write_settings(
             self.folder / "platform", clusters=files, listen=listen, url=None
         )
-        limits = "requests_per_minute = 1000000\nanonymous_requests_per_minute = 1000000\n"
         text = self.config.read_text().replace("slots = 4", f"slots = {self._slots}")
-        self.config.write_text(limits + text)
+        text = re.sub(r"(requests_per_minute) = \d+", r"\1 = 1000000", text)
+        self.config.write_text(text)
         self.settings = load_settings(self.config)
         self.ca = self.config.parent / "service.pem"
         self.http = self._stack.enter_context(

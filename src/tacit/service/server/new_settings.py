@@ -39,6 +39,9 @@ requests_per_minute = 600  # per account
 anonymous_requests_per_minute = 60  # per address, for requests without a valid token
 connections_per_address = 250  # at a time; not counted with behind_proxy
 behind_proxy = false  # true: a proxy on this machine sets X-Forwarded-For
+webhooks_over_http = false  # true: webhooks may have addresses without encryption
+webhooks_to_private_addresses = false  # true: webhooks may call into the platform's own network
+# [mail] says by which server mail is sent; without it none is (docs/configuration.md).
 """
 _CLUSTER = """
 [[cluster]]

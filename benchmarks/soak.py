@@ -68,6 +68,7 @@ class Desk(threading.Thread):
                 self._one_run()
             except Exception as error:
                 self._tally.troubles.append(f"{self.busy_with}: {error!r}")
+                print(self._live.last_lines(), file=sys.stderr, flush=True)
 
     def _one_run(self) -> None:
         live, deadline = self._live, self._chance.uniform(*DEADLINES)

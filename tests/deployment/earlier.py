@@ -13,6 +13,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "build" / "earlier"
 _DONE = "complete"
+_COMPILE = """
+import tacit.service.execution.preloaded as preloaded
+(getattr(preloaded, "warm_up_all", None) or preloaded._warm_up_all)()
+"""
+"""Its search kernels, which it would otherwise compile while runs wait."""
 
 
 def commit_of(revision: str) -> str | None:
@@ -34,7 +39,7 @@ def earlier_tacit(commit: str) -> list[str]:
 
 
 def _install(commit: str, folder: Path) -> None:
-    source, python = folder / "source", folder / "env" / "bin" / "python"
+    source, python = folder / "source", str(folder / "env" / "bin" / "python")
     source.mkdir(parents=True)
     packed = subprocess.run(["git", "archive", commit], cwd=ROOT, capture_output=True, check=True)
     subprocess.run(["tar", "-x", "-C", source], input=packed.stdout, check=True)
@@ -45,3 +50,4 @@ def _install(commit: str, folder: Path) -> None:
     subprocess.run([*pip, "--require-hashes", "-r", locks / "platform.txt"], check=True)
     subprocess.run([*pip, "--require-hashes", "-r", locks / "build.txt"], check=True)
     subprocess.run([*pip, "--no-index", "--no-deps", "--no-build-isolation", source], check=True)
+    subprocess.run([python, "-E", "-P", "-c", _COMPILE], check=True)

@@ -94,7 +94,7 @@ def test_who_finds_its_lock_with_another_platform_ends(
 ) -> None:
     ended = threading.Event()
     monkeypatch.setattr(single_instance, "LOOK_SECONDS", 0.02)
-    monkeypatch.setattr(os, "kill", lambda who, how: ended.set())
+    monkeypatch.setattr(os, "kill", lambda _, how: {signal.SIGTERM: ended.set}[how]())
     here = replace(settings, database=new_database(postgres_server))
     engine = create_engine(here.database, isolation_level="AUTOCOMMIT")
     with the_single_instance(here), engine.connect() as other:

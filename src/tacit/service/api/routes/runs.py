@@ -16,6 +16,7 @@ from tacit.service.api.gate import Asker, RunId, ThePlatform, gated_router
 from tacit.service.api.glances import run_summaries
 from tacit.service.api.shapes import PublicWeights, RunAnswer, RunInvited, RunSummary, Why
 from tacit.service.api.terms import RunTerms
+from tacit.service.execution.agreed_runs import stored_agreement
 from tacit.service.storage import Event, Run, create_run, read_run, set_state
 from tacit.service.workflow.drafting import checked_terms
 from tacit.service.workflow.inviting import invite_members
@@ -24,6 +25,12 @@ from tacit.service.workflow.public_weights import public_weights
 from tacit.service.workflow.series import begin_run
 
 DRAFT = frozenset({State.DRAFT})
+
+
+def _check_goes_on(session: Session, run_id: str) -> None:
+    """Before its state changes: an interrupted run keeps what it has."""
+    if read_run(session, run_id).where is State.INTERRUPTED:
+        stored_agreement(session, run_id).check_goes_on()
 
 
 def _create(session: Session, terms: RunTerms, by: str) -> Response:
@@ -138,6 +145,7 @@ def _add_endings(router: APIRouter) -> None:
     )
     async def resume(run_id: RunId, platform: ThePlatform) -> Response:
         """Let an interrupted run wait for a slot again and go on from its checkpoint."""
+        await platform.database.read(_check_goes_on, run_id)
         await platform.database.write(
             set_state, run_id, State.SUBMITTED, only_from=frozenset({State.INTERRUPTED})
         )

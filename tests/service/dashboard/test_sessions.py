@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from urllib.parse import urlencode
 
 import httpx
@@ -17,8 +16,7 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
 from tacit.service.access.invitations import invite
-from tacit.service.dashboard.audit_bundle import unpacked
-from tacit.service.dashboard.log_check import check_bundle
+from tacit.service.dashboard.log_check import verdict_of
 from tacit.service.dashboard.pages.run_audit import verdict_markup
 from tacit.service.dashboard.sessions import MOST_PER_ACCOUNT, Session, Sessions
 from tests.service.dashboard.conftest import PER_MINUTE
@@ -297,16 +295,15 @@ def test_who_sees_which_files(dashboard: World) -> None:
         sign_in(client, dashboard.tokens["north"])
         assert client.get(f"/runs/{run}/files/result.json").json()["state"] == "finished"
         assert client.get(f"/runs/{run}/files/secrets").status_code == 404
-        bundle = unpacked(client.get(f"/runs/{run}/files/audit.zip").content)
-        assert bundle.result["state"] == "finished"
+        bundle = client.get(f"/runs/{run}/files/audit.zip").content
         sign_in(client, dashboard.tokens["eye"])
         assert client.get(f"/runs/{run}/files/audit.zip").status_code == 403
     # Made-up logs, as this platform without nodes has them, are noticed.
-    verdict = check_bundle(run, bundle)
-    assert not verdict.ok
-    found = [asdict(each) for each in verdict.findings]
-    said = verdict_markup({"ok": False, "findings": found, "notes": ["<b>"]})
+    verdict = verdict_of(bundle)
+    assert not verdict["ok"]
+    said = verdict_markup({**verdict, "notes": ["<b>"]})
     assert "Something is off" in said
+    assert "is not an audit bundle" in verdict_markup(verdict_of(b"PK"))
     assert "&lt;b&gt;" in said
 
 

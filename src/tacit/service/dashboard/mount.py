@@ -13,7 +13,6 @@ from nicegui import ui
 
 from tacit.errors import TacitError
 from tacit.service.dashboard.api_client import RefusedError
-from tacit.service.dashboard.audit_bundle import fetch_bundle
 from tacit.service.dashboard.curves import Curves
 from tacit.service.dashboard.frame import STYLE, Visitor, native, page_frame
 from tacit.service.dashboard.gate import Gate, guard_socket
@@ -50,10 +49,9 @@ FILES = {
     "progress.csv": "progress.csv",
     "ledger.jsonl": "ledger",
     "agreement.json": "agreement",
+    "audit.zip": "bundle",
 }
 """What can be downloaded of a run, and where the API has it."""
-AUDIT = "audit.zip"
-BYTES = "application/octet-stream"
 
 
 NAMES = {"runs": "run", "series": "series"}
@@ -154,19 +152,16 @@ def _add_downloads(app: FastAPI) -> None:
         visitor = await visitor_or_sign_in(app, request)
         if isinstance(visitor, RedirectResponse):
             return visitor
-        if name not in (*FILES, AUDIT):
+        if name not in FILES:
             return Response("There is no such file.", status_code=404)
-        path, kind = quote(run_id, safe=""), "application/zip"
+        path = quote(run_id, safe="")
         try:
-            if name == AUDIT:
-                content = (await fetch_bundle(visitor.api, path)).packed()
-            else:
-                answer = await visitor.api.fetch(f"/runs/{path}/{FILES[name]}")
-                content, kind = answer.content, answer.headers.get("content-type", BYTES)
+            answer = await visitor.api.fetch(f"/runs/{path}/{FILES[name]}")
         except RefusedError as error:
             return Response(error.message, status_code=error.status, media_type="text/plain")
+        kind = answer.headers.get("content-type", "application/octet-stream")
         headers = {"Content-Disposition": f'attachment; filename="{path}-{name}"'}
-        return Response(content, media_type=kind, headers=headers)
+        return Response(answer.content, media_type=kind, headers=headers)
 
 
 def _add_plain_errors() -> None:

@@ -8,7 +8,6 @@ from typing import Any
 from nicegui import ui
 
 from tacit.errors import BusyError, TooManyError
-from tacit.service.dashboard.audit_bundle import fetch_bundle
 from tacit.service.dashboard.frame import Visitor, button, html, native, section, show_problem
 from tacit.service.dashboard.log_check import LogChecks
 from tacit.service.dashboard.pages.run_parts import mark
@@ -51,8 +50,8 @@ class RunAudit:
         self._said.set_content("<p>The logs are fetched and the search is repeated…</p>")
         verdict = None
         try:
-            bundle = await fetch_bundle(self._visitor.api, self._id)
-            verdict = await self._checks.verdict(self._visitor.account, self._id, bundle.packed())
+            bundle = await self._visitor.api.fetch(f"/runs/{self._id}/bundle")
+            verdict = await self._checks.verdict(self._visitor.account, bundle.content)
         except (BusyError, TooManyError) as error:
             show_problem(str(error))
         finally:

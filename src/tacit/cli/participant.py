@@ -427,7 +427,12 @@ def watch(
 
 @app.command(epilog=example("log r-abcdefghij"))
 def log(
-    run: Annotated[str, typer.Argument(help="The run, by its id or name, or its audit bundle.")],
+    run: Annotated[
+        str,
+        typer.Argument(
+            help="The run, by its id or name, or its audit bundle.", autocompletion=_signed_here
+        ),
+    ],
     profile: Folder = None,
     as_json: AsJson = False,
 ) -> None:

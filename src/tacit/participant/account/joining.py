@@ -73,7 +73,7 @@ def join(
         # Kept before anything is asked: an invitation works only once.
         replace_private(pinned, certificate.encode())
     try:
-        joined = _hand_in(url, code, keys, pinned if pinned.exists() else None)
+        joined = _hand_in(url, code, keys, ca or (pinned if pinned.exists() else None))
     except TrustError:
         if before is not None:
             replace_private(pinned, before)

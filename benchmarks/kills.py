@@ -29,7 +29,8 @@ import numpy as np
 from tacit.disclosure import BestMode, Sealed, parse_best_mode, parse_disclosure
 from tacit.engine.agreement.sealed import pin_sealed
 from tacit.engine.agreement.terms import OnLoss, PinnedSearch
-from tacit.engine.coordinator.secure import SecureEngine, SecureObjective
+from tacit.engine.coordinator.secure import SecureEngine
+from tacit.engine.coordinator.secure_objective import SecureObjective
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.local.engine import open_engine
 from tacit.errors import PeerError, TacitError

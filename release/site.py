@@ -114,10 +114,28 @@ def write_api(folder: Path, /) -> Menu:
         # Of a room its own words, then each name; of a module all of it.
         shown = {"show_root_heading": False, "show_root_toc_entry": False, "members": not names}
         parts = [f"::: {room}\n    options: {json.dumps(shown)}\n"]
-        parts += [f"::: {home}.{name}\n" for name, home in sorted(names.items())]
+        parts += [
+            f"::: {home}.{name}\n"
+            for name, home in sorted(names.items())
+            if name not in unpacked_names(source_of(home))
+        ]
         (folder / f"{room}.md").write_text("\n".join([f"# {room}\n", *parts]))
         menu.append({room: f"api/{room}.md"})
     return menu
+
+
+def source_of(module: str, /) -> str:
+    """The text of a module or package of ours."""
+    path = ROOT / "src" / Path(*module.split("."))
+    return (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text()
+
+
+def unpacked_names(source: str, /) -> set[str]:
+    """Constants that are assigned several at a time: whoever reads sources for us sees none."""
+    assigned = [node for node in ast.parse(source).body if isinstance(node, ast.Assign)]
+    targets = [target for node in assigned for target in node.targets]
+    tuples = [target for target in targets if isinstance(target, ast.Tuple)]
+    return {name.id for each in tuples for name in each.elts if isinstance(name, ast.Name)}
 
 
 def rooms() -> Iterator[tuple[str, dict[str, str]]]:

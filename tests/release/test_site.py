@@ -50,3 +50,7 @@ def test_examples_of_docstrings_are_fenced() -> None:
     text = "Adds.\n\n>>> 1 + 1\n2\n\nNo more."
     assert site.fenced(text) == "Adds.\n\n```pycon\n>>> 1 + 1\n2\n```\n\nNo more."
     assert site.fenced(">>> 1 + 1\n2") == "```pycon\n>>> 1 + 1\n2\n```"
+
+
+def test_constants_that_are_assigned_together_are_left_out() -> None:
+    assert site.unpacked_names("A, B = 1, 2\nC = 3\ndef f(): D, E = 4, 5\n") == {"A", "B"}

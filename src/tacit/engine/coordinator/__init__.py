@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         ask_for_sealing_keys,
         head_of_series,
     )
-    from tacit.engine.coordinator.secure import SecureEngine, SecureObjective
+    from tacit.engine.coordinator.secure import SecureEngine
+    from tacit.engine.coordinator.secure_objective import SecureObjective
 else:
     __getattr__ = lazily(__name__)

@@ -9,9 +9,8 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping
 from concurrent.futures import Future
-from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -19,30 +18,17 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.typing import NDArray
 
-from tacit.disclosure import Estimator, linear
-from tacit.engine.agreement.own_part import whole_plan
 from tacit.engine.agreement.sealed import groups_of
 from tacit.engine.agreement.sealing import SealedRows
 from tacit.engine.agreement.terms import Agreement
 from tacit.engine.coordinator.coordinator import Coordinator
 from tacit.engine.coordinator.evaluations import Evaluated, Evaluations
 from tacit.engine.coordinator.node_client import clients_of
-from tacit.engine.coordinator.sealed_search import Opened, SealedSearch
-from tacit.engine.evaluators.decode import as_evaluation, disclosed_best
-from tacit.engine.evaluators.objective_evaluator import ObjectiveEvaluation
-from tacit.engine.evaluators.pareto import RevealedFront
+from tacit.engine.coordinator.sealed_search import SealedSearch
+from tacit.engine.coordinator.secure_sealed_search import SecureSealedSearch
+from tacit.engine.evaluators.decode import disclosed_best
 from tacit.engine.identity.config import ClusterConfig
-from tacit.engine.records.ledger import (
-    EvaluationAnswer,
-    FinishedBit,
-    FrontAnswer,
-    ImprovementBits,
-    Ledger,
-    OpenedPlan,
-    OwnersPlan,
-    RevealedBest,
-)
-from tacit.engine.records.opened_plan import WITHOUT_PLAN
+from tacit.engine.records.ledger import EvaluationAnswer, Ledger
 from tacit.engine.records.plan_parts import PlanParts
 from tacit.engine.wire.replies import LogPage
 from tacit.errors import EngineError, PeerTimeoutError, TacitError
@@ -222,176 +208,3 @@ class SecureEngine:
     def fetch_heads(self, nonce: bytes, /) -> list[LogPage]:
         """The heads of the logs without their lines, signed in the same way."""
         return self.wait(self.submit(self._coordinator.fetch_heads(nonce)), until=None)
-
-
-class SecureSealedSearch:
-    """A sealed search on nodes behind synchronous calls; it writes the ledger."""
-
-    def __init__(self, engine: SecureEngine, search: SealedSearch, /) -> None:
-        self._engine, self._search = engine, search
-
-    @property
-    def searches(self) -> Sequence[int]:
-        """The numbers of the searches that go on together."""
-        return self._search.searches
-
-    @property
-    def generation(self) -> int:
-        """How many generations all nodes have finished, as far as we know."""
-        return self._search.generation
-
-    @property
-    def opened(self) -> bool:
-        """Whether the plan was opened before this coordinator came; nothing follows then."""
-        return self._search.opened
-
-    @property
-    def seed(self) -> int:
-        """What the public schedule follows from; the nodes derive it from the inputs."""
-        return self._search.seed
-
-    @property
-    def cost(self) -> tuple[int, int]:
-        """Rounds of the last request, and bytes of the node that sent most."""
-        return self._search.rounds, self._search.sent
-
-    @property
-    def notes(self) -> list[str]:
-        """What whoever reads the result must know of the nodes."""
-        return self._engine.notes
-
-    def start(self, *, until: float | None = None) -> None:
-        """Have the nodes draw the secret start."""
-        self._engine.wait(self._engine.submit(self._search.start(until=until)), until=until)
-
-    @property
-    def turn(self) -> int | None:
-        """After which generation the finish began, if it has."""
-        return self._search.turn
-
-    @property
-    def finished(self) -> bool:
-        """Whether it was told that all plans are proved, where that was agreed."""
-        return self._search.finished
-
-    def advance(
-        self, count: int, horizon: int, /, *, until: float | None, turn: int | None = None
-    ) -> list[bool]:
-        """Go on; returns whether each generation improved the best, if that was agreed."""
-        work = self._search.advance(count, horizon, until=until, turn=turn)
-        done = self._engine.wait(self._engine.submit(work), until=until)
-        first, request, told = self.searches[0], done.request.hex(), done.told
-        computed = (done.parts, done.without, done.unchecked)
-        if told.improved:
-            bits = [int(bit) for bit in told.improved]
-            entry = ImprovementBits(first, done.batch.first + 1, request, bits, *computed)
-            self._engine.ledger.add(entry)
-        if told.finished is not None:
-            self._engine.ledger.add(
-                FinishedBit(first, done.batch.end, request, told.finished, *computed)
-            )
-        return told.improved
-
-    def open(self, search: int | None = None, /, *, until: float | None) -> Opened:
-        """Open the best plan: once, and the search ends with it. Of a group, that of a search."""
-        engine, number = self._engine, self.searches[0] if search is None else search
-        opened = engine.wait(engine.submit(self._search.open(number, until=until)), until=until)
-        if not engine.agreement.for_owners:
-            engine.ledger.add(
-                OpenedPlan(
-                    number,
-                    opened.plan,
-                    opened.value,
-                    opened.parts,
-                    opened.unchecked,
-                    opened.outcome,
-                    opened.gap,
-                )
-            )
-            return opened
-        # First the boxes, which are as good as the plan: the ledger says that they are here.
-        engine.plan_parts.keep(number, opened.sealed)
-        heads = [None if each is None else each.heads for each in opened.sealed]
-        engine.ledger.add(
-            OwnersPlan(
-                number,
-                str(opened.attempt),
-                opened.value,
-                opened.parts,
-                heads,
-                opened.unchecked,
-                opened.outcome,
-                opened.gap,
-            )
-        )
-        if not engine.owners or opened.outcome in WITHOUT_PLAN:
-            return opened
-        whole = whole_plan(engine.agreement, number, opened.sealed, engine.owners)
-        return replace(opened, plan=whole)
-
-
-class SecureObjective:
-    """One confidential objective on nodes; the twin of `SimulatedObjective`."""
-
-    def __init__(
-        self, engine: SecureEngine, objective: int, /, *, estimator: Estimator = linear
-    ) -> None:
-        self._engine, self._objective, self._estimator = engine, objective, estimator
-        self._about = engine.agreement.known_problem.objectives[objective]
-        self.best_so_far: int | None = None
-
-    @property
-    def notes(self) -> list[str]:
-        """What whoever reads the result must know of the nodes."""
-        return self._engine.notes
-
-    def evaluate(
-        self, candidates: NDArray[np.int32], /, *, until: float | None
-    ) -> ObjectiveEvaluation:
-        """What the nodes disclose, and estimates made from it; raises by the instant `until`."""
-        return self.begin(candidates, until=until)()
-
-    def begin(
-        self, candidates: NDArray[np.int32], /, *, until: float | None
-    ) -> Callable[[], ObjectiveEvaluation]:
-        """Start an evaluation; call what is returned to wait for it."""
-        work = self._engine.evaluations(self._objective).evaluate(candidates, until=until)
-        future = self._engine.submit(work)
-        return lambda: self._told(self._engine.wait(future, until=until))
-
-    def _told(self, evaluated: Evaluated) -> ObjectiveEvaluation:
-        outcome = evaluated.outcome
-        value = outcome.best_value
-        if value is not None and (self.best_so_far is None or value > self.best_so_far):
-            self.best_so_far = value
-        best = self._engine.record(self._objective, evaluated)
-        return as_evaluation(outcome.labels, best, self._about, self._estimator)
-
-    def reveal_best(self, candidates: NDArray[np.int32], /, *, until: float | None) -> int:
-        """Which of these evaluated candidates is truly best: once, if the agreement allows it."""
-        work = self._engine.evaluations(self._objective).reveal_best(candidates, until=until)
-        index = self._engine.wait(self._engine.submit(work), until=until)
-        self._engine.ledger.add(RevealedBest(self._objective, index))
-        return index
-
-    def reveal_front(
-        self, candidates: NDArray[np.int32], /, *, until: float | None
-    ) -> RevealedFront:
-        """Which of these evaluated candidates are non-dominated: once, if that was agreed."""
-        work = self._engine.evaluations(self._objective).reveal_front(candidates, until=until)
-        revealed = self._engine.wait(self._engine.submit(work), until=until)
-        values = revealed.outcome.values
-        front = RevealedFront(
-            revealed.outcome.nondominated.tolist(), None if values is None else values.tolist()
-        )
-        entry = FrontAnswer(
-            self._objective,
-            revealed.request.hex(),
-            len(candidates),
-            front.nondominated,
-            front.values,
-            revealed.parts,
-            revealed.without,
-        )
-        self._engine.ledger.add(entry)
-        return front

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from tacit.disclosure import parse_best_mode, parse_disclosure
 from tacit.engine.agreement.terms import PinnedSearch
-from tacit.engine.coordinator.secure import SecureEngine, SecureObjective
+from tacit.engine.coordinator.secure import SecureEngine
+from tacit.engine.coordinator.secure_objective import SecureObjective
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.local.engine import open_engine
 from tacit.problems import generate_assignment

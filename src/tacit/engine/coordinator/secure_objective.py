@@ -1,0 +1,86 @@
+"""One confidential objective on nodes, as the search sees it: an `ObjectiveEvaluator`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.disclosure import Estimator, linear
+from tacit.engine.coordinator.evaluations import Evaluated
+from tacit.engine.evaluators.decode import as_evaluation
+from tacit.engine.evaluators.objective_evaluator import ObjectiveEvaluation
+from tacit.engine.evaluators.pareto import RevealedFront
+from tacit.engine.records.ledger import FrontAnswer, RevealedBest
+
+if TYPE_CHECKING:
+    from tacit.engine.coordinator.secure import SecureEngine
+
+
+class SecureObjective:
+    """One confidential objective on nodes; the twin of `SimulatedObjective`."""
+
+    def __init__(
+        self, engine: SecureEngine, objective: int, /, *, estimator: Estimator = linear
+    ) -> None:
+        self._engine, self._objective, self._estimator = engine, objective, estimator
+        self._about = engine.agreement.known_problem.objectives[objective]
+        self.best_so_far: int | None = None
+
+    @property
+    def notes(self) -> list[str]:
+        """What whoever reads the result must know of the nodes."""
+        return self._engine.notes
+
+    def evaluate(
+        self, candidates: NDArray[np.int32], /, *, until: float | None
+    ) -> ObjectiveEvaluation:
+        """What the nodes disclose, and estimates made from it; raises by the instant `until`."""
+        return self.begin(candidates, until=until)()
+
+    def begin(
+        self, candidates: NDArray[np.int32], /, *, until: float | None
+    ) -> Callable[[], ObjectiveEvaluation]:
+        """Start an evaluation; call what is returned to wait for it."""
+        work = self._engine.evaluations(self._objective).evaluate(candidates, until=until)
+        future = self._engine.submit(work)
+        return lambda: self._told(self._engine.wait(future, until=until))
+
+    def _told(self, evaluated: Evaluated) -> ObjectiveEvaluation:
+        outcome = evaluated.outcome
+        value = outcome.best_value
+        if value is not None and (self.best_so_far is None or value > self.best_so_far):
+            self.best_so_far = value
+        best = self._engine.record(self._objective, evaluated)
+        return as_evaluation(outcome.labels, best, self._about, self._estimator)
+
+    def reveal_best(self, candidates: NDArray[np.int32], /, *, until: float | None) -> int:
+        """Which of these evaluated candidates is truly best: once, if the agreement allows it."""
+        work = self._engine.evaluations(self._objective).reveal_best(candidates, until=until)
+        index = self._engine.wait(self._engine.submit(work), until=until)
+        self._engine.ledger.add(RevealedBest(self._objective, index))
+        return index
+
+    def reveal_front(
+        self, candidates: NDArray[np.int32], /, *, until: float | None
+    ) -> RevealedFront:
+        """Which of these evaluated candidates are non-dominated: once, if that was agreed."""
+        work = self._engine.evaluations(self._objective).reveal_front(candidates, until=until)
+        revealed = self._engine.wait(self._engine.submit(work), until=until)
+        values = revealed.outcome.values
+        front = RevealedFront(
+            revealed.outcome.nondominated.tolist(), None if values is None else values.tolist()
+        )
+        entry = FrontAnswer(
+            self._objective,
+            revealed.request.hex(),
+            len(candidates),
+            front.nondominated,
+            front.values,
+            revealed.parts,
+            revealed.without,
+        )
+        self._engine.ledger.add(entry)
+        return front

@@ -1,0 +1,121 @@
+"""A sealed search on nodes behind synchronous calls, with the ledger of what it opens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tacit.engine.agreement.own_part import whole_plan
+from tacit.engine.coordinator.sealed_search import Opened, SealedSearch
+from tacit.engine.records.ledger import FinishedBit, ImprovementBits, OpenedPlan, OwnersPlan
+from tacit.engine.records.opened_plan import WITHOUT_PLAN
+
+if TYPE_CHECKING:
+    from tacit.engine.coordinator.secure import SecureEngine
+
+
+class SecureSealedSearch:
+    """A sealed search on nodes behind synchronous calls; it writes the ledger."""
+
+    def __init__(self, engine: SecureEngine, search: SealedSearch, /) -> None:
+        self._engine, self._search = engine, search
+
+    @property
+    def searches(self) -> Sequence[int]:
+        """The numbers of the searches that go on together."""
+        return self._search.searches
+
+    @property
+    def generation(self) -> int:
+        """How many generations all nodes have finished, as far as we know."""
+        return self._search.generation
+
+    @property
+    def opened(self) -> bool:
+        """Whether the plan was opened before this coordinator came; nothing follows then."""
+        return self._search.opened
+
+    @property
+    def seed(self) -> int:
+        """What the public schedule follows from; the nodes derive it from the inputs."""
+        return self._search.seed
+
+    @property
+    def cost(self) -> tuple[int, int]:
+        """Rounds of the last request, and bytes of the node that sent most."""
+        return self._search.rounds, self._search.sent
+
+    @property
+    def notes(self) -> list[str]:
+        """What whoever reads the result must know of the nodes."""
+        return self._engine.notes
+
+    def start(self, *, until: float | None = None) -> None:
+        """Have the nodes draw the secret start."""
+        self._engine.wait(self._engine.submit(self._search.start(until=until)), until=until)
+
+    @property
+    def turn(self) -> int | None:
+        """After which generation the finish began, if it has."""
+        return self._search.turn
+
+    @property
+    def finished(self) -> bool:
+        """Whether it was told that all plans are proved, where that was agreed."""
+        return self._search.finished
+
+    def advance(
+        self, count: int, horizon: int, /, *, until: float | None, turn: int | None = None
+    ) -> list[bool]:
+        """Go on; returns whether each generation improved the best, if that was agreed."""
+        work = self._search.advance(count, horizon, until=until, turn=turn)
+        done = self._engine.wait(self._engine.submit(work), until=until)
+        first, request, told = self.searches[0], done.request.hex(), done.told
+        computed = (done.parts, done.without, done.unchecked)
+        if told.improved:
+            bits = [int(bit) for bit in told.improved]
+            entry = ImprovementBits(first, done.batch.first + 1, request, bits, *computed)
+            self._engine.ledger.add(entry)
+        if told.finished is not None:
+            self._engine.ledger.add(
+                FinishedBit(first, done.batch.end, request, told.finished, *computed)
+            )
+        return told.improved
+
+    def open(self, search: int | None = None, /, *, until: float | None) -> Opened:
+        """Open the best plan: once, and the search ends with it. Of a group, that of a search."""
+        engine, number = self._engine, self.searches[0] if search is None else search
+        opened = engine.wait(engine.submit(self._search.open(number, until=until)), until=until)
+        if not engine.agreement.for_owners:
+            engine.ledger.add(
+                OpenedPlan(
+                    number,
+                    opened.plan,
+                    opened.value,
+                    opened.parts,
+                    opened.unchecked,
+                    opened.outcome,
+                    opened.gap,
+                )
+            )
+            return opened
+        # First the boxes, which are as good as the plan: the ledger says that they are here.
+        engine.plan_parts.keep(number, opened.sealed)
+        heads = [None if each is None else each.heads for each in opened.sealed]
+        engine.ledger.add(
+            OwnersPlan(
+                number,
+                str(opened.attempt),
+                opened.value,
+                opened.parts,
+                heads,
+                opened.unchecked,
+                opened.outcome,
+                opened.gap,
+            )
+        )
+        if not engine.owners or opened.outcome in WITHOUT_PLAN:
+            return opened
+        whole = whole_plan(engine.agreement, number, opened.sealed, engine.owners)
+        return replace(opened, plan=whole)

@@ -73,9 +73,10 @@ def test_every_command_runs_in_its_order(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     said: dict[str, str] = {}
     with served(Platform(nodes, tmp_path)) as platform:
-        invited = {"url": platform.url, "account": "north", "role": "participant"}
         InvitationFile(
-            **invited,
+            url=platform.url,
+            account="north",
+            role="participant",
             code=platform.codes["north"],
             expires=0.0,
             certificate=platform.ca.read_text(),

@@ -54,7 +54,17 @@ LIKE_A_PRESET = (
     "Nodes take only searches that are like a preset, of 100 plans or more and with no fewer that "
     "are kept, unless their operators allow others."
 )
+Setting = ui.number | ui.select | ui.input
 MOST = 10_000_000
+
+
+def label_of(name: str, /) -> str:
+    """What a setting is called in the form; a new one by its own name.
+
+    >>> label_of("elites"), label_of("new_setting")
+    ('Best plans that are kept', 'New setting')
+    """
+    return LABELS.get(name, name.replace("_", " ").capitalize())
 
 
 def choices_of(name: str, kind: object, /) -> list[Any] | None:
@@ -83,28 +93,29 @@ class SettingFields:
         /,
     ) -> None:
         """`usual` has what empty fields mean, where that is known before the run is agreed on."""
-        self._fields: dict[str, ui.number | ui.select] = {}
+        self._fields: dict[str, Setting] = {}
         hints = get_type_hints(settings)
         for each in fields(settings):
             if each.name == "method":
                 continue
             at_first = given.get(each.name)
-            text = _usual_text(usual, each.name)
+            text, label = _usual_text(usual, each.name), label_of(each.name)
             choices = choices_of(each.name, hints[each.name])
-            if choices is None:
-                field: ui.number | ui.select = optional_number(
-                    LABELS[each.name], at_first, text, MOST
-                )
-            else:
+            if choices is not None:
                 options = {USUAL: text.capitalize(), **{key: _shown(key) for key in choices}}
-                field = ui.select(
-                    options, value=USUAL if at_first is None else at_first, label=LABELS[each.name]
-                ).props("outlined dense")
+                chosen = USUAL if at_first is None else at_first
+                field: Setting = ui.select(options, value=chosen, label=label)
+            elif hints[each.name] is str:
+                field = ui.input(label, value=at_first or USUAL).props(f'placeholder="{text}"')
+                field.props("stack-label")
+            else:
+                field = optional_number(label, at_first, text, MOST)
+            field.props("outlined dense")
             field.on_value_change(changed)
             self._fields[each.name] = field
 
     @property
-    def fields(self) -> dict[str, ui.number | ui.select]:
+    def fields(self) -> dict[str, Setting]:
         """The fields by the names of their settings."""
         return self._fields
 
@@ -116,7 +127,7 @@ class SettingFields:
             if isinstance(field, ui.number):
                 if field.value is not None:
                     found[name] = int(field.value)
-            elif field.value is not USUAL and field.value is not None:
+            elif field.value not in (USUAL, None):
                 found[name] = field.value
         return found
 
@@ -201,7 +212,7 @@ class SearchFields:
         preset = PRESETS.get(str(self._preset.value))
         for name, field in self._of_populations.fields.items():
             text = _usual_text(preset, name)
-            if isinstance(field, ui.number):
+            if not isinstance(field, ui.select):
                 field.props(f'placeholder="{text}"')
             else:
                 options = dict(field.options)

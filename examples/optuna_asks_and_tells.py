@@ -4,7 +4,7 @@ import numpy as np
 import optuna
 
 from tacit.problems import generate_assignment
-from tacit.runs import evaluating
+from tacit.runs import open_evaluations
 
 SETS, SIZE = 12, 10
 problem = generate_assignment(3, rows=6)
@@ -18,7 +18,7 @@ def keys(trial: optuna.Trial) -> list[float]:
 
 
 # Optuna compares trials of different sets, so the best value of each set is disclosed, too.
-with evaluating(problem, disclose="top:3", best="value", sets=SETS, largest=SIZE) as asking:
+with open_evaluations(problem, disclose="top:3", best="value", sets=SETS, largest=SIZE) as asking:
     for _ in range(SETS):
         trials = [study.ask() for _ in range(SIZE)]
         genomes = np.argsort([keys(trial) for trial in trials], axis=1).astype(np.int32)

@@ -8,7 +8,7 @@ from pymoo.optimize import minimize
 
 from tacit.problems import generate_assignment
 from tacit.pymoo import ComparedTogether, DisclosedProblem
-from tacit.runs import EngineChoice, evaluating
+from tacit.runs import EngineChoice, open_evaluations
 
 GENERATIONS, POPULATION = 12, 30
 problem = generate_assignment(3, rows=12, participants=3)
@@ -20,7 +20,7 @@ search = GA(
     evaluator=ComparedTogether(),  # ranks of two sets do not compare
 )
 if __name__ == "__main__":
-    with evaluating(
+    with open_evaluations(
         problem,
         disclose="order",
         best="nothing",

@@ -23,15 +23,15 @@ from tacit.search import draw_words, repair
 
 
 class DisclosedProblem(PymooProblem):  # type: ignore[misc]
-    """A problem of permutations, evaluated by whatever `evaluating` opened.
+    """A problem of permutations, evaluated by whatever `open_evaluations` opened.
 
     `F` is minus the estimate of each objective, since pymoo minimizes: a number to compare
     candidates of one set by, and the value of a plan only where the disclosure tells values.
 
     >>> from tacit.problems import generate_assignment
-    >>> from tacit.runs import evaluating
-    >>> with evaluating(generate_assignment(1, rows=3), disclose="order", best="nothing", sets=1,
-    ...                 largest=9) as asking:
+    >>> from tacit.runs import open_evaluations
+    >>> problem = generate_assignment(1, rows=3)
+    >>> with open_evaluations(problem, disclose="order", best="nothing", sets=1, largest=9) as asking:
     ...     DisclosedProblem(asking).evaluate(np.array([[0, 1, 2], [2, 1, 0]]))
     array([[1.],
            [0.]])

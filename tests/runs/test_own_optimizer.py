@@ -25,7 +25,7 @@ from tacit.engine.local import LocalCluster
 from tacit.errors import ParameterError
 from tacit.problems import Problem, generate_assignment, generate_capacitated
 from tacit.pymoo import ComparedTogether, DisclosedProblem, FeasiblePlans
-from tacit.runs import Asking, EngineChoice, evaluating
+from tacit.runs import Asking, EngineChoice, open_evaluations
 
 POPULATION = 20
 
@@ -49,7 +49,7 @@ def searched(
     generations: int = 30,
     choice: EngineChoice | None = None,
 ) -> tuple[DisclosedProblem, Result]:
-    with evaluating(
+    with open_evaluations(
         problem,
         disclose=disclose,
         best="nothing",
@@ -122,7 +122,7 @@ def test_forbidden_pairs_are_repaired_and_refused() -> None:
     disclosed, found = searched(problem, GA, "order", generations=4)
     assert problem.fault(disclosed.plans(found.pop.get("X"))) is None
     with (
-        evaluating(problem, disclose="order", sets=1, largest=9) as asking,
+        open_evaluations(problem, disclose="order", sets=1, largest=9) as asking,
         pytest.raises(ParameterError, match="plan 1 of the set takes a pair that is forbidden"),
     ):
         asking.evaluate([list(range(8))])
@@ -139,7 +139,7 @@ def test_what_an_optimizer_may_ask_is_limited() -> None:
         with pytest.raises(ParameterError, match=match):
             asking.evaluate(plans)
 
-    with evaluating(problem, disclose="top:2", best="nothing", sets=1, largest=3) as asking:
+    with open_evaluations(problem, disclose="top:2", best="nothing", sets=1, largest=3) as asking:
         refused(asking, [plan], "a set has 2 to 3 plans")
         refused(asking, [plan] * 4, "a set has 2 to 3 plans")
         told = asking.evaluate([plan] * 3)
@@ -150,7 +150,7 @@ def test_what_an_optimizer_may_ask_is_limited() -> None:
         ({"disclose": "sealed", "sets": 1, "largest": 3}, "no optimizer outside can search"),
         ({"disclose": "top:5", "sets": 1, "largest": 3}, "at least 1 set, and 5 plans"),
     ):
-        with pytest.raises(ParameterError, match=match), evaluating(problem, **given):  # type: ignore[arg-type]
+        with pytest.raises(ParameterError, match=match), open_evaluations(problem, **given):  # type: ignore[arg-type]
             pass
 
 

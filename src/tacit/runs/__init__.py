@@ -10,7 +10,7 @@ from tacit.runs.engine_choice import EngineChoice
 from tacit.runs.evaluating.driver import EvaluatingDriver
 from tacit.runs.evaluating.evaluators import simulated_evaluator
 from tacit.runs.evaluating.local import simulated_driver
-from tacit.runs.evaluating.own_optimizer import Asking, evaluating
+from tacit.runs.evaluating.own_optimizer import Asking, open_evaluations
 from tacit.runs.history import GenerationView
 from tacit.runs.limits import Limits, StopReason
 from tacit.runs.linear_sum_assignment import linear_sum_assignment

@@ -58,7 +58,7 @@ class Asking:
 
 
 @contextmanager
-def evaluating(
+def open_evaluations(
     problem: Problem,
     /,
     *,
@@ -77,7 +77,7 @@ def evaluating(
 
     >>> from tacit.problems import generate_assignment
     >>> problem = generate_assignment(1, rows=3)
-    >>> with evaluating(problem, disclose="order", sets=1, largest=2) as asking:
+    >>> with open_evaluations(problem, disclose="order", sets=1, largest=2) as asking:
     ...     asking.evaluate([[0, 1, 2], [2, 1, 0]]).disclosed[0]
     array([1, 0])
     """

@@ -31,8 +31,8 @@ class DisclosedProblem(PymooProblem):  # type: ignore[misc]
     >>> from tacit.problems import generate_assignment
     >>> from tacit.runs import open_evaluations
     >>> problem = generate_assignment(1, rows=3)
-    >>> with open_evaluations(problem, disclose="order", best="nothing", sets=1, largest=9) as asking:
-    ...     DisclosedProblem(asking).evaluate(np.array([[0, 1, 2], [2, 1, 0]]))
+    >>> with open_evaluations(problem, disclose="order", best="nothing", sets=1, largest=9) as one:
+    ...     DisclosedProblem(one).evaluate(np.array([[0, 1, 2], [2, 1, 0]]))
     array([[1.],
            [0.]])
     """

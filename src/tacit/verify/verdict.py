@@ -19,8 +19,8 @@ WOULD_SHOW = {
     "search": "a platform that asked for more than the agreed search, or chose another plan",
 }
 """What each check would have shown."""
-ONLY_WHERE_AGREED = frozenset({"balances"})
-"""Checks of what most runs do not have; where they have it, it is always checked."""
+ALWAYS = frozenset(WOULD_SHOW) - {"balances"}
+"""Made of every run; balances are there only where a series has equity."""
 
 
 @dataclass(frozen=True)
@@ -100,9 +100,7 @@ class Verdict:
     def ok(self) -> bool:
         """Whether every check was made and nothing is off."""
         made = {finding.about for finding in self.findings}
-        return made >= set(WOULD_SHOW) - ONLY_WHERE_AGREED and all(
-            finding.ok for finding in self.findings
-        )
+        return made >= ALWAYS and all(finding.ok for finding in self.findings)
 
     def lines(self) -> list[str]:
         """The verdict in words, some of which come from others: see `plain_line`."""
@@ -113,8 +111,8 @@ class Verdict:
             if finding.ok:
                 lie = WOULD_SHOW.get(finding.about, "the same")
                 shown.append(f"       (would have shown {lie})")
-        made = {finding.about for finding in self.findings} | ONLY_WHERE_AGREED
-        missing = [about for about in WOULD_SHOW if about not in made]
+        made = {finding.about for finding in self.findings}
+        missing = [about for about in WOULD_SHOW if about in ALWAYS - made]
         if missing:
             shown.append(f"  --   not checked, since a check before failed: {', '.join(missing)}")
         shown += [f"  note: {note}" for note in self.notes]

@@ -50,6 +50,6 @@ if TYPE_CHECKING:
         SeriesView,
         SubmittedRows,
     )
-    from tacit.client.webhook_signature import check_webhook, webhook_signature
+    from tacit.client.signed_webhooks import check_webhook, webhook_signature
 else:
     __getattr__ = lazily(__name__)

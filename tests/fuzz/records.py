@@ -66,14 +66,16 @@ def ledgers() -> Iterator[Trial]:
         {"entry": "improvements", "search": 0, "number": 1, "request": "", "improved": [1],
          "parts": PARTS},
         {"entry": "plan", "search": 0, "plan": [0, 1], "value": None, "parts": PARTS,
-         "outcome": "optimum"},
+         "outcome": "feasible", "gap": 100},
+        {"entry": "finished", "search": 0, "number": 6, "request": "ab", "finished": True,
+         "parts": PARTS, "without": 3},
         {"entry": "plan for owners", "search": 0, "attempt": "1 2 3", "value": None, "parts": PARTS,
          "heads": [{"commitments": ["ab", "cd"], "boxes": "ef"}, None, None]},
         {"entry": "front", "objective": 0, "request": "ab", "candidates": 3, "nondominated": [0, 2],
          "values": [[1, 2], [2, 1]], "parts": PARTS},
         {**first, "number": 1 << 63},
     ]  # fmt: skip
-    assert len(get_args(LedgerEntry)) == 6
+    assert len(get_args(LedgerEntry)) == 7
 
     @st.composite
     def examples(draw: st.DrawFn) -> tuple[bytes, bool]:

@@ -100,7 +100,7 @@ def test_weights_as_an_array(agreed: World) -> None:
         submit(agreed.north, RUN, weights)
     bad = weights[:3].copy()
     bad[1, 2] = 3001
-    with pytest.raises(InputError, match="the weight 3001 of row 1, column 2 is outside 0"):
+    with pytest.raises(InputError, match="the weight 3001 of row F1, column 8:20 is outside 0"):
         submit(agreed.north, RUN, bad)
     with pytest.raises(InputError, match="scale them to whole numbers"):
         submit(agreed.north, RUN, weights[:3] / 10)  # type: ignore[arg-type]

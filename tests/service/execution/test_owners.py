@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -167,8 +168,10 @@ def test_what_the_platform_changes_or_withholds_is_noticed(
     # One that shows a plan has made it up.
     asked = PlatformClient.get
 
-    def shows_a_plan(client: PlatformClient, path: str, kind: type[object], /) -> object:
-        answer = asked(client, path, kind)
+    def shows_a_plan(
+        client: PlatformClient, path: str, kind: type[object], /, **how: Any
+    ) -> object:
+        answer = asked(client, path, kind, **how)
         if path.endswith("/result"):
             shown = {**msgspec.to_builtins(answer), "plan": {"items": list(range(ROWS))}}
             return msgspec.convert(shown, kind)

@@ -123,7 +123,8 @@ def _signed_by(half: PublicHalf) -> str:
 def _certificate_table(path: Path, pem: str | None = None) -> dict[str, Any]:
     import time
 
-    from tacit.engine.identity import expires, read_certificate, short_fingerprint
+    from tacit.client import certificate_fingerprint
+    from tacit.engine.identity import expires, read_certificate
     from tacit.mpc.transport import certificate_hosts, fingerprint
 
     pem = read_certificate(path) if pem is None else pem
@@ -133,7 +134,7 @@ def _certificate_table(path: Path, pem: str | None = None) -> dict[str, Any]:
         "hosts": certificate_hosts(pem),
         "expires": time.strftime("%Y-%m-%d", time.gmtime(expires(pem))),
         "sha256": fingerprint(pem),
-        "to_compare": short_fingerprint(pem),
+        "to_compare": certificate_fingerprint(pem),
     }
 
 

@@ -115,12 +115,14 @@ def join(
     given = opened_invitation(invitation, code, ca)
     if given.account is not None and key is None and not list(folder.glob("*.key")):
         key = participant.new_key_file(given.account, folder)
-        typer.echo(f"made {key}: readable by you alone, keep a copy in a safe place", err=True)
+        said = f"made {key}: readable by you alone, keep a copy in a safe place"
+        typer.echo(plain_line(said), err=True)
     made = participant.join(
         given.url, given.code, profile=folder, key=key, certificate=given.certificate
     )
     until = time.strftime("%Y-%m-%d", time.localtime(made.expires))
-    typer.echo(f"you are {made.account!r} at {made.url} until {until}; profile in {made.folder}")
+    said = f"you are {made.account!r} at {made.url} until {until}; profile in {made.folder}"
+    typer.echo(plain_line(said, longest=2000))
 
 
 @app.command(epilog=example("runs"))

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from cryptography import x509
 from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding
 
 from tacit.errors import FileError, InputError
 from tacit.files import read_bytes
@@ -28,10 +29,23 @@ def checked_url(url: str, /) -> str:
 
 
 def certificate_fingerprint(pem: str, /) -> str:
-    """A certificate's SHA-256, as much of it as two people compare by phone (128 bits)."""
-    (first, *_) = x509.load_pem_x509_certificates(pem.encode())
-    digest = first.fingerprint(SHA256()).hex()
-    return " ".join(digest[at : at + 8] for at in range(0, 32, 8))
+    """A certificate's SHA-256, as much of it as two people compare by phone (128 bits).
+
+    Of several it has those of all: whatever is trusted is compared.
+    """
+    found = x509.load_pem_x509_certificates(pem.encode())
+    digests = [each.fingerprint(SHA256()).hex() for each in found]
+    return ", and ".join(
+        " ".join(digest[at : at + 8] for at in range(0, 32, 8)) for digest in digests
+    )
+
+
+def one_certificate(pem: str, /) -> str:
+    """The only certificate of a text, written anew: nothing beside it is ever trusted."""
+    found = x509.load_pem_x509_certificates(pem.encode())
+    if len(found) != 1:
+        raise ValueError(f"it has {len(found)} certificates in place of one")
+    return found[0].public_bytes(Encoding.PEM).decode()
 
 
 def certificate_to_pin(pem: str, /) -> str | None:
@@ -42,8 +56,6 @@ def certificate_to_pin(pem: str, /) -> str | None:
     """
     for each in x509.load_pem_x509_certificates(pem.encode()):
         if each.issuer == each.subject:
-            from cryptography.hazmat.primitives.serialization import Encoding
-
             return each.public_bytes(Encoding.PEM).decode()
     return None
 

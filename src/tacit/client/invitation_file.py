@@ -6,17 +6,20 @@ The certificate in it is only as good as that channel: the two of them compare i
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from tacit.client.certificates import certificate_fingerprint, checked_url
+from tacit.client.certificates import certificate_fingerprint, checked_url, one_certificate
 from tacit.errors import FileError, InputError
 from tacit.files import read_bytes, replace_secret, writing
+from tacit.plain_text import plain_line
 
 FORMAT: Literal["tacit-invitation/1"] = "tacit-invitation/1"
 SUFFIX = ".tacit"
+_ACCOUNT = re.compile(r"[^\W_][\w.-]{0,62}")
 _REMEDY = "ask the operator for a new one"
 
 
@@ -46,13 +49,23 @@ class InvitationFile(msgspec.Struct, frozen=True, kw_only=True):
             replace_secret(path, msgspec.json.format(data, indent=2) + b"\n")
 
 
+def _check_plain(found: InvitationFile) -> None:
+    """Nothing in it moves a terminal's cursor, or leads out of a folder."""
+    if not _ACCOUNT.fullmatch(found.account):
+        raise ValueError("its account is not a name")
+    if any(text != plain_line(text) for text in (found.url, found.code, found.role)):
+        raise ValueError("there are signs in it that nobody sees")
+
+
 def read_invitation(path: Path, /) -> InvitationFile:
     """Read an invitation file."""
     raw = read_bytes(path, remedy=_REMEDY)
     try:
         found = msgspec.json.decode(raw, type=InvitationFile)
         checked_url(found.url)
-        _ = found.fingerprint
+        _check_plain(found)
+        if found.certificate is not None:
+            found = msgspec.structs.replace(found, certificate=one_certificate(found.certificate))
     except (msgspec.DecodeError, ValueError) as error:
         raise FileError(path, None, f"is not an invitation ({error})", _REMEDY) from None
     except InputError as error:

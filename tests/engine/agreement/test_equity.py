@@ -95,6 +95,8 @@ def fewer(agreement: Agreement) -> Agreement:
         (lambda a: changed_objective(a, disclosure="none", best="nothing"), "one sealed objective"),
         (lambda a: changed_objective(a, disclosure="top:1"), "one sealed objective"),
         (lambda a: changed_objective(a, best="value"), "would tell factors"),
+        (lambda a: _searched(a, SealedParameters(block=4, finish=4, gap=10)), "leave gap"),
+        (lambda a: _searched(a, ExactParameters(checkpoints="6:8")), "leave gap and checkpoints"),
         (fewer, "at least 3"),
         (lambda a: replace(a, series=None), "runs of one"),
         (lambda a: replace(a, equity=replace(a.equity, head="ab")), "not a hash"),
@@ -109,6 +111,10 @@ def fewer(agreement: Agreement) -> Agreement:
 def test_what_betrays_balances_or_cannot_be_counted_is_refused(change: Any, why: str) -> None:
     with pytest.raises(AgreementError, match=why):
         check_agreement(change(with_equity(plain())))
+
+
+def _searched(agreement: Agreement, search: SealedParameters | ExactParameters) -> Agreement:
+    return replace(agreement, search=pin_sealed(search, [(1,)]))
 
 
 def _terms(agreement: Agreement, **changes: Any) -> Agreement:

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from tacit.engine.identity import new_certificate, write_https_certificate
-from tacit.errors import TrustError
+from tacit.errors import TacitError, TrustError
 from tacit.participant import join, new_key_file
+from tests.conftest import RunTacit
 from tests.support.website import served
 
 
@@ -43,6 +44,27 @@ def test_the_file_of_somebody_else(tmp_path: Path, profile: Path) -> None:
         assert (profile / "ca.pem").read_bytes() == known
         (profile / "ca.pem").unlink()
         assert "no authority that this computer knows has signed it" in refusal(url, profile, None)
+
+
+def test_what_is_pinned_changes_when_an_invitation_was_taken_and_not_before(
+    tmp_path: Path, profile: Path, run_here: RunTacit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_https_certificate(tmp_path, ["127.0.0.1"], name="service")
+    known = profile / "ca.pem"
+    known.write_bytes(b"as it was")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    operators = tmp_path / "tacit" / "operator" / "ca.pem"
+    operators.parent.mkdir(parents=True)
+    operators.write_bytes(b"as it was")
+    with served(tmp_path) as port:  # which knows of no invitations
+        url = f"https://127.0.0.1:{port}"
+        with pytest.raises(TacitError):
+            join(url, "tci_code", profile=profile, ca=tmp_path / "ca.pem")
+        done = run_here("run", "sign-in", url, "tci_code", "--ca", tmp_path / "ca.pem")
+    assert done.returncode
+    assert known.read_bytes() == operators.read_bytes() == b"as it was"
+    assert sorted(path.name for path in profile.iterdir()) == ["ca.pem", "north.key"]
+    assert [path.name for path in operators.parent.iterdir()] == ["ca.pem"]
 
 
 def test_a_certificate_for_other_names(tmp_path: Path, profile: Path) -> None:

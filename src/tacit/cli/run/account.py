@@ -12,7 +12,7 @@ from tacit.errors import FileError, InputError
 from tacit.plain_text import plain_line
 
 if TYPE_CHECKING:
-    from tacit.client import PlatformClient
+    from tacit.client import Joined, PlatformClient
 
 ENVIRONMENT = ("TACIT_URL", "TACIT_TOKEN", "TACIT_CA")
 
@@ -63,30 +63,43 @@ def sign_in(
 
     from tacit.cli.run.invitations import opened_invitation
     from tacit.client import PlatformClient
-    from tacit.errors import TokenError
     from tacit.files import replace_secret
 
     folder = operators_folder()
     given = opened_invitation(invitation, code, ca)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if given.certificate is not None:
-        # Kept before anything is asked: an invitation works only once.
-        replace_secret(folder / "ca.pem", given.certificate.encode())
-    pinned = folder / "ca.pem"
-    with PlatformClient(given.url, ca=pinned if pinned.exists() else None) as client:
-        try:
-            joined = client.join(given.code, label="tacit run")
-        except TokenError as error:
-            raise TokenError(
-                "the platform does not take this invitation: it was used, has expired or was "
-                "mistyped; make a new one with tacit service invite",
-                status=error.status,
-            ) from None
+    # What was pinned before stays so until the platform has taken the invitation.
+    pinned, new = folder / "ca.pem", folder / "ca.new"
+    try:
+        if given.certificate is not None:
+            replace_secret(new, given.certificate.encode())
+        seen = new if given.certificate is not None else None
+        with PlatformClient(given.url, ca=seen) as client:
+            joined = _joined(client, given.code)
+        pinned.unlink(missing_ok=True)
+        kept = {"url": client.url, "account": joined.account, "token": joined.token}
+        replace_secret(folder / "account.json", msgspec.json.encode(kept))
+        if seen is not None:
+            new.replace(pinned)
+    finally:
+        new.unlink(missing_ok=True)
+    typer.echo(plain_line(f"you are {joined.account!r} ({joined.role}) at {client.url}"))
+
+
+def _joined(client: PlatformClient, code: str) -> Joined:
+    from tacit.errors import TokenError
+
+    try:
+        joined = client.join(code, label="tacit run")
+    except TokenError as error:
+        raise TokenError(
+            "the platform does not take this invitation: it was used, has expired or was "
+            "mistyped; make a new one with tacit service invite",
+            status=error.status,
+        ) from None
     if joined.role == "participant":
         raise InputError("this is the invitation of a participant; take an operator's")
-    kept = {"url": client.url, "account": joined.account, "token": joined.token}
-    replace_secret(folder / "account.json", msgspec.json.encode(kept))
-    typer.echo(plain_line(f"you are {joined.account!r} ({joined.role}) at {client.url}"))
+    return joined
 
 
 def json_file(path: Path, /) -> Any:  # noqa: ANN401 - whatever the platform then refuses

@@ -135,16 +135,21 @@ def parse_address(text: str, /) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
+def quoted(text: str, /) -> str:
+    """A text as TOML has it: a JSON string is a basic string there."""
+    return msgspec.json.encode(text).decode()
+
+
 def show_node_config(config: NodeConfig, /) -> str:
     """A node's file as text."""
-    platforms = ", ".join(f'"{each}"' for each in config.platforms)
+    platforms = ", ".join(quoted(each) for each in config.platforms)
     lines = [
         f"node = {config.node}",
-        f'listen = "{config.listen}"',
-        f'keys = "{config.keys}"',
-        f'certificate = "{config.certificate}"',
-        f'tls_key = "{config.tls_key}"',
-        f'data = "{config.data}"',
+        f"listen = {quoted(config.listen)}",
+        f"keys = {quoted(config.keys)}",
+        f"certificate = {quoted(config.certificate)}",
+        f"tls_key = {quoted(config.tls_key)}",
+        f"data = {quoted(config.data)}",
         f"platforms = [{platforms}]",
         f"timeout_seconds = {config.timeout_seconds}",
     ]
@@ -159,19 +164,20 @@ def show_node_config(config: NodeConfig, /) -> str:
     if not config.relay:
         lines.append("relay = false")
     if config.metrics:
-        lines.append(f'metrics = "{config.metrics}"')
+        lines.append(f"metrics = {quoted(config.metrics)}")
     for peer in config.peers:
-        lines += ["", "[[peers]]", f"node = {peer.node}", f'address = "{peer.address}"']
-        lines.append(f'certificate = "{peer.certificate}"')
+        lines += ["", "[[peers]]", f"node = {peer.node}", f"address = {quoted(peer.address)}"]
+        lines.append(f"certificate = {quoted(peer.certificate)}")
     return "\n".join(lines) + "\n"
 
 
 def show_cluster_config(config: ClusterConfig, /) -> str:
     """The platform's file as text."""
-    lines = [f'certificate = "{config.certificate}"', f'tls_key = "{config.tls_key}"']
+    lines = [f"certificate = {quoted(config.certificate)}", f"tls_key = {quoted(config.tls_key)}"]
     if config.delay_ms:
         lines.append(f"delay_ms = {config.delay_ms}")
     for node in config.nodes:
-        lines += ["", "[[nodes]]", f'address = "{node.address}"']
-        lines += [f'certificate = "{node.certificate}"', f'signing_key = "{node.signing_key}"']
+        lines += ["", "[[nodes]]", f"address = {quoted(node.address)}"]
+        lines.append(f"certificate = {quoted(node.certificate)}")
+        lines.append(f"signing_key = {quoted(node.signing_key)}")
     return "\n".join(lines) + "\n"

@@ -11,6 +11,7 @@ from tacit.engine.identity.keys import Keys, load_keys, save_keys
 from tacit.engine.identity.node_file import node_file_text
 from tacit.engine.identity.public_half import (
     NAME,
+    RESERVED,
     PublicHalf,
     half_file,
     load_half,
@@ -94,7 +95,7 @@ def own_half(folder: Path, /) -> PublicHalf:
 
 
 def _check_name(name: str) -> None:
-    if not re.fullmatch(NAME, name) or name in ("ca", "service"):
+    if not re.fullmatch(NAME, name) or name in RESERVED:
         raise InputError(
             f"{name!r} cannot be the name of a node or platform; use up to 40 lower-case letters, "
             "digits and dashes, such as alpha or north-air"

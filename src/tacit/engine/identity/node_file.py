@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-
-from tacit.engine.identity.config import PeerConfig
+from tacit.engine.identity.config import PeerConfig, quoted
 
 JOINED = "# ---- Below this line tacit cluster join writes; it keeps what stands above. ----"
 
@@ -41,11 +39,11 @@ def node_file_text(name: str, /, *, listen: str, data: str) -> str:
     """The file of a node that has joined no cluster yet."""
     settings = _SETTINGS.format(
         name=name,
-        listen=_quoted(listen),
-        keys=_quoted(f"{name}.key"),
-        certificate=_quoted(f"{name}.pem"),
-        tls_key=_quoted(f"{name}.tls.key"),
-        data=_quoted(data),
+        listen=quoted(listen),
+        keys=quoted(f"{name}.key"),
+        certificate=quoted(f"{name}.pem"),
+        tls_key=quoted(f"{name}.tls.key"),
+        data=quoted(data),
     )
     return f"{settings}\n{JOINED}\n"
 
@@ -60,14 +58,9 @@ def joined_text(
     lines = [
         f"{settings}{JOINED}",
         f"node = {number}",
-        f"platforms = [{', '.join(map(_quoted, platforms))}]  # those that may connect",
+        f"platforms = [{', '.join(map(quoted, platforms))}]  # those that may connect",
     ]
     for peer in peers:
-        lines += ["", "[[peers]]", f"node = {peer.node}", f"address = {_quoted(peer.address)}"]
-        lines.append(f"certificate = {_quoted(peer.certificate)}")
+        lines += ["", "[[peers]]", f"node = {peer.node}", f"address = {quoted(peer.address)}"]
+        lines.append(f"certificate = {quoted(peer.certificate)}")
     return "\n".join(lines) + "\n"
-
-
-def _quoted(text: str) -> str:
-    # A JSON string is a TOML basic string.
-    return msgspec.json.encode(text).decode()

@@ -35,12 +35,16 @@ FORMAT: Literal["tacit-public/1"] = "tacit-public/1"
 SUFFIX = ".public.toml"
 PROTOCOL = 2
 """What nodes say to each other; it goes up when those of before and after refuse each other."""
-NAME = r"^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$"
+NAME = r"\A[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?\Z"
+RESERVED = ("ca", "service")
+"""Files of these names lie beside those of a platform."""
 _REMEDY = "have its owner send it again, as tacit node init or tacit cluster init wrote it"
 
 Kind = Literal["node", "platform"]
 Name = Annotated[str, msgspec.Meta(pattern=NAME)]
-PublicKey = Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{64})?$")]
+PublicKey = Annotated[str, msgspec.Meta(pattern=r"\A([0-9a-f]{64})?\Z")]
+Address = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9._:\[\]-]*\Z")]
+"""What is compared by phone has no signs that hide others."""
 
 
 class PublicHalf(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -49,7 +53,7 @@ class PublicHalf(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     format: Literal["tacit-public/1"] = FORMAT
     kind: Kind
     name: Name
-    address: str = ""
+    address: Address = ""
     """Where the others find a node; a platform is not dialled by nodes."""
     protocol: int
     signing_key: PublicKey = ""
@@ -107,6 +111,8 @@ def load_half(path: Path, /) -> PublicHalf:
     try:
         half = msgspec.convert(table, type=PublicHalf)
         half.certificate_fingerprint  # noqa: B018 - refuses what is no certificate
+        if half.name in RESERVED or (half.address == "") != (half.kind == "platform"):
+            raise ValueError("no node or platform has such a name and address")
     except (msgspec.ValidationError, ValueError) as error:
         raise FileError(path, None, f"is damaged ({error})", _REMEDY) from None
     try:

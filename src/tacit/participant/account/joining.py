@@ -12,7 +12,6 @@ from tacit.errors import (
     InputError,
     NotAllowedError,
     TokenError,
-    TrustError,
     UnknownError,
 )
 from tacit.participant.account.private_files import replace_private
@@ -66,20 +65,19 @@ def join(
     key_file = key or find_key_file(folder)
     keys = load_keys(key_file)
     pinned = folder / "ca.pem"
-    before = pinned.read_bytes() if pinned.exists() else None
     if ca is not None:
         certificate = read_certificate(ca)
-    if certificate is not None:
-        # Kept before anything is asked: an invitation works only once.
-        replace_private(pinned, certificate.encode())
+    # What was pinned before stays so until the platform has taken the invitation.
+    new = pinned.with_suffix(".new")
     try:
-        joined = _hand_in(url, code, keys, ca or (pinned if pinned.exists() else None))
-    except TrustError:
-        if before is not None:
-            replace_private(pinned, before)
-        elif certificate is not None:
-            pinned.unlink()
-        raise
+        if certificate is not None:
+            replace_private(new, certificate.encode())
+        seen = (ca or new) if certificate is not None else pinned if pinned.exists() else None
+        joined = _hand_in(url, code, keys, seen)
+        if certificate is not None:
+            new.replace(pinned)
+    finally:
+        new.unlink(missing_ok=True)
     made = Profile(folder, url, joined.account, joined.token, joined.expires, key_file)
     made.save()
     return made

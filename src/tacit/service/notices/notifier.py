@@ -161,6 +161,9 @@ class Notifier:
         except TacitError as failed:
             error = f"the platform's own settings: {failed}"
             log.error(error, extra={"fields": {"notice": notice.id}})
+        except Exception:  # whatever it is, it counts as an attempt and holds up no other
+            error = "it failed within the platform; see its log"
+            log.exception(error, extra={"fields": {"notice": notice.id}})
         if error is not None:
             fields = {"notice": notice.id, "kind": notice.kind, "what": error}
             log.warning("a notice was not delivered", extra={"fields": fields})

@@ -22,14 +22,14 @@ import httpx
 import msgspec
 
 from tacit.client import webhook_signature
-from tacit.errors import ServiceError, TacitError
+from tacit.errors import FileError, ServiceError, TacitError
 from tacit.files import check_secret, create_secret
 
 HEADER = "Tacit-Signature"
-KEY_FILE = "webhooks.key"
+KEY_FILE, KEY_BYTES = "webhooks.key", 32
 CALL_SECONDS = 10.0
-_EMBEDDED = ipaddress.ip_network("64:ff9b::/96")
-"""Addresses that a translator turns into IPv4 ones."""
+_UNICAST = ipaddress.ip_network("2000::/3")
+"""All others are of this machine or network, or a translator turns them into such."""
 
 
 class UndeliveredError(TacitError):
@@ -41,9 +41,12 @@ def webhook_key(folder: Path, /) -> bytes:
     path = folder / KEY_FILE
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        create_secret(path, secrets.token_bytes(32))
+        create_secret(path, secrets.token_bytes(KEY_BYTES))
     check_secret(path, remedy="chmod 600 it")
-    return path.read_bytes()
+    key = path.read_bytes()
+    if len(key) != KEY_BYTES:
+        raise FileError(path, None, "is damaged", "remove it; webhooks then have new secrets")
+    return key
 
 
 def webhook_secret(key: bytes, webhook: str, /) -> str:
@@ -72,10 +75,12 @@ def is_public(address: str, /) -> bool:
 
     >>> [is_public(each) for each in ("1.1.1.1", "10.0.0.1", "::1", "::ffff:127.0.0.1")]
     [True, False, False, False]
+    >>> [is_public(each) for each in ("2606:4700::1", "64:ff9b:1::a00:1", "fec0::1", "::10.0.0.1")]
+    [True, False, False, False]
     """
     known = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(known, ipaddress.IPv6Address):
-        if known in _EMBEDDED:
+        if known not in _UNICAST and known.ipv4_mapped is None:
             return False
         inner = known.ipv4_mapped or known.sixtofour
         if inner is not None:

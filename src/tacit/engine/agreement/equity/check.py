@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tacit.engine.agreement.sealed import sealed_terms
 from tacit.errors import AgreementError, InputError
 from tacit.mpc.equity import LEAST_PARTICIPANTS, EquityShape
 from tacit.problems import Problem
@@ -56,6 +57,12 @@ def _check_disclosure(agreement: Agreement) -> None:
         raise AgreementError(
             "a disclosed value would tell factors: differences are multiples of them; take "
             "best nothing"
+        )
+    settings = sealed_terms(agreement).parameters
+    if settings.gap or getattr(settings, "checkpoints", None):
+        raise AgreementError(
+            "how far a plan is from the optimum, and when it is proved, follow from factors too; "
+            "leave gap and checkpoints out"
         )
     if agreement.known_problem.between_places:
         raise AgreementError("equity is about assignments, with or without capacities")

@@ -337,7 +337,8 @@ def result(
         why = f": {outcome.reason}" if outcome.reason else ""
         typer.echo(plain_line(f"{run} is {outcome.state}{why}"), err=True)
         if outcome.proved:
-            what = "" if agreement.equity is None else " for costs with their factors"
+            weighted = agreement is not None and agreement.equity is not None
+            what = " for costs with their factors" if weighted else ""
             typer.echo(f"no plan is better{what}: the nodes proved it, says the platform", err=True)
         elif outcome.gaps:
             most = max(outcome.gaps)

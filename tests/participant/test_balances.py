@@ -15,6 +15,7 @@ from tacit.engine.series import Series, TakenRun, series_hash
 from tacit.mpc.equity import FIRST_HEAD, RunEntry, head_after
 from tacit.mpc.local import deal_integers
 from tacit.participant import account_lines, counted_runs
+from tacit.participant.series import reviewing
 from tacit.participant.series.accounts import account_of_run, head_refusals, keep_account
 from tacit.participant.series.kept import keep_series, record_of
 from tests.engine.agreement.test_equity import KEYS, RULES, TERMS, VARYING, plain, with_equity
@@ -109,6 +110,10 @@ def test_each_run_follows_those_that_count(profile: Any, series: Series) -> None
     assert "set back" in why(3, FIRST_HEAD)
     assert "set back" in why(3, first)
     assert "not known here to count" in why(3, "ab" * 32)
+    # Whoever looks at old logs once more knows the order all the same.
+    again = run_of(series, 1, FIRST_HEAD)
+    keep_account(profile, "r-1", again, logs_of(again))
+    assert (why(3, second), "set back" in why(3, first)) == ("", True)
     # Run 3 was void, or was without this machine, which cannot know then.
     assert why(4, second) == ""
     assert why(4, "ab" * 32) == ""
@@ -133,3 +138,13 @@ def test_boxes_that_do_not_open_are_said(profile: Any, series: Series) -> None:
     logs[0][0] = replace(logs[0][0], boxes=["00"] * 3)
     assert "your balance was not told" in keep_account(profile, "r-1", agreement, logs)[-1]
     assert counted_runs(profile, SERIES)[0].balance is None
+
+
+def test_whoever_signs_is_told_where_balances_come_from(profile: Any, series: Series) -> None:
+    later = replace(series, continues=series_hash(series), nonce="ef" * 16)
+    assert reviewing._balances(later)[0].startswith("balances go on from series ")
+    assert reviewing._left_behind(profile, later) == []
+    anew = replace(series, nonce="ab" * 16)
+    assert reviewing._balances(anew) == ["balances begin at 0 for everybody"]
+    assert "do not go on in this one" in reviewing._left_behind(profile, anew)[0]
+    assert reviewing._left_behind(profile, series) == []

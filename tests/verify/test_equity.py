@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tacit.engine.agreement import Agreement
 from tacit.engine.records import PlanSent, RunCounted
 from tacit.engine.wire import Attempt
-from tacit.errors import LogError
+from tacit.errors import LogError, UnprovenError
 from tacit.mpc.equity import FIRST_HEAD, RunEntry, head_after
 from tacit.verify import check_counted
 from tests.engine.agreement.test_equity import KEYS, plain, with_equity
@@ -34,6 +34,8 @@ def test_a_run_that_counts_everywhere_before_its_plan_is_opened(agreement: Agree
     assert "counts once" in check_counted(agreement, [log, log, log])
     # One node may not have come to it.
     assert "counts once" in check_counted(agreement, [log, log, []])
+    with pytest.raises(UnprovenError, match="a plan that nobody saw"):
+        check_counted(agreement, [[counted()]] * 3)
     assert "no balance has moved" in check_counted(agreement, [[], [], []])
 
 

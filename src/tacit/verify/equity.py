@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tacit.engine.agreement import Agreement, equity_shape, owners_by_name
 from tacit.engine.records import Log, PlanReleased, PlanSent, RunCounted
-from tacit.errors import LogError
+from tacit.errors import LogError, UnprovenError
 from tacit.mpc.equity import RunEntry, head_after
 
 
@@ -38,6 +38,11 @@ def check_counted(agreement: Agreement, logs: Sequence[Log], /) -> str:
         said = counted_run([log])
         if said is not None and _public(said) != _public(found):
             raise LogError(f"node {node} counted another run than others did; tell them")
+    if not any(isinstance(event, PlanSent | PlanReleased) for log in logs for event in log):
+        raise UnprovenError(
+            f"run {found.number} counts, and no node opened its plan: balances moved by a plan "
+            "that nobody saw; ask the operator why"
+        )
     return (
         f"run {found.number} counts once, for {len(found.participants)} participants; the chain of "
         f"balances has the head {found.head[:16]}..."

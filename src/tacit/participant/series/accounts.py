@@ -51,15 +51,17 @@ def _file(profile: Profile, series_id: str) -> Path:
 
 
 def counted_runs(profile: Profile, series_id: str, /) -> list[CountedRun]:
-    """The runs of a series that are known to count, in the order in which they were checked."""
+    """The runs of a series that are known to count, in their order."""
     path = _file(profile, series_id)
     if not path.exists():
         return []
     try:
-        return [_READ.decode(line) for line in path.read_bytes().splitlines()]
+        found = [_READ.decode(line) for line in path.read_bytes().splitlines()]
     except msgspec.DecodeError as error:
         remedy = "restore it from a backup"
         raise FileError(path, None, f"was changed ({error})", remedy) from None
+    # Logs may be checked once more, or late.
+    return sorted(found, key=lambda each: each.number)
 
 
 def keep_account(
@@ -114,13 +116,15 @@ def head_refusals(
     if agreement.equity is None or agreement.series is None:
         return []
     known, head = _chain(profile, series_id, series), agreement.equity.head
-    if head == (known[-1].head if known else FIRST_HEAD):
+    if not known and head == FIRST_HEAD:
         return []
     if head == FIRST_HEAD or any(head == each.before for each in known):
         return [
             f"it does not follow run {known[-1].number}, which counts: balances would lack it, so "
             "somebody's books were set back"
         ]
+    if known and head == known[-1].head:
+        return []
     last = max((each.number for each in known), default=0)
     signed = {each.number: each.run for each in record_of(profile, series_id).runs()}
     between = range(last + 1, agreement.series.number)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from tacit.engine.agreement import Agreement, agreement_hash, canonical
@@ -63,13 +64,18 @@ def keep_reviewed_series(profile: Profile, series_id: str, digest: str, /) -> No
     replace_private(folder_of_series(profile, series_id) / "reviewed", f"{digest}\n".encode())
 
 
-def series_named(profile: Profile, digest: str, /) -> tuple[str, Series] | None:
-    """The series with this hash, if this machine signed it, and what it is called here."""
+def all_signed_series(profile: Profile, /) -> Iterator[tuple[str, Series]]:
+    """The series that this machine signed, with what each is called here."""
     for path in sorted((profile.folder / "series").glob("s-*/series.json")):
         series = signed_series(profile, path.parent.name)
-        if series is not None and series_hash(series) == digest:
-            return path.parent.name, series
-    return None
+        if series is not None:
+            yield path.parent.name, series
+
+
+def series_named(profile: Profile, digest: str, /) -> tuple[str, Series] | None:
+    """The series with this hash, if this machine signed it, and what it is called here."""
+    signed = all_signed_series(profile)
+    return next((each for each in signed if series_hash(each[1]) == digest), None)
 
 
 def stop_following(profile: Profile, series_id: str, why: str, /) -> None:

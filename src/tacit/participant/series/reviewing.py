@@ -24,6 +24,7 @@ from tacit.participant.account.trust import Trust, load_trust, trust_refusals
 from tacit.participant.review_words import review_lines
 from tacit.participant.reviewing import HOW_TO_PIN, UNPINNED, Review, refusals_of_pattern
 from tacit.participant.series.kept import (
+    all_signed_series,
     folder_of_series,
     keep_series,
     series_named,
@@ -99,6 +100,7 @@ def review_series(
             f"this machine signed this very series as {named[0]}, where its runs are counted; "
             "under another name they would be counted anew"
         )
+    made.warnings.extend(_left_behind(profile, series))
     if trust is not None:
         # A series names no certificates: they may be renewed, and each run is held against them.
         keys = replace(trust, node=[replace(each, certificate=None) for each in trust.node])
@@ -108,6 +110,27 @@ def review_series(
     else:
         made.refusals.append(f"{UNPINNED}: {HOW_TO_PIN}")
     return made
+
+
+def _left_behind(profile: Profile, series: Series) -> list[str]:
+    """Signed series whose balances would not go on in this one."""
+    if series.equity is None:
+        return []
+    here, now = {each.name for each in series.participants}, time.time()
+    left = []
+    for name, other in all_signed_series(profile):
+        shared = here & {each.name for each in other.participants}
+        stands = other.equity is not None and other.limits.expires > now
+        if (
+            stands
+            and len(shared) > 1
+            and series_hash(other) not in (series.continues, series_hash(series))
+        ):
+            left.append(
+                f"balances of series {name} ({other.name}), which you signed with some of the same "
+                "participants, do not go on in this one"
+            )
+    return left
 
 
 def sign_reviewed_series(profile: Profile, seen: SeriesReview, /) -> SeriesView:
@@ -137,6 +160,7 @@ def series_lines(review: SeriesReview, /) -> list[str]:
         "",
         "What may vary from run to run",
         *(f"  {line}" for line in _varies(series)),
+        *(f"  {line}" for line in _balances(series)),
         "  every plan tells something of your costs, and plans add up; small problems tell more",
         "",
         "A run if nothing varies",
@@ -147,6 +171,14 @@ def series_lines(review: SeriesReview, /) -> list[str]:
     lines += [f"Note: {warning}" for warning in review.warnings]
     lines += [f"DO NOT SIGN: {refusal}" for refusal in review.refusals]
     return [plain_line(line, longest=2000) for line in lines]
+
+
+def _balances(series: Series) -> list[str]:
+    if series.equity is None:
+        return []
+    if series.continues:
+        return [f"balances go on from series {series.continues[:16]}..., which ends with this one"]
+    return ["balances begin at 0 for everybody"]
 
 
 def _when(series: Series) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -113,6 +113,25 @@ def test_a_plan_in_words_of_64_bits(nodes: int) -> None:
     found = run.on_shares(nodes, secret=True, word=np.uint64)
     saved = saved_shares(run.weights, run.reference, run.plan, run.shape)
     assert reveal([each.saved for each in found.results]).tolist() == saved.tolist()
+
+
+@three_and_four
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("stated", [0, 9])
+def test_what_is_stated_of_a_forbidden_pair_does_not_matter(
+    stated: int, maximize: bool, nodes: int
+) -> None:
+    """A search that is cut short may end with one."""
+    run = drawn(5, 4, 6, 9, masked=True, maximize=maximize)
+    assert run.shape.forbidden is not None
+    wrong = replace(run, plan=run.shape.forbidden.argmax(axis=1))
+    assert run.shape.forbidden[np.arange(4), wrong.plan].any()
+    wrong.weights[run.shape.forbidden] = stated
+    wrong.check(nodes, secret=True)
+    saved = saved_shares(wrong.weights, run.reference, wrong.plan, run.shape)
+    wrong.weights[run.shape.forbidden] = 9 - stated
+    again = saved_shares(wrong.weights, run.reference, wrong.plan, run.shape)
+    assert saved.tolist() == again.tolist()
 
 
 @pytest.mark.parametrize("bound", [1, 7, 4095, 65_535])

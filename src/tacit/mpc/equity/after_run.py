@@ -79,10 +79,12 @@ async def steps_after(
 
 def _costs(weights: ArithmeticShare, shape: EquityShape) -> ArithmeticShare:
     word = shape.word
-    costs = weights.map(lambda part: part.astype(word))
-    if not shape.maximize:
-        return costs
-    return costs.map(np.negative).add_public(np.full(costs.shape, shape.bound, dtype=word))
+    # What is stated of a forbidden pair costs nobody anything; a plan that has one costs the most.
+    costs = weights.map(lambda part: np.where(shape.allowed, part.astype(word), word.type(0)))
+    largest = np.full(costs.shape, shape.bound, dtype=word)
+    if shape.maximize:
+        return costs.map(np.negative).add_public(largest)
+    return costs.add_public(np.where(shape.allowed, word.type(0), largest))
 
 
 async def saved_from_costs(

@@ -22,8 +22,9 @@ Numbers = NDArray[np.int64]
 
 
 def costs_of(weights: Numbers, shape: EquityShape) -> Numbers:
-    """The costs of all cells."""
-    return shape.bound - weights if shape.maximize else weights
+    """The costs of all cells; of a forbidden one the largest, whatever is stated there."""
+    costs = shape.bound - weights if shape.maximize else weights
+    return np.where(shape.allowed, costs, shape.bound)
 
 
 def plan_costs(weights: Numbers, plan: NDArray[np.integer[Any]], shape: EquityShape) -> Numbers:
@@ -33,8 +34,7 @@ def plan_costs(weights: Numbers, plan: NDArray[np.integer[Any]], shape: EquitySh
 
 def least_costs(weights: Numbers, shape: EquityShape) -> Numbers:
     """The least that each could pay if it had all columns to itself."""
-    allowed = np.where(shape.allowed, costs_of(weights, shape), shape.bound)
-    return shape.by_owner(allowed.min(axis=1))
+    return shape.by_owner(costs_of(weights, shape).min(axis=1))
 
 
 def saved_shares(

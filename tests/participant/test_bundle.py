@@ -16,7 +16,7 @@ from tacit.participant import check_logs
 from tacit.participant.bundle_checking import check_bundle_here
 from tacit.service.storage import read_run
 from tacit.service.workflow import bundling
-from tacit.verify import Bundle, check_bundle, read_bundle, write_bundle
+from tacit.verify import Bundle, LogSignature, check_bundle, read_bundle, write_bundle
 from tests.participant.conftest import Tacit, World
 from tests.participant.platform import RUN
 
@@ -64,6 +64,11 @@ def _result(bundle: Bundle, **changes: Any) -> Bundle:
     return replace(bundle, result=msgspec.json.encode(told))
 
 
+def _front(bundle: Bundle, **said: Any) -> Bundle:
+    plan = msgspec.json.decode(bundle.result)["plan"]
+    return _result(bundle, front=[{**plan, **said}])
+
+
 CHANGES: dict[str, Callable[[Bundle], Bundle]] = {
     "a line of a log is left out": lambda b: replace(
         b, logs={**b.logs, 1: _lines(b.logs[1], lambda all_: all_[:4] + all_[5:])}
@@ -75,6 +80,10 @@ CHANGES: dict[str, Callable[[Bundle], Bundle]] = {
     "one node's log is shown for another's": lambda b: replace(b, logs={**b.logs, 0: b.logs[1]}),
     "the ledger is shorter": lambda b: replace(b, ledger=_lines(b.ledger, lambda all_: all_[:-1])),
     "another plan is shown": lambda b: _result(b, plan={"items": [8, 7, 6, 5, 4, 3, 2, 1, 0]}),
+    "a plan is called proved": lambda b: _result(b, proved=True),
+    "a gap is made up": lambda b: _result(b, gaps=[0]),
+    "a value is made up": lambda b: _front(b, values=[7]),
+    "a weighting is made up": lambda b: _front(b, weightings=["3:1"]),
     "a signature is missing": lambda b: replace(b, signatures={"north": b.signatures["north"]}),
     "a manifest is missing": lambda b: replace(b, manifests=b.manifests[1:]),
 }
@@ -96,6 +105,20 @@ def test_another_agreement_is_not_taken_for_ours(finished: World) -> None:
     other = write_bundle(replace(bundle, agreement=bundle.agreement.replace(b"F1", b"G1")))
     with pytest.raises(TrustError, match=r"another agreement for .* than the one this machine"):
         check_bundle_here(finished.north, other)
+
+
+def test_a_bundle_has_one_budget_and_each_node_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    signed = [LogSignature(node, 0, "") for node in range(5)]
+    logs = {each.node: bytes(3000) for each in signed}
+    result = b'{"state": "finished"}'
+    made = Bundle("r-1", "finished", b"", {}, logs, signed[:4], [], b"", result)
+    assert read_bundle(write_bundle(made)).logs.keys() == {0, 1, 2, 3}
+    for nodes, words in ((signed, "logs of 5 nodes"), (signed[:1] * 2, "names a node twice")):
+        with pytest.raises(LogError, match=words):
+            read_bundle(write_bundle(replace(made, log_signatures=nodes)))
+    monkeypatch.setattr("tacit.verify.bundle.MOST_BYTES", 9000)  # enough for each of them
+    with pytest.raises(LogError, match="too large"):
+        read_bundle(write_bundle(made))
 
 
 @pytest.mark.parametrize("data", [b"", b"PK\x03\x04", b"{}"])

@@ -17,6 +17,7 @@ from tacit.engine.agreement.sealing import seal_rows
 from tacit.engine.records.events import AnswerSent
 from tacit.engine.records.node_log import FIRST, check_log, line_hash
 from tacit.participant import check_logs
+from tacit.participant.bundle_checking import check_bundle_here
 from tests.participant.conftest import Tacit, World
 from tests.participant.platform import RUN
 
@@ -128,6 +129,18 @@ ATTACKS: list[tuple[str, str, Callable[[Any], Any], str]] = [
         "is not among the best that the agreed search found",
     ),
     (
+        "called proved",
+        "result",
+        lambda told: {**told, "proved": True},
+        "the nodes proved nothing: the search is not sealed",
+    ),
+    (
+        "called no worse than the optimum",
+        "result",
+        lambda told: {**told, "gaps": [0.0]},
+        "the nodes proved nothing: the search is not sealed",
+    ),
+    (
         "a manifest withheld",
         "logs",
         lambda answer: {**answer, "manifests": answer["manifests"][1:]},
@@ -150,6 +163,25 @@ def test_a_lying_platform_is_caught(
     assert message in said.out
     assert said.err.count("\n") == 1
     assert message in said.err
+
+
+def test_what_was_shown_is_checked_though_it_is_not_said_again(
+    finished: World, tacit: Tacit
+) -> None:
+    at = (RUN, "--profile", finished.north.folder)
+    finished.platform.tamper["result"] = lambda told: {**told, "proved": True, "gaps": [0.0]}
+    assert tacit("result", *at).code == 0
+    finished.platform.tamper.clear()
+    said = tacit("log", *at)
+    assert said.code == 3
+    assert "the nodes proved nothing" in said.out
+    with finished.north.connect() as client:
+        assert not check_bundle_here(finished.north, client.runs.bundle(RUN)).ok
+    assert tacit("result", *at).code == 0
+    assert tacit("log", *at).code == 0
+    for path in finished.north.folder.rglob("shown.json"):
+        path.unlink()  # as an earlier version has left it
+    assert tacit("log", *at).code == 0
 
 
 def test_a_log_for_another_question_is_caught(finished: World, tacit: Tacit) -> None:

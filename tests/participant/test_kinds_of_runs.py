@@ -119,6 +119,10 @@ def test_all_plans_of_several_objectives_are_listed_and_checked(
             assert f"plan {number} of {len(plans)}" in said
             assert f"{each['values'][1]:,.0f}" in said
         assert check_logs(south, RUN).ok
+        better = {**front[1], "values": [value + 1 for value in front[1]["values"]]}
+        platform.tamper["result"] = lambda told: {**told, "front": [front[0], better]}
+        lied = check_logs(south, RUN)
+        assert any("and the nodes disclosed another" in line for line in lied.lines())
         made_up = {"items": plans[0][::-1]}
         platform.tamper["result"] = lambda told: {**told, "front": [*told["front"], made_up]}
         assert not check_logs(south, RUN).ok

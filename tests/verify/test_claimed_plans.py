@@ -10,8 +10,18 @@ import pytest
 from tacit.engine.agreement import Agreement, pin_sealed
 from tacit.engine.records import OpenedPlan
 from tacit.errors import LogError
+from tacit.problems import Assignment, Objective
 from tacit.search.moves import ExactParameters
-from tacit.verify.claimed_plans import check_gaps, check_proved, check_weightings
+from tacit.verify.claimed_plans import (
+    check_claimed,
+    check_gaps,
+    check_nothing_proved,
+    check_proved,
+    check_values,
+    check_weightings,
+    opened_plan_values,
+    what_nodes_proved,
+)
 from tacit.verify.verdict import Claim
 
 AGREEMENT = cast(
@@ -28,16 +38,55 @@ LEDGER = [opened(0, [0, 1]), opened(1, [0, 1]), opened(2, [1, 0])]
 
 
 def test_proved_is_what_the_nodes_said_of_all_plans() -> None:
-    assert "no plan is better" in check_proved(LEDGER, Claim(proved=True))
-    assert check_proved(LEDGER, Claim()) == ""
+    check_proved(LEDGER, Claim(proved=True))
+    check_proved(LEDGER, Claim())
     unproved = [*LEDGER[:2], opened(2, [1, 0], "feasible")]
-    assert check_proved(unproved, Claim(proved=False)) == ""
+    check_proved(unproved, Claim(proved=False))
     with pytest.raises(LogError, match="did not prove it"):
         check_proved(unproved, Claim(proved=True))
     with pytest.raises(LogError, match="did not prove it"):
         check_proved([], Claim(proved=True))
     with pytest.raises(LogError, match="proved that none does"):
         check_proved(LEDGER, Claim(proved=False))
+
+
+def test_the_nodes_own_word_is_told_whatever_the_platform_says() -> None:
+    one = cast(Agreement, SimpleNamespace(objectives=[SimpleNamespace(scale=10)]))
+    assert what_nodes_proved(one, LEDGER) == ", and they proved that no plan is better"
+    unproved = [*LEDGER[:2], OpenedPlan(2, [1, 0], None, [], outcome="feasible", gap=25)]
+    assert what_nodes_proved(one, unproved).endswith(
+        "did not prove that no plan is better but of 2 of 3; the optimum is better by at most 2.5"
+    )
+    assert "proved that there is none" in what_nodes_proved(one, [opened(0, [], "infeasible")])
+    assert what_nodes_proved(one, [OpenedPlan(0, [0, 1], None, [])]) == ""
+
+
+def test_what_was_shown_before_counts_as_well() -> None:
+    unproved = [opened(0, [0, 1], "feasible")]
+    check_claimed(AGREEMENT, unproved, Claim(earlier=Claim(proved=False)))
+    with pytest.raises(LogError, match="did not prove it"):
+        check_claimed(AGREEMENT, unproved, Claim(earlier=Claim(proved=True)))
+    with pytest.raises(LogError, match="the nodes proved nothing"):
+        check_nothing_proved(Claim(earlier=Claim(gaps=[0.0])))
+    with pytest.raises(LogError, match="not which of them is the first"):
+        Claim(others=[[0, 1]]).check_shown()
+
+
+def test_values_are_those_that_were_opened() -> None:
+    pair = tuple(Objective(name, None, weight_bound=9) for name in ("pay", "rest"))
+    problem = Assignment(name="p", rows=2, columns=2, objectives=pair)
+    search = pin_sealed(ExactParameters(), [(2, 0), (1, 1), (0, 1)])
+    two = cast(Agreement, SimpleNamespace(search=search, known_problem=problem))
+    ledger = [OpenedPlan(k, [0, 1], value, []) for k, value in enumerate((8, 9, 5))]
+    known = opened_plan_values(two, [*ledger, OpenedPlan(1, [1, 0], 9, [])])
+    check_values(known, Claim(values=[([0, 1], [4, 5]), ([0, 1], [None, 5]), ([1, 0], [])]))
+    for plan, values, word in (
+        ([0, 1], [4, 6], "another"),
+        ([0, 1], [float("nan"), 5], "another"),
+        ([1, 0], [4, None], "none"),
+    ):
+        with pytest.raises(LogError, match=f"the nodes disclosed {word}"):
+            check_values(known, Claim(values=[(plan, values)]))
 
 
 def test_a_plan_is_the_one_of_its_weightings() -> None:

@@ -10,6 +10,7 @@ from tacit.errors import TrustError
 from tacit.participant.account.profile import Profile
 from tacit.participant.own_parts import seen_before
 from tacit.participant.receipts import check_receipts
+from tacit.participant.results import with_shown
 from tacit.verify import (
     Bundle,
     Finding,
@@ -40,7 +41,7 @@ def check_bundle_here(profile: Profile, data: bytes, /) -> Verdict:
     if len(logs) < len(agreement.nodes):
         return verdict
     verdict.findings.append(Finding.of("receipts", _receipts, profile, bundle))
-    claim = replace(claim_of(bundle), shown=profile.shown_plan(bundle.run))
+    claim = with_shown(profile, bundle.run, claim_of(bundle))
     if agreement.for_owners:
         seen = seen_before(profile, bundle.run)
         trouble = NOT_OPENED if bundle.claimed().for_owners and not seen else ""

@@ -26,11 +26,12 @@ from tacit.participant.account.profile import Profile
 from tacit.participant.own_parts import Seen, fetch_own_parts
 from tacit.participant.public_weights import fetch_public_problem
 from tacit.participant.receipts import check_receipts
+from tacit.participant.results import with_shown
 from tacit.participant.reviewing import clock_warnings
 from tacit.participant.series.accounts import keep_account
 from tacit.plain_text import plain_line
 from tacit.verify import (
-    Claim,
+    ClaimedResult,
     Finding,
     Verdict,
     check_evidence,
@@ -80,17 +81,7 @@ def check_logs(profile: Profile, run: str, /) -> Verdict:
         verdict.findings.append(
             Finding.of("inputs", check_inputs, agreement, logs, manifests, profile.account, own)
         )
-        plan = None if outcome.plan is None else outcome.plan.items
-        others = [each.items for each in outcome.front or []]
-        claim = Claim(
-            plan,
-            outcome.generation,
-            profile.shown_plan(run),
-            others,
-            proved=outcome.proved,
-            gaps=outcome.gaps,
-            found_for=[(each.items, each.weightings or []) for each in outcome.front or []],
-        )
+        claim = with_shown(profile, run, ClaimedResult.of(outcome).claim())
         if agreement.for_owners:
             claim = replace(claim, own_parts=own_seen, own_trouble=own_trouble)
         verdict.findings.extend(check_run(agreement, logs, ledger, claim, public=public))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import msgspec
 
 from tacit.client import RunResult, RunSummary, SeriesSummary
-from tacit.errors import TrustError
+from tacit.errors import LogError, TrustError
 from tacit.participant.account.profile import Profile
 from tacit.participant.account.shapes import Outcome
 from tacit.participant.own_parts import fetch_own_parts
 from tacit.participant.receipts import fetch_receipts
+from tacit.verify import Claim, ClaimedResult, read_claimed
 
 
 def runs(profile: Profile, /) -> list[RunSummary]:
@@ -42,9 +45,27 @@ def result(profile: Profile, run: str, /) -> Outcome:
             receipts=fetch_receipts(profile, client, run),
         )
     # An interrupted run may be resumed and end with another plan; `log` checks that one then.
-    if outcome.plan is not None and outcome.state != "interrupted":
-        profile.keep_shown_plan(run, outcome.plan.items)
+    if outcome.state != "interrupted":
+        if outcome.plan is not None:
+            profile.keep_shown_plan(run, outcome.plan.items)
+        claimed = ClaimedResult.of(found)
+        if claimed.says_something:
+            profile.keep_shown_result(run, msgspec.json.encode(claimed))
     return outcome
+
+
+def with_shown(profile: Profile, run: str, claim: Claim, /) -> Claim:
+    """A claim, with what this machine has shown of the same run before."""
+    data, earlier = profile.shown_result(run), None
+    if data is not None:
+        try:
+            earlier = read_claimed(data).claim()
+        except msgspec.DecodeError as error:
+            raise LogError(
+                f"what was shown of {run} is kept here and was changed ({error}); run tacit "
+                "participant result again"
+            ) from None
+    return replace(claim, shown=profile.shown_plan(run), earlier=earlier)
 
 
 def check_shows_no_plan(outcome: RunResult, /) -> None:

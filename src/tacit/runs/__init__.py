@@ -14,6 +14,7 @@ from tacit.runs.evaluating.own_optimizer import Asking, open_evaluations
 from tacit.runs.history import GenerationView
 from tacit.runs.limits import Limits, StopReason
 from tacit.runs.linear_sum_assignment import linear_sum_assignment
+from tacit.runs.plan_values import evaluated_values, opened_values
 from tacit.runs.plots import check_plot_name, plot_result
 from tacit.runs.result import FrontSummary, Result, load_result
 from tacit.runs.sealed.driver import SealedDriver

@@ -19,16 +19,19 @@ from __future__ import annotations
 import hashlib
 import io
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import msgspec
 
 from tacit.errors import LogError
+from tacit.verify.claimed_result import ClaimedResult, read_claimed
 
 FORMAT: Literal["tacit-bundle/1"] = "tacit-bundle/1"
 MOST_BYTES = 1 << 30
-"""Unpacked, of one file in it: a small file could unpack to more than there is room for."""
+"""Unpacked, of all files in it: a small file could unpack to more than there is room for."""
+MOST_NODES = 4
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
@@ -58,20 +61,6 @@ class _Head(msgspec.Struct, frozen=True, kw_only=True):
     manifests: list[BundledManifest]
 
 
-class _Plan(msgspec.Struct, frozen=True):
-    items: list[int]
-
-
-class BundledResult(msgspec.Struct, frozen=True):
-    """What the platform claims, as far as it is checked."""
-
-    state: str
-    plan: _Plan | None = None
-    front: list[_Plan] | None = None
-    generation: int | None = None
-    for_owners: bool = False
-
-
 @dataclass(frozen=True)
 class Bundle:
     """What is in a bundle."""
@@ -94,13 +83,12 @@ class Bundle:
         """What the nodes signed their logs for."""
         return bundle_nonce(self.agreement)
 
-    def claimed(self) -> BundledResult:
+    def claimed(self) -> ClaimedResult:
         """The result as far as it can be checked."""
-        return _RESULT.decode(self.result)
+        return read_claimed(self.result)
 
 
 _HEAD = msgspec.json.Decoder(_Head)
-_RESULT = msgspec.json.Decoder(BundledResult)
 _PUBLIC = msgspec.json.Decoder(dict[int, list[list[int]]])
 
 
@@ -144,21 +132,21 @@ def read_bundle(data: bytes, /) -> Bundle:
     """Read a bundle, which anybody may have made."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            head = _HEAD.decode(_entry(archive, "bundle.json"))
-            names = archive.namelist()
-            public = _entry(archive, "public.json") if "public.json" in names else b"{}"
+            files = _Unpacking(archive)
+            head = _HEAD.decode(files.entry("bundle.json"))
+            nodes = [each.node for each in head.logs]
+            _check_nodes(nodes)
+            public = files.entry("public.json") if "public.json" in archive.namelist() else b"{}"
             bundle = Bundle(
                 run=head.run,
                 state=head.state,
-                agreement=_entry(archive, "agreement.json"),
+                agreement=files.entry("agreement.json"),
                 signatures=head.signatures,
-                logs={
-                    each.node: _entry(archive, f"logs/node-{each.node}.jsonl") for each in head.logs
-                },
+                logs={node: files.entry(f"logs/node-{node}.jsonl") for node in nodes},
                 log_signatures=head.logs,
                 manifests=head.manifests,
-                ledger=_entry(archive, "ledger.jsonl"),
-                result=_entry(archive, "result.json"),
+                ledger=files.entry("ledger.jsonl"),
+                result=files.entry("result.json"),
                 public=_PUBLIC.decode(public),
             )
             bundle.claimed()
@@ -169,11 +157,26 @@ def read_bundle(data: bytes, /) -> Bundle:
         raise LogError(f"this bundle cannot be unpacked ({error}); fetch it again") from None
 
 
-def _entry(archive: zipfile.ZipFile, name: str) -> bytes:
-    if archive.getinfo(name).file_size > MOST_BYTES:
-        raise ValueError(f"{name} is too large")
-    with archive.open(name) as file:
-        data = file.read(MOST_BYTES + 1)
-    if len(data) > MOST_BYTES:
-        raise ValueError(f"{name} is too large")
-    return data
+def _check_nodes(nodes: Sequence[int]) -> None:
+    if len(nodes) > MOST_NODES:
+        raise ValueError(f"it has logs of {len(nodes)} nodes, and no run has more than four")
+    if len(set(nodes)) < len(nodes):
+        raise ValueError("it names a node twice")
+
+
+class _Unpacking:
+    """The files of a bundle, as long as all that was read has room."""
+
+    def __init__(self, archive: zipfile.ZipFile, /) -> None:
+        self._archive, self._left = archive, MOST_BYTES
+
+    def entry(self, name: str, /) -> bytes:
+        """One file, unpacked."""
+        # What a file says of its own size need not be true.
+        if self._archive.getinfo(name).file_size <= self._left:
+            with self._archive.open(name) as file:
+                data = file.read(self._left + 1)
+            self._left -= len(data)
+            if self._left >= 0:
+                return data
+        raise ValueError(f"it is too large, at the latest with {name}")

@@ -59,9 +59,7 @@ def check_bundle(bundle: Bundle, /) -> Verdict:
 
 def claim_of(bundle: Bundle, /) -> Claim:
     """What the platform claims in a bundle."""
-    claimed = bundle.claimed()
-    plan = None if claimed.plan is None else claimed.plan.items
-    return Claim(plan, claimed.generation, None, [each.items for each in claimed.front or []])
+    return bundle.claimed().claim()
 
 
 def bundled_logs(bundle: Bundle, agreement: Agreement, verdict: Verdict, /) -> list[Log]:

@@ -1,7 +1,8 @@
 """Whether "finished?" was told where that was agreed and nowhere else, from logs and ledger.
 
 Each node logs what it told after which phase. All of them must say the same, after every attempt;
-no phase may follow a 1; and the ledger must have just these bits.
+no phase may follow a 1; and the ledger must have just these bits. Where a phase with a checkpoint
+was begun and nothing was told, nothing is proved of what left the nodes.
 """
 
 from __future__ import annotations
@@ -46,12 +47,33 @@ def check_finished(
             f"the nodes told whether all was proved after phase {missing[0][1]}, which the ledger "
             "leaves out: the platform knows more than it shows, unless it was interrupted just then"
         )
+    _check_all_told(logs, agreed, told)
     if not shown:
         return ""
     return (
         f"; besides, {len(shown)} of {len(agreed)} agreed times whether all was proved, "
         f"{sum(shown.values())} times yes"
     )
+
+
+def _check_all_told(logs: Sequence[Log], agreed: set[tuple[int, int]], told: Bits) -> None:
+    """After every phase with a checkpoint that was begun, some log must have what was told.
+
+    The bit is out before a node logs it, so that a node which is stopped just then has no line. If
+    the phase was done again, the word was the same, and is in the logs.
+    """
+    ends = {
+        (event.search, event.first + event.count)
+        for log in logs
+        for event in log
+        if isinstance(event, GenerationsBegun)
+    }
+    if missing := sorted((ends & agreed) - set(told)):
+        raise UnprovenError(
+            f"the nodes began what ends with phase {missing[0][1]}, after which it is told whether "
+            "all is proved, and no log says what was told: it was interrupted, or the platform "
+            "knows more than it shows"
+        )
 
 
 def _told(logs: Sequence[Log], agreed: set[tuple[int, int]]) -> Bits:

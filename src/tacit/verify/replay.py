@@ -18,8 +18,14 @@ from tacit.engine.records import EvaluationAnswer, LedgerEntry, Log, frozen_inpu
 from tacit.engine.wire import pack_candidates, request_hash
 from tacit.errors import AgreementError, LogError
 from tacit.problems import Problem
-from tacit.runs import BestKnown, update_best_known
+from tacit.runs import BestKnown, evaluated_values, update_best_known
 from tacit.verify.answer_log import AnswerLog
+from tacit.verify.claimed_plans import (
+    KnownValues,
+    add_values,
+    check_nothing_proved,
+    check_values,
+)
 from tacit.verify.front import check_front_set
 from tacit.verify.verdict import Claim
 
@@ -37,6 +43,8 @@ class Replay:
     """
     best_known: list[BestKnown] = field(default_factory=list)
     """The best-known set after each generation that the ledger has answers of."""
+    values: list[KnownValues] = field(default_factory=list)
+    """What was disclosed of the values of these plans."""
 
     @property
     def complete(self) -> bool:
@@ -65,12 +73,13 @@ def replay(
     contributions = {k: each.seed_contribution for k, each in frozen.items()}
     search = _search(agreement, search_seed(agreement, digests, contributions), public)
     known: list[BestKnown] = []
+    values: list[KnownValues] = []
     unanswered = False
     for done, number in enumerate(sorted(logged)):
         # After a power cut nodes leave numbers out, and what was not answered under one is asked
         # for again under another: the same population, so it discloses nothing else.
         if not _was_asked(agreement, search.plans, logged[number]):
-            return Replay(len(logged), done, differs=not unanswered, best_known=known)
+            return Replay(len(logged), done, not unanswered, known, values)
         told = {k: answers.get((number, k)) for k in agreement.evaluated()}
         found = {
             k: search.told(k, np.array(entry.disclosed, dtype=np.int64), entry.best)
@@ -83,7 +92,21 @@ def replay(
             known.append(
                 update_best_known(known[-1] if known else None, search.state, evaluation)[0]
             )
-    return Replay(len(logged), len(logged), best_known=known)
+            values.append(_values(search, known[-1]))
+    return Replay(len(logged), len(logged), best_known=known, values=values)
+
+
+def _values(search: AgreedSearch, known: BestKnown) -> KnownValues:
+    """What is known of the best plans' own values, as long as they are of the last generation."""
+    found: KnownValues = {}
+    several = len(search.problem.objectives) > 1
+    if several and known.generation == search.state.generation:
+        estimates = search.state.estimates[search.state.estimated_best()]
+        plans = search.problem.plans(known.genomes).tolist()
+        lines = evaluated_values(search.problem, estimates)
+        for plan, line in zip(plans, lines, strict=True):
+            add_values(found, plan, line)
+    return found
 
 
 def _search(agreement: Agreement, seed: int, public: Problem | None) -> AgreedSearch:
@@ -106,6 +129,7 @@ def check_search(
 ) -> str:
     """Every population must be the one that the agreed search asks for, and the plan its result."""
     claim.check_shown()
+    check_nothing_proved(claim)
     if not AnswerLog.of(log).begun:
         if claim.plan is not None:
             raise LogError("there is a plan, but the nodes evaluated nothing; ask the operator")
@@ -125,6 +149,15 @@ def check_search(
     words = f"all {found.followed} populations are those of the agreed search"
     if claim.plan is None:
         return words
+    for each in claim.told:
+        if each.plan is not None:
+            _check_found(agreement, found, each)
+    when = f"generation {claim.generation} of {len(found.best_known) - 1}"
+    return f"{words}, and the plan is one of its best after {when}"
+
+
+def _check_found(agreement: Agreement, found: Replay, claim: Claim) -> None:
+    """Plans must be the best of a generation, and worth what the nodes disclosed of them."""
     if claim.generation is None or not 0 <= claim.generation < len(found.best_known):
         raise LogError(
             f"the result is of generation {claim.generation}, and the ledger has "
@@ -136,8 +169,7 @@ def check_search(
             "the plan, or one of several, is not among the best that the agreed search found; ask "
             "the operator"
         )
-    when = f"generation {claim.generation} of {len(found.best_known) - 1}"
-    return f"{words}, and the plan is one of its best after {when}"
+    check_values(found.values[claim.generation], claim)
 
 
 def _was_asked(agreement: Agreement, plans: NDArray[np.int32], requests: dict[int, str]) -> bool:

@@ -38,10 +38,9 @@ from tacit.errors import AbortError, LogError, PeerError, UnprovenError
 from tacit.mpc import Session, held_by, receive_again, receive_opened
 from tacit.verify.answer_log import digests_of, is_hash_of
 from tacit.verify.claimed_plans import (
-    check_gaps,
+    check_claimed,
     check_left_out,
-    check_proved,
-    check_weightings,
+    what_nodes_proved,
 )
 from tacit.verify.finished import check_finished
 from tacit.verify.loss import fits_loss, phase_of_three, throughout, took_part
@@ -338,9 +337,8 @@ def check_plan(
     Of several, each for the weighting that it is shown for; and proved if the nodes said so.
     """
     claim.check_shown()
-    proved = check_proved(ledger, claim)
-    check_weightings(agreement, ledger, claim)
-    check_gaps(agreement, ledger, claim)
+    check_claimed(agreement, ledger, claim)
+    proved = what_nodes_proved(agreement, ledger)
     for_owners = [entry for entry in ledger if isinstance(entry, OwnersPlan)]
     if for_owners:
         if claim.plan is not None:
@@ -355,8 +353,9 @@ def check_plan(
             f"{generations} generations{proved}"
         )
     if claim.plan is None:
-        return "the nodes searched by themselves; no plan is shown"
-    if not claim.all_are_of(entry.plan for entry in ledger if isinstance(entry, OpenedPlan)):
+        return f"the nodes searched by themselves; no plan is shown{proved}"
+    opened = [entry.plan for entry in ledger if isinstance(entry, OpenedPlan)]
+    if not all(each.all_are_of(opened) for each in claim.told):
         raise LogError("the nodes opened another plan than this; ask the operator")
     generations = check_generations_asked(logs)
     if claim.generation != generations:

@@ -43,14 +43,29 @@ class Claim:
     """By at most how much it says that each plan is worse than the optimum."""
     found_for: Sequence[tuple[Sequence[int], Sequence[str]]] = ()
     """Plans with the weightings that each was found for, where there are several objectives."""
+    values: Sequence[tuple[Sequence[int], Sequence[float | None]]] = ()
+    """Plans with the values that they are said to have, where there are several objectives."""
+    earlier: Claim | None = None
+    """All that this machine has shown before: whoever lies then and not now has lied."""
+
+    @property
+    def told(self) -> list[Claim]:
+        """What is said now, and what was said before."""
+        return [self] if self.earlier is None else [self, self.earlier]
 
     def all_are_of(self, found: Iterable[Sequence[int]], /) -> bool:
         """Whether all plans are among those that were found."""
         known = {tuple(plan) for plan in found}
-        return all(tuple(plan) in known for plan in [self.plan or [], *self.others])
+        plans = [*([] if self.plan is None else [self.plan]), *self.others]
+        return all(tuple(plan) in known for plan in plans)
 
     def check_shown(self) -> None:
-        """The plan must be the one that was shown before."""
+        """The plan must be the one that was shown before, and there if there are several."""
+        if any(each.plan is None and each.others for each in self.told):
+            raise LogError(
+                "the platform shows several plans and not which of them is the first; ask the "
+                "operator"
+            )
         if self.shown is not None and self.plan != self.shown:
             raise LogError(
                 "the plan is another than tacit participant result has shown here; compare both "

@@ -15,7 +15,7 @@ from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.records.events import FinishedTold
 from tacit.engine.records.ledger import FinishedBit, LedgerEntry, OpenedPlan
 from tacit.engine.wire.messages import Advance
-from tacit.errors import AgreementError, LogError, MpcError, RefusedError
+from tacit.errors import AgreementError, LogError, MpcError, RefusedError, UnprovenError
 from tacit.mpc.epoch import greeting_cost
 from tacit.mpc.forest import outcome, phases
 from tacit.mpc.forest.told import checkpoint
@@ -95,6 +95,14 @@ def test_it_stops_where_all_is_proved_also_after_a_crash(own_cluster: LocalClust
     for changed, words in lies:
         with pytest.raises(LogError, match=words):
             check_opened(agreed.agreement, logs, changed)
+    # Cut off between the bit and its line, the nodes have nothing to say of it.
+    silent = [
+        [e for e in log if not (isinstance(e, FinishedTold) and e.number == 8)] for log in logs
+    ]
+    for shown in ([first, plan], ledger):
+        with pytest.raises(UnprovenError, match=r"with phase 8, .* no log says what was told"):
+            check_opened(agreed.agreement, silent, shown)
+    assert check_opened(agreed.agreement, [*silent[:2], logs[2]], ledger) == report
     for number, finished, words in (
         (8, False, "one of them lies"),
         (7, True, "which was not agreed"),

@@ -11,6 +11,7 @@
     runs/RUN/sealed-0.json      keyed hashes of these rows, to notice when they are sealed again
     runs/RUN/reviewed           the hash of the agreement that it showed last for a review
     runs/RUN/plan.json          the plan that it showed last
+    runs/RUN/shown.json         what it showed with it: other plans, values, what is proved
     runs/RUN/parts.json         what binds the nodes to one's part of a plan for its owners
     runs/RUN/receipts.jsonl     heads of the nodes' logs, signed by them
 
@@ -146,6 +147,15 @@ class Profile:
     def keep_shown_plan(self, run: str, items: list[int], /) -> None:
         """Remember which plan somebody has seen, to compare it with the one that is checked."""
         replace_private(self._run_folder(run) / "plan.json", msgspec.json.encode(items))
+
+    def shown_result(self, run: str, /) -> bytes | None:
+        """All that this machine has shown last of a result, or None."""
+        path = self._run_folder(run) / "shown.json"
+        return path.read_bytes() if path.exists() else None
+
+    def keep_shown_result(self, run: str, data: bytes, /) -> None:
+        """Remember what somebody was told with a plan, to hold it against the ledger."""
+        replace_private(self._run_folder(run) / "shown.json", data)
 
     def own_heads(self, run: str, /) -> bytes | None:
         """What bound the nodes to the boxes with one's part of the plan, or None."""

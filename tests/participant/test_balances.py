@@ -50,7 +50,10 @@ def logs_of(agreement: Agreement) -> list[list[Any]]:
     assert agreement.series is not None
     number, opened = agreement.series.number, (("saved", 97), ("spread", 2 * 1048576))
     head = head_after(
-        agreement.equity.head, RunEntry(number, "1:1", tuple(KEYS), opened=opened, place=number)
+        agreement.equity.head,
+        RunEntry(
+            number, "1:1", tuple(KEYS), place=number, agreement=agreement_hash(agreement).hex()
+        ),
     )
     dealt = deal_integers([[84, 14, 54210560], [41, 16, -1048576], [-28, 18, 7]])
     return [

@@ -13,20 +13,28 @@ from tacit.engine.wire import Attempt
 from tacit.errors import LogError, UnprovenError
 from tacit.mpc.equity import FIRST_HEAD, RunEntry, head_after
 from tacit.verify import check_counted
-from tests.engine.agreement.test_equity import KEYS, plain, with_equity
+from tests.engine.agreement.test_equity import KEYS, TERMS, plain, with_equity
 
 SENT = PlanSent(0, Attempt("2:3:4"), "00", "00")
 
 
+AGREEMENT = with_equity(plain(), terms=replace(TERMS, spread=True))
+TOLD = [("spread", 1200)]
+
+
 @pytest.fixture(scope="module")
 def agreement() -> Agreement:
-    return with_equity(plain())
+    return AGREEMENT
+
+
+def head_of(attempt: str) -> str:
+    digest = AGREEMENT.digest.hex()
+    return head_after(FIRST_HEAD, RunEntry(2, attempt, tuple(KEYS), place=4, agreement=digest))
 
 
 def counted(**changes: Any) -> RunCounted:
-    names = tuple(KEYS)
-    head = head_after(FIRST_HEAD, RunEntry(2, "3:5", names, place=4))
-    return replace(RunCounted(2, "3:5", list(names), head, 4, [], ["aa"] * 3), **changes)
+    line = RunCounted(2, "3:5", list(KEYS), head_of("3:5"), 4, TOLD, ["aa"] * 3)
+    return replace(line, **changes)
 
 
 def test_a_run_that_counts_everywhere_before_its_plan_is_opened(agreement: Agreement) -> None:
@@ -50,6 +58,8 @@ def test_a_run_that_counts_everywhere_before_its_plan_is_opened(agreement: Agree
         ([counted(participants=["participant 1"])], "others than have rows"),
         ([counted(head="ab" * 32)], "does not follow"),
         ([counted(boxes=[])], "something else"),
+        ([counted(opened=[])], "something else"),
+        ([counted(opened=[("saved", 1200)])], "something else"),
         ([counted(place=3)], "does not follow"),
     ],
 )
@@ -59,7 +69,15 @@ def test_what_is_out_of_order_is_noticed(agreement: Agreement, log: list[Any], w
 
 
 def test_a_node_that_counted_otherwise_is_noticed(agreement: Agreement) -> None:
-    names = tuple(KEYS)
-    other = counted(attempt="9:9", head=head_after(FIRST_HEAD, RunEntry(2, "9:9", names, place=4)))
+    other = counted(attempt="9:9", head=head_of("9:9"))
     with pytest.raises(LogError, match="node 2 counted another run"):
         check_counted(agreement, [[counted()], [counted()], [other]])
+    lying = counted(opened=[("spread", 7)])
+    with pytest.raises(LogError, match="node 2 tells all other numbers"):
+        check_counted(agreement, [[counted()], [counted()], [lying]])
+
+
+def test_a_line_of_another_agreement_is_noticed(agreement: Agreement) -> None:
+    other = with_equity(plain(), terms=replace(TERMS, spread=True))
+    with pytest.raises(LogError, match="does not follow"):
+        check_counted(other, [[counted()]] * 3)

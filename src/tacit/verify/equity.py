@@ -36,8 +36,10 @@ def check_counted(agreement: Agreement, logs: Sequence[Log], /) -> str:
     _check_entry(agreement, found)
     for node, log in enumerate(logs):
         said = counted_run([log])
-        if said is not None and _public(said) != _public(found):
+        if said is not None and _public(agreement, said) != _public(agreement, found):
             raise LogError(f"node {node} counted another run than others did; tell them")
+        if said is not None and said.opened != found.opened:
+            raise LogError(f"node {node} tells all other numbers than others do; tell them")
     if not any(isinstance(event, PlanSent | PlanReleased) for log in logs for event in log):
         raise UnprovenError(
             f"run {found.number} counts, and no node opened its plan: balances moved by a plan "
@@ -49,10 +51,9 @@ def check_counted(agreement: Agreement, logs: Sequence[Log], /) -> str:
     )
 
 
-def _public(event: RunCounted) -> RunEntry:
-    opened = tuple((name, value) for name, value in event.opened)
-    names = tuple(event.participants)
-    return RunEntry(event.number, event.attempt, names, opened=opened, place=event.place)
+def _public(agreement: Agreement, event: RunCounted) -> RunEntry:
+    names, digest = tuple(event.participants), agreement.digest.hex()
+    return RunEntry(event.number, event.attempt, names, place=event.place, agreement=digest)
 
 
 def _check_entry(agreement: Agreement, event: RunCounted) -> None:
@@ -62,9 +63,10 @@ def _check_entry(agreement: Agreement, event: RunCounted) -> None:
         raise LogError("the nodes counted the run under another number than was signed")
     if tuple(event.participants) != owners_by_name(agreement, equity_shape(agreement)):
         raise LogError("the nodes counted the run for others than have rows in it")
-    if event.head != head_after(agreement.equity.head, _public(event)):
+    if event.head != head_after(agreement.equity.head, _public(agreement, event)):
         raise LogError("the head that the nodes tell does not follow from what they counted")
     telling = agreement.equity.terms.telling(event.place)
     boxes = len(event.participants) if telling.numbers else 0
-    if len(event.opened) != telling.opened or len(event.boxes) != boxes:
+    opened = tuple(name for name, _ in event.opened)
+    if opened != telling.opened or len(event.boxes) != boxes:
         raise LogError("the nodes told something else of balances than was agreed")

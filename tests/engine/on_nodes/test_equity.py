@@ -25,7 +25,7 @@ from tacit.engine.records.events import RunCounted
 from tacit.engine.series import series_hash
 from tacit.errors import RefusedError
 from tacit.mpc.equity import empty_book, weighted
-from tacit.mpc.equity.account import cost
+from tacit.mpc.equity.account import cost, cost_for_all
 from tacit.mpc.local import reveal
 from tacit.problems import Problem
 from tacit.search.moves import ExactParameters
@@ -92,10 +92,12 @@ def check_series(cluster: LocalCluster) -> None:
 
 
 def declared_rounds(made: AgreedCluster) -> int:
-    """Of the account, and two in which nodes tell each other how far they are."""
+    """Of the account and what all are told, and three in which nodes tell how far they are."""
     assert made.agreement.equity is not None
     shape, telling = equity_shape(made.agreement), made.agreement.equity.terms.telling(1)
-    return cost(len(made.agreement.nodes), shape, telling).rounds + 2
+    nodes, members = len(made.agreement.nodes), len(made.agreement.participants)
+    account = cost(nodes, shape, telling, members=members)
+    return account.rounds + cost_for_all(nodes, telling).rounds + 3
 
 
 def replace_weights(made: AgreedCluster, times: NDArray[np.int64]) -> Problem:

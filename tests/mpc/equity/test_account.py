@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -17,11 +20,13 @@ from tacit.mpc.equity import (
     account_of,
     balance_of,
     empty_book,
+    open_for_all,
     saved_shares,
     steps_of,
 )
-from tacit.mpc.equity.account import cost
+from tacit.mpc.equity.account import cost, cost_for_all
 from tacit.mpc.local import PartiesRun, deal_integers, reveal, run_parties
+from tacit.mpc.session import Session
 from tests.mpc.both import check_cost, three_and_four
 
 NAMES = ("amber", "birch", "cobalt")
@@ -57,6 +62,12 @@ def counted(
     )
 
 
+async def opened_by(
+    entries: Sequence[RunEntry], telling: Telling, s: Session
+) -> tuple[tuple[str, int], ...]:
+    return await open_for_all(s, entries[s.me], telling)
+
+
 @three_and_four
 @pytest.mark.parametrize(
     "telling",
@@ -72,7 +83,7 @@ def test_what_is_told_is_that_of_the_twin(telling: Telling, nodes: int) -> None:
     own: list[list[int]] = [[], [], []]
     for number in (1, 2):
         run = counted(nodes, telling, books, number, number)
-        check_cost(run, cost(nodes, SHAPE, telling))
+        check_cost(run, cost(nodes, SHAPE, telling, members=3))
         saved = saved_shares(weights_of(number), REFERENCE, PLAN, SHAPE)
         for steps, step in zip(own, steps_of(saved), strict=True):
             steps.append(int(step))
@@ -80,7 +91,11 @@ def test_what_is_told_is_that_of_the_twin(telling: Telling, nodes: int) -> None:
         first = run.results[0]
         told = {MEAN: int(saved.sum()), SPREAD: max(balances) - min(balances)}
         agreed = ((MEAN, telling.mean), (SPREAD, telling.spread))
-        assert dict(first.opened) == {name: told[name] for name, is_told in agreed if is_told}
+        assert first.public == RunEntry(number, f"attempt {number}", NAMES).public
+        entries = run.results
+        opened = run_parties(partial(opened_by, entries, telling), nodes=nodes)
+        check_cost(opened, cost_for_all(nodes, telling))
+        assert dict(opened.results[0]) == {name: told[name] for name, is_told in agreed if is_told}
         lines = [each.told for each in run.results if each.told is not None]
         if telling.numbers:
             expected = np.array([saved, FACTORS, balances]).T[:, : telling.numbers]
@@ -92,6 +107,28 @@ def test_what_is_told_is_that_of_the_twin(telling: Telling, nodes: int) -> None:
             for book, entry in zip(books, run.results, strict=True)
         ]
         assert reveal([book.balances(NAMES, RULE) for book in books]).tolist() == balances
+
+
+def test_the_spread_is_that_of_everybody_whoever_takes_part() -> None:
+    """Else who chooses the participants of a run chooses whose balances are compared."""
+    names = (*NAMES, "dune", "ember")
+    dealt = deal_integers(np.array([10**7, 0, 0, 0, -(10**7)]))
+    books = [
+        empty_book(me, 3, names).prepare(RunEntry(1, "", names, dealt[me])).count(1, "")
+        for me in range(3)
+    ]
+    telling = Telling(spread=True)
+    run = counted(3, telling, books, 2, 2)
+    check_cost(run, cost(3, SHAPE, telling, members=5))
+    balances = reveal(
+        [
+            book.prepare(entry).count(2, entry.attempt).balances(names, RULE)
+            for book, entry in zip(books, run.results, strict=True)
+        ]
+    )
+    opened = run_parties(partial(opened_by, run.results, telling)).results[0]
+    assert opened == ((SPREAD, balances.max() - balances.min()),)
+    assert balances.argmin() == 4
 
 
 def test_what_is_told_is_shared_afresh() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -78,7 +80,7 @@ def test_what_was_prepared_and_not_counted_moves_nothing() -> None:
 
 
 def test_the_head_tells_what_was_counted() -> None:
-    """Another attempt, other participants, another number, or a run left out: another head."""
+    """Another attempt, agreement, number, other participants, or a run left out: another head."""
     steps = dict.fromkeys(NAMES, 5)
     usual = counted(counted(books(), 1, steps), 2, steps)[0].head
     other = [
@@ -86,8 +88,12 @@ def test_the_head_tells_what_was_counted() -> None:
         counted(counted(books(), 1, steps), 3, steps)[0].head,
         counted(counted(books(), 1, steps), 2, {**steps, "dune": 1})[0].head,
         counted(books(), 1, steps)[0].prepare(entries(2, steps, "b")[0]).count(2, "b").head,
+        counted(books(), 1, steps)[0]
+        .prepare(replace(entries(2, steps)[0], agreement="ab" * 32))
+        .count(2, "first")
+        .head,
     ]
-    assert len({usual, *other}) == 5
+    assert len({usual, *other}) == 6
     # Shares are in no head: it tells nobody anything.
     assert counted(counted(books(), 1, steps), 2, dict.fromkeys(NAMES, 6))[0].head == usual
 

@@ -114,7 +114,7 @@ async def account(s: Session, x: Shares) -> Any:
         SHAPE,
         book=book,
         rule=RULE,
-        telling=Telling(level=True, balance=True),
+        telling=Telling(level=True, balance=True, mean=True, spread=True),
     )
 
 

@@ -112,7 +112,7 @@ class KeptSeries:
             raise refuse(why)
         if named.series not in self._expires:
             self._check_room(series)
-            book = self._taken_over(series)
+            book = self._taken_over(series, named.number)
             place.mkdir(exist_ok=True, mode=0o700)
             replace_secret(place / "signatures", msgspec.msgpack.encode(dict(carried.signatures)))
             if book is not None:
@@ -149,8 +149,11 @@ class KeptSeries:
                 return self._books[name].book.head, self._books[name].book.last
         return "", 0
 
-    def _taken_over(self, series: Series) -> StepBook | None:
-        """The book that a series continues with; refused unless all whose it is have signed."""
+    def _taken_over(self, series: Series, number: int) -> StepBook | None:
+        """The book that a series continues with; refused unless all whose it is have signed.
+
+        Nor while a run of the earlier series is frozen or counted: it would be in that book alone.
+        """
         if not series.continues:
             return None
         place = self._place(series.continues)
@@ -169,7 +172,15 @@ class KeptSeries:
         other = place / "continued"
         if other.exists() and other.read_text() != series_hash(series):
             raise refuse("another series has taken over these balances already; take that")
-        return self._books[series.continues].book
+        kept = self._books[series.continues]
+        if kept.turn.locked():
+            raise refuse("a run of the series that this one continues is at work; ask again later")
+        if number <= kept.book.frozen:
+            raise refuse(
+                f"number {number} is used: run {kept.book.frozen} of the series that this one "
+                "continues was frozen; take a later number"
+            )
+        return kept.book
 
     def _continue(self, series: Series, book: StepBook, agreement: Agreement) -> None:
         """Take a book over; from now on the earlier series has no runs."""

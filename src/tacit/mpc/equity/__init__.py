@@ -3,8 +3,8 @@
 After a run `steps_after` gives shares of the step of each participant, from its costs under a
 public reference plan and under the plan found; `balances` adds up stored steps without a message;
 before the next run `factors` and `multiplied` put shares of the weights into proportion. A
-`StepBook` counts each run once. Nothing is opened here (docs/protocols/equity.md). `clear` is all
-of it over the integers.
+`StepBook` counts each run once. Nothing is opened here but what all are told, by `open_for_all`
+(docs/protocols/equity.md). `clear` is all of it over the integers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
-    from tacit.mpc.equity.account import MEAN, SPREAD, Telling, account_of, empty_book
+    from tacit.mpc.equity.account import (
+        MEAN,
+        SPREAD,
+        Telling,
+        account_of,
+        empty_book,
+        open_for_all,
+    )
     from tacit.mpc.equity.after_run import RunSteps, steps_after
     from tacit.mpc.equity.before_run import balances, factors, multiplied
     from tacit.mpc.equity.book import FIRST_HEAD, NEW_FOR, RunEntry, StepBook, head_after

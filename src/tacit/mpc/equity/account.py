@@ -3,8 +3,9 @@
 Steps come from the weights as they were stated, before any factor, and from the plan in shares.
 What a participant is told of itself, the saved share, the factor of this run and its balance after
 it, is shared afresh: then the components that are sealed to it are uniform but for their sum. What
-all are told, the sum of the saved shares and the spread of the balances, is opened to the nodes,
-and nothing else is.
+all are told, the sum of the saved shares and the spread of all balances, stays shares in the
+entry. `open_for_all` opens it to the nodes, after all have counted the run: of a run that never
+counts nothing is told.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from tacit.mpc.equity.spread import balance_spread
 from tacit.mpc.protocols import opening, pairwise
 from tacit.mpc.protocols.opening import open_to_nodes
 from tacit.mpc.session import Session
-from tacit.mpc.shares import ArithmeticShare, held_by, public_share
+from tacit.mpc.shares import ArithmeticShare, concatenate, held_by, public_share
 
 MEAN, SPREAD = "saved", "spread"
 """What the numbers are called that all are told."""
@@ -43,7 +44,8 @@ class Telling:
     mean: bool = False
     """To all the sum of the saved shares, in 128ths."""
     spread: bool = False
-    """To all the largest balance minus the least."""
+    """To all the largest balance minus the least, of all in the book: who takes part in a run
+    does not choose whose balances are compared."""
 
     @property
     def numbers(self) -> int:
@@ -51,9 +53,9 @@ class Telling:
         return 3 if self.balance else 2 if self.level else 0
 
     @property
-    def opened(self) -> int:
-        """How many numbers all are told."""
-        return int(self.mean) + int(self.spread)
+    def opened(self) -> tuple[str, ...]:
+        """The names of the numbers that all are told."""
+        return (MEAN,) * self.mean + (SPREAD,) * self.spread
 
 
 async def account_of(
@@ -70,16 +72,22 @@ async def account_of(
     rule: EquityRule,
     telling: Telling,
 ) -> RunEntry:
-    """The entry with its steps and with what is told; `run` has its number, attempt and names.
+    """The entry with its steps and with what is told; `run` has all of it that is public.
 
-    The names and the factors are those of `shape.active`, in that order.
+    The names and the factors are those of `shape.active`, in that order. Nothing is opened.
     """
     after = await steps_after(session, weights, reference, plan, shape, label="account")
     entry = replace(run, steps=after.steps)
     ahead = book.prepare(entry).count(run.number, run.attempt)
     balances = ahead.balances(run.participants, rule)
     told = await _told(session, [after.saved, factors, balances][: telling.numbers])
-    return replace(entry, told=told, opened=await _opened(session, after.saved, balances, telling))
+    for_all = []
+    if telling.mean:
+        for_all.append(after.saved.map(lambda part: part.sum(keepdims=True, dtype=part.dtype)))
+    if telling.spread:
+        everybody = ahead.balances(ahead.members, rule)
+        for_all.append(await balance_spread(session, everybody, label="account.spread"))
+    return replace(entry, told=told, for_all=concatenate(for_all) if for_all else None)
 
 
 async def _told(session: Session, numbers: Sequence[ArithmeticShare]) -> ArithmeticShare | None:
@@ -94,32 +102,34 @@ async def _told(session: Session, numbers: Sequence[ArithmeticShare]) -> Arithme
     return await pairwise.multiply(session, lines, one, label="account.told")
 
 
-async def _opened(
-    session: Session, saved: ArithmeticShare, balances: ArithmeticShare, telling: Telling
+async def open_for_all(
+    session: Session, entry: RunEntry, telling: Telling
 ) -> tuple[tuple[str, int], ...]:
-    named = []
-    if telling.mean:
-        named.append((MEAN, saved.map(lambda part: part.sum(keepdims=True, dtype=part.dtype))))
-    if telling.spread:
-        named.append((SPREAD, await balance_spread(session, balances, label="account.spread")))
-    made = []
-    for name, share in named:
-        value = await open_to_nodes(session, share)
-        made.append((name, int(value.view(np.int64)[0])))
-    return tuple(made)
+    """What all are told of a run that all nodes have counted."""
+    if entry.for_all is None:
+        return ()
+    values = (await open_to_nodes(session, entry.for_all)).view(np.int64)
+    return tuple(zip(telling.opened, map(int, values), strict=True))
 
 
-def cost(nodes: int, shape: EquityShape, telling: Telling, *, secret: bool = True) -> Cost:
-    """The cost of an account."""
+def cost(
+    nodes: int, shape: EquityShape, telling: Telling, *, members: int, secret: bool = True
+) -> Cost:
+    """The cost of an account in a book with so many members."""
     count = len(shape.active)
     total = after_run.cost(nodes, shape, secret=secret)
     if telling.numbers:
         total = total.then(pairwise.cost(nodes, count * telling.numbers))
     if telling.spread:
-        total = total.then(spread.cost(nodes, count))
-    for _ in range(telling.opened):
-        total = total.then(opening.cost_to_nodes(nodes, 1))
+        total = total.then(spread.cost(nodes, members))
     return total
+
+
+def cost_for_all(nodes: int, telling: Telling) -> Cost:
+    """The cost of opening what all are told, if anything is."""
+    return (
+        opening.cost_to_nodes(nodes, len(telling.opened)) if telling.opened else Cost.of(nodes, [])
+    )
 
 
 def empty_book(me: int, nodes: int, founders: Sequence[str], /) -> StepBook:

@@ -42,15 +42,17 @@ class RunEntry:
     steps: ArithmeticShare | None = None
     told: ArithmeticShare | None = None
     """Participants x numbers: what each is told of itself, where that was agreed for this run."""
-    opened: tuple[tuple[str, int], ...] = ()
-    """What everybody is told, where that was agreed for this run."""
+    for_all: ArithmeticShare | None = None
+    """What everybody is told, where that was agreed for this run; opened once all have counted."""
     place: int = 0
     """Which of the counted runs it is, from 1; numbers may have gaps, and these have none."""
+    agreement: str = ""
+    """The hash of the agreement that it is a run of: no other run takes its place."""
 
     @property
     def public(self) -> bytes:
         """All of it that is no share."""
-        public = [self.number, self.place, self.attempt, self.participants, self.opened]
+        public = [self.number, self.place, self.attempt, self.participants, self.agreement]
         return json.dumps(public).encode()
 
 
@@ -153,6 +155,11 @@ class StepBook:
             steps=steps,
             runs=self.runs + 1,
         )
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """All who have a balance, whoever took part last."""
+        return tuple(sorted({*self.founders, *self.taken}))
 
     def participated(self, name: str) -> int:
         """How many steps a participant has taken."""

@@ -359,11 +359,13 @@ def begin_run(session: Session, settings: Settings, run_id: str, /) -> None:
     assert run.series is not None
     series = read_standing_series(session, run.series)
     _check_stands(series)
-    _fail_expired(session, run.series, time.time())
-    under_way = open_run(session, run.series)
-    if under_way is not None:
-        raise WrongStateError(
-            f"run {under_way.series_number} of the series, {under_way.id}, is {under_way.state}; "
-            "wait until it has ended, or cancel it"
-        )
+    # A run of the series that this one continues would count in a book that nobody follows.
+    for each in filter(None, (run.series, series.terms.get("continues"))):
+        _fail_expired(session, each, time.time())
+        under_way = open_run(session, each)
+        if under_way is not None:
+            raise WrongStateError(
+                f"run {under_way.series_number} of series {each}, {under_way.id}, is "
+                f"{under_way.state}; wait until it has ended, or cancel it"
+            )
     invite_members(session, settings, run_id, series.cluster)

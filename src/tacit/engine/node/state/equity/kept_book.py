@@ -27,8 +27,9 @@ class StoredEntry(msgspec.Struct, frozen=True, array_like=True):
     participants: tuple[str, ...]
     steps: StoredShare | None
     told: StoredShare | None
-    opened: tuple[tuple[str, int], ...]
+    for_all: StoredShare | None
     place: int
+    agreement: str
 
 
 class StoredBook(Stored, frozen=True, tag="book/1"):
@@ -52,19 +53,19 @@ _READ = msgspec.msgpack.Decoder(StoredBook)
 def _entry_to_file(entry: RunEntry | None) -> StoredEntry | None:
     if entry is None:
         return None
-    steps, told = (
-        None if each is None else StoredShare.of(each) for each in (entry.steps, entry.told)
-    )
+    shares = (entry.steps, entry.told, entry.for_all)
+    steps, told, for_all = (None if each is None else StoredShare.of(each) for each in shares)
     public = entry.number, entry.attempt, entry.participants
-    return StoredEntry(*public, steps, told, entry.opened, entry.place)
+    return StoredEntry(*public, steps, told, for_all, entry.place, entry.agreement)
 
 
 def _entry_from_file(entry: StoredEntry | None) -> RunEntry | None:
     if entry is None:
         return None
-    steps, told = (None if each is None else each.read() for each in (entry.steps, entry.told))
+    stored = (entry.steps, entry.told, entry.for_all)
+    steps, told, for_all = (None if each is None else each.read() for each in stored)
     public = entry.number, entry.attempt, entry.participants
-    return RunEntry(*public, steps, told, entry.opened, entry.place)
+    return RunEntry(*public, steps, told, for_all, entry.place, entry.agreement)
 
 
 class KeptBook:

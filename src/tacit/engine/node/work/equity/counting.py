@@ -5,12 +5,14 @@
     bind      to the one plan, on the disk
     tell      whether the run is counted or prepared here
     account   everybody's step from the plan in shares (`mpc/equity`); on the disk as prepared
-    tell      that it is; whoever hears it from all counts the run, on the disk and in the log
+    tell      that it is; whoever hears it from all counts the run, on the disk
+    tell      that it is counted, and open what all are told, where something is; then the log
 
 An attempt is replaced by a later one until somebody has counted it, which nobody does before all
 have prepared it. So where one node has counted it, all others have that very attempt, and count it
 when they hear of it. No part of the plan leaves a node before it has counted the run: an opened
-plan always counts. A run that was counted and not opened counts, too.
+plan always counts. Nor is anything opened that all are told before all have counted: a void run
+tells nothing. A run that was counted and not opened counts, too.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ from tacit.engine.wire.messages import CountRun
 from tacit.engine.wire.replies import RunAccounted
 from tacit.engine.wire.request import context_of
 from tacit.mpc import Session
-from tacit.mpc.equity import RunEntry, account_of
+from tacit.mpc.equity import RunEntry, Telling, account_of, open_for_all
 
 _NONE = bytes(32)
 LARGE_CELLS = 1 << 12
@@ -64,6 +66,7 @@ async def count_run(
             raise refuse("this run is of no series with equity; there is nothing to count")
     async with book.turn:
         async with refusals_told(node, context, None):
+            node.series.book_of(agreement)  # again: another series may have taken it over meanwhile
             progress = agreement_state.search(request.search)
             kept = await progress.begin_open(request.state)
             _check_counts(agreement, book)
@@ -86,7 +89,7 @@ async def count_run(
                 raise refuse("balances are counted by all nodes together; wait until all are there")
             work = _Counting(session, agreement_state, request, kept, book)
             await compute_away(node, agreement_state, work.count, away=away)
-        await in_thread(_write_down, node.number, agreement_state, book)
+        await in_thread(_write_down, node.number, agreement_state, book, work.opened)
     head = book.book.head
     return RunAccounted(id=request.id, sent=session.sent, rounds=session.depth, head=head)
 
@@ -96,7 +99,10 @@ def _check_counts(agreement: Agreement, book: KeptBook) -> None:
     assert agreement.equity is not None
     assert agreement.series is not None
     number = agreement.series.number
-    if book.book.last == number:
+    latest = book.book.latest
+    if latest is not None and latest.number == number:
+        if latest.agreement != agreement.digest.hex():
+            raise refuse(f"number {number} was counted for another run; this one does not count")
         return
     if book.book.frozen != number:
         raise refuse(
@@ -123,6 +129,9 @@ class _Counting:
         run = agreement_state.agreement.series
         assert run is not None
         self._number = run.number
+        self._agreement = agreement_state.agreement.digest.hex()
+        self.opened: tuple[tuple[str, int], ...] = ()
+        """What all are told, once the run is counted."""
 
     async def count(self) -> None:
         """Prepare the run and count it, as far as that is not done."""
@@ -136,19 +145,36 @@ class _Counting:
             kept.keep(kept.book.prepare(await self._account()))
             self._check_same(await session.tell(self._names()[1]))
         entry = kept.book.prepared
-        if entry is not None:
+        if entry is not None and self._is_own(entry):
             kept.keep(kept.book.count(self._number, entry.attempt))
+        await self._open_for_all()
+
+    async def _open_for_all(self) -> None:
+        """Open what all are told; not before all have counted the run, and so for good."""
+        entry = self._book.book.latest
+        assert entry is not None
+        assert self._is_own(entry)
+        if entry.for_all is None:
+            return
+        await self._session.tell(self._names()[0])  # nobody says it who has not counted
+        self.opened = await open_for_all(self._session, entry, self._telling(entry.place))
+
+    def _telling(self, place: int) -> Telling:
+        equity = self._state.agreement.equity
+        assert equity is not None
+        return equity.terms.telling(place)
+
+    def _is_own(self, entry: RunEntry) -> bool:
+        return (entry.number, entry.agreement) == (self._number, self._agreement)
 
     def _names(self) -> tuple[bytes, bytes]:
         """Which attempt is counted here, and which is prepared."""
         book = self._book.book
-        latest, entry = book.latest, book.prepared
-        counted = latest is not None and latest.number == self._number
-        prepared = entry is not None and entry.number == self._number
-        return (
-            _hash(latest.attempt) if latest is not None and counted else _NONE,
-            _hash(entry.attempt) if entry is not None and prepared else _NONE,
+        counted, prepared = (
+            _hash(entry.attempt) if entry is not None and self._is_own(entry) else _NONE
+            for entry in (book.latest, book.prepared)
         )
+        return counted, prepared
 
     def _check_prepared(self, said: dict[int, bytes], found: set[bytes]) -> None:
         """Where one has counted the run, all others have prepared that attempt."""
@@ -176,7 +202,7 @@ class _Counting:
         names, place = owners_by_name(agreement, shape), self._book.book.runs + 1
         return await account_of(
             self._session,
-            RunEntry(self._number, attempt, names, place=place),
+            RunEntry(self._number, attempt, names, place=place, agreement=self._agreement),
             inputs.weights(0),
             np.array(equity.reference),
             plan[words_before_plan(agreement) :],
@@ -184,11 +210,16 @@ class _Counting:
             shape,
             book=self._book.book,
             rule=equity.terms.rule,
-            telling=equity.terms.telling(place),
+            telling=self._telling(place),
         )
 
 
-def _write_down(node: int, agreement_state: AgreementState, book: KeptBook) -> None:
+def _write_down(
+    node: int,
+    agreement_state: AgreementState,
+    book: KeptBook,
+    opened: tuple[tuple[str, int], ...],
+) -> None:
     """The line in the log by which participants know that the run counts, and what it tells."""
     entry = book.book.latest
     assert entry is not None
@@ -200,7 +231,7 @@ def _write_down(node: int, agreement_state: AgreementState, book: KeptBook) -> N
             list(entry.participants),
             book.book.head,
             entry.place,
-            list(entry.opened),
+            list(opened),
             boxes,
         )
     )

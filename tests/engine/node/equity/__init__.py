@@ -1,0 +1,1 @@
+"""Books of series at a node."""

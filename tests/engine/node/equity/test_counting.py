@@ -1,0 +1,157 @@
+"""Counting a run at nodes in memory: nothing is told before it counts, and it is the run signed."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from tacit.engine.agreement import Agreement
+from tacit.engine.node.state.equity.kept_book import KeptBook
+from tacit.engine.node.state.policy import refuse
+from tacit.engine.node.work import input_check
+from tacit.engine.node.work.equity import counting
+from tacit.engine.wire import Attempt
+from tacit.engine.wire.messages import CountRun, Prepare
+from tacit.errors import RefusedError, TacitError
+from tacit.mpc import Session
+from tacit.mpc.equity import RunEntry, StepBook, empty_book, open_for_all
+from tacit.mpc.local import deal_integers, run_parties
+from tests.engine.agreement.test_equity import KEYS, TERMS, plain, with_equity
+
+NAMES = tuple(KEYS)
+
+
+@pytest.fixture(scope="module")
+def agreement() -> Agreement:
+    return with_equity(plain(), terms=replace(TERMS, every=1, mean=True, spread=True))
+
+
+def entries(agreement: str, steps: int = 5) -> list[RunEntry]:
+    """A run as three nodes prepare it, with two numbers for all."""
+    shares = zip(deal_integers(np.full(3, steps)), deal_integers(np.array([97, 1200])), strict=True)
+    return [
+        RunEntry(2, "3:5", NAMES, own, for_all=for_all, place=1, agreement=agreement)
+        for own, for_all in shares
+    ]
+
+
+@dataclass
+class Nodes:
+    """Three nodes that count a run, with their books on disks."""
+
+    agreement: Agreement
+    books: list[KeptBook]
+    made: list[RunEntry]
+
+    @classmethod
+    def at(cls, folder: Path, agreement: Agreement) -> Nodes:
+        books = [KeptBook(folder / f"book-{me}", empty_book(me, 3, NAMES)) for me in range(3)]
+        for book in books:
+            book.freeze(2)
+        return cls(agreement, books, entries(agreement.digest.hex()))
+
+    async def count(self, s: Session) -> tuple[tuple[str, int], ...]:
+        state: Any = SimpleNamespace(agreement=self.agreement)
+        unused: Any = None
+        work = counting._Counting(s, state, unused, unused, self.books[s.me])
+        # The account itself is compared with its twin in `tests/mpc/equity`.
+        work._account = lambda: asyncio.sleep(0, self.made[s.me])  # type: ignore[method-assign]
+        await work.count()
+        return work.opened
+
+
+def test_what_all_are_told_is_opened_once_all_have_counted(
+    tmp_path: Path, agreement: Agreement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nodes = Nodes.at(tmp_path, agreement)
+
+    async def looking(*given: Any) -> Any:
+        assert [book.book.last for book in nodes.books] == [2, 2, 2]
+        return await open_for_all(*given)
+
+    monkeypatch.setattr(counting, "open_for_all", looking)
+    told = (("saved", 97), ("spread", 1200))
+    assert run_parties(nodes.count).results == [told] * 3
+    # Asked for again, by a node that died before its line was in the log: the same.
+    assert run_parties(nodes.count).results == [told] * 3
+    assert [book.book.runs for book in nodes.books] == [1, 1, 1]
+
+
+def test_a_run_that_one_node_does_not_count_tells_nothing(
+    tmp_path: Path, agreement: Agreement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The operator of node 0 lets its last write fail, to hear numbers of runs that never count."""
+    nodes, asked = Nodes.at(tmp_path, agreement), list[int]()
+
+    async def opening(s: Session, *_: Any) -> Any:
+        asked.append(s.me)
+
+    def failing(book: StepBook, /) -> None:
+        if book.last:
+            raise OSError("no space left on the disk")
+        nodes.books[0].book = book
+
+    monkeypatch.setattr(counting, "open_for_all", opening)
+    monkeypatch.setattr(nodes.books[0], "keep", failing)
+    with suppress(OSError, TacitError):
+        run_parties(nodes.count, timeout=0.5)
+    assert nodes.books[0].book.prepared is not None
+    assert asked == []
+
+
+def test_what_another_run_prepared_under_the_number_is_not_counted(
+    tmp_path: Path, agreement: Agreement
+) -> None:
+    nodes = Nodes.at(tmp_path, agreement)
+    for book, entry in zip(nodes.books, entries("ab" * 32, 9), strict=True):
+        book.keep(book.book.prepare(entry))
+    run_parties(nodes.count)
+    latest = [book.book.latest for book in nodes.books]
+    assert {each.agreement for each in latest if each is not None} == {agreement.digest.hex()}
+    other = KeptBook(tmp_path / "other", empty_book(0, 3, NAMES).prepare(entries("ab" * 32)[0]))
+    other.keep(other.book.count(2, "3:5"))
+    with pytest.raises(RefusedError, match="counted for another run"):
+        counting._check_counts(agreement, other)
+
+
+def test_nothing_is_frozen_or_counted_in_a_book_that_was_taken_over_meanwhile(
+    tmp_path: Path, agreement: Agreement
+) -> None:
+    """Both wait for their turn, and another series takes the book over before it comes."""
+    book, taken = KeptBook(tmp_path / "book", empty_book(0, 3, NAMES)), list[bool]()
+
+    def book_of(_: Agreement) -> KeptBook:
+        if taken:
+            raise refuse("another series has taken over")
+        return book
+
+    node: Any = SimpleNamespace(
+        series=SimpleNamespace(book_of=book_of), peers=SimpleNamespace(current=dict)
+    )
+
+    async def work() -> None:
+        inputs = SimpleNamespace(preparing=asyncio.Lock())
+        state: Any = SimpleNamespace(agreement=agreement, inputs=inputs)
+        named: Any = {"agreement": agreement.digest, "epoch": 1, "attempt": 1}
+        count = CountRun(**named, search=0, state=Attempt("2:3:4"))
+        prepare = Prepare(**named, objective=0)
+        async with book.turn:
+            waiting = [
+                asyncio.create_task(counting.count_run(node, state, count)),
+                asyncio.create_task(input_check.prepare(node, state, prepare)),
+            ]
+            await asyncio.sleep(0)
+            taken.append(True)
+        for each in waiting:
+            with pytest.raises(RefusedError, match="has taken over"):
+                await each
+
+    asyncio.run(work())

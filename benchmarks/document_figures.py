@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from benchmarks import equal_time, finish, tours, usual_families
+from benchmarks import distances, equal_time, finish, tours, usual_families
 from tacit.disclosure import PAPER_CONFIGURATIONS, split_disclosure
 from tacit.experiments.paper import published
 
@@ -60,6 +60,7 @@ def held_cells() -> list[Held]:
         *_finish(),
         *_usual(),
         *_tours(),
+        *_distances(),
     ]
 
 
@@ -71,6 +72,13 @@ def _usual() -> Iterator[Held]:
             yield Held("docs/search.md", row, (4,), column, text)
             if row.endswith(", 100 rows"):
                 yield Held("README.md", row, (4,), column, text)
+
+
+def _distances() -> Iterator[Held]:
+    for line in distances.table(distances.read(FIGURES / "distances.json"))[2:]:
+        row, *cells = (each.strip() for each in line.strip("|").split("|"))
+        for column, text in enumerate(cells, start=1):
+            yield Held("docs/search.md", row, (5,), column, text)
 
 
 def _tours() -> Iterator[Held]:

@@ -148,7 +148,9 @@ def test_what_ones_own_rows_cost_is_computed_here(finished: World, tacit: Tacit)
     said = tacit(*command)
     assert [len(body) for body in sent] == usual, "the file is nobody's business"
     assert (said.code, "Note" in said.err) == (0, False)
-    assert [float(line.split()[-1]) for line in said.out.splitlines()[-4:]] == [*own, sum(own)]
+    assert [float(line.split()[-1]) for line in said.out.splitlines()[-4:]] == pytest.approx(
+        [*own, sum(own)]
+    )
     table = tacit(*command, "--csv").out.splitlines()
     assert table[0] == "row,column,cost"
     assert [float(line.split(",")[2]) for line in table[1:]] == own

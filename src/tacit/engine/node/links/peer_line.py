@@ -133,9 +133,15 @@ class PeerLine:
         await self._talk.send(1, encode_peer_message(message), timeout=timeout)
 
     async def answers(self, *, timeout: float = ANSWER_SECONDS) -> bool:
-        """Whether the peer answers in time; whoever asks meanwhile waits for the same answer."""
+        """Whether the peer answers in time what it is asked from now on, by whomever."""
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        if self._asked is not None and not self._asked.done() and self._asked_at < now:
+            # The answer to an earlier question says nothing of the time since.
+            done, _ = await asyncio.wait([self._asked], timeout=timeout)
+            if not done:
+                return False
         if self._asked is None or self._asked.done():
-            loop = asyncio.get_running_loop()
             self._asked, self._asked_at = loop.create_future(), loop.time()
             try:
                 await self._say(There(), timeout=timeout)

@@ -158,6 +158,10 @@ def test_rows_out_of_range_are_refused_and_may_be_sealed_again(live: LivePlatfor
 def test_a_stopped_worker_and_a_hanging_node_delay_no_answer(live: LivePlatform) -> None:
     run_id = submitted(live, deadline=2.5)
     wait_for_a_plan(live, run_id)
+    assert live.process is not None
+    main = os.getpriority(os.PRIO_PROCESS, live.process.pid)
+    behind = {os.getpriority(os.PRIO_PROCESS, each) - main for each in live.workers()}
+    assert behind == {min(10, 19 - main)}
     live.stop_workers()
     run = live.wait(run_id, "finished")
     assert on_time(run)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
 from dataclasses import replace
 
 from tacit.problems import (
@@ -22,8 +21,12 @@ from tacit.search import PRESETS, warm_up
 from tacit.service.execution import worker
 
 __all__ = ["worker"]
-NICE = 10
-"""The main process comes first: it is near-idle and has to answer on time. Workers inherit it."""
+BEHIND = 10
+"""The main process comes first: it is near-idle and has to answer on time. Workers inherit it.
+
+They are behind the main process, not behind everything: where that one could raise its priority,
+workers have the usual one, and nodes on the same host do not starve them.
+"""
 
 
 def warm_up_all() -> None:
@@ -47,6 +50,5 @@ def is_fork_server() -> bool:
 
 
 if is_fork_server():
-    with suppress(PermissionError):
-        os.setpriority(os.PRIO_PROCESS, 0, NICE)
+    os.nice(BEHIND)
     warm_up_all()

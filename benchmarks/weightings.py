@@ -19,7 +19,7 @@ import argparse
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -102,14 +102,28 @@ def _values(problem: Problem, plans: NDArray[np.int32]) -> NDArray[np.int64]:
     return np.stack(columns, axis=1)
 
 
-def measured(
-    cluster: LocalCluster, problem: Problem, count: int, parameters: ExactParameters
-) -> dict[str, Any]:
-    """One run of all weightings."""
+@dataclass(frozen=True)
+class Solved:
+    """A run of the exact solver on nodes: what was opened, and what it took."""
+
+    opened: list[Any]
+    groups: list[int]
+    seconds: float
+    processor_seconds: float
+    rounds: int
+    bytes_per_node: int
+
+
+def solved(
+    cluster: LocalCluster,
+    problem: Problem,
+    weightings: Sequence[Sequence[int]],
+    parameters: ExactParameters,
+) -> Solved:
+    """One run of all weightings, from the first phase to the last plan."""
     sealed = replace(
         problem, objectives=tuple(replace(each, disclosure=Sealed()) for each in problem.objectives)
     )
-    weightings = even_weightings(problem, count)
     phases = phases_of(problem, parameters, weightings)
     engine, signatures, rows = open_engine(
         sealed,
@@ -129,16 +143,31 @@ def measured(
         drive(driver)
         seconds = time.perf_counter() - begun
         used = sum(processor_seconds(node.pid) for node in cluster.processes) - used
-    found = [driver._opened[k] for k in range(len(weightings))]
+    return Solved(
+        [driver._opened[k] for k in range(len(weightings))],
+        [len(each.searches) for each in groups],
+        seconds,
+        used,
+        sum(each.rounds for each in groups),
+        sum(each.sent for each in groups),
+    )
+
+
+def measured(
+    cluster: LocalCluster, problem: Problem, count: int, parameters: ExactParameters
+) -> dict[str, Any]:
+    """All weightings, beside the ground truth."""
+    weightings = even_weightings(problem, count)
+    run = solved(cluster, problem, weightings, parameters)
     return {
         "weightings": len(weightings),
-        "groups": [len(each.searches) for each in groups],
-        "proved": sum(each.outcome == "optimum" for each in found),
-        "seconds": seconds,
-        "processor_seconds": used,
-        "rounds": sum(each.rounds for each in groups),
-        "bytes_per_node": sum(each.sent for each in groups),
-        **compared(problem, weightings, [each.plan for each in found]),
+        "groups": run.groups,
+        "proved": sum(each.outcome == "optimum" for each in run.opened),
+        "seconds": run.seconds,
+        "processor_seconds": run.processor_seconds,
+        "rounds": run.rounds,
+        "bytes_per_node": run.bytes_per_node,
+        **compared(problem, weightings, [each.plan for each in run.opened]),
     }
 
 

@@ -13,15 +13,21 @@ FRAME = 4 << 20
 TALK = Channel(bytes(16))
 
 
-def test_frames_of_several_links_wait_for_room(tmp_path: Path) -> None:
+def two_parties(folder: Path) -> tuple[Identity, Identity]:
     made = {}
     for name in ("a", "b"):
         pem, key = make_certificate(name)
-        (tmp_path / f"{name}.pem").write_text(pem)
-        (tmp_path / f"{name}.key").write_text(key)
+        (folder / f"{name}.pem").write_text(pem)
+        (folder / f"{name}.key").write_text(key)
         made[name] = pem
-    a = Identity(tmp_path / "a.pem", tmp_path / "a.key", {"b": made["b"]})
-    b = Identity(tmp_path / "b.pem", tmp_path / "b.key", {"a": made["a"]})
+    return (
+        Identity(folder / "a.pem", folder / "a.key", {"b": made["b"]}),
+        Identity(folder / "b.pem", folder / "b.key", {"a": made["a"]}),
+    )
+
+
+def test_frames_of_several_links_wait_for_room(tmp_path: Path) -> None:
+    a, b = two_parties(tmp_path)
 
     async def work() -> None:
         budget, arrived = FrameBudget(FRAME + FRAME // 2), asyncio.Queue[TlsLink]()
@@ -50,5 +56,35 @@ def test_frames_of_several_links_wait_for_room(tmp_path: Path) -> None:
         del reading, here, there, mux
         await asyncio.sleep(0)
         assert budget.used < FRAME
+
+    asyncio.run(work())
+
+
+def test_small_frames_wait_too_though_they_came_with_others(tmp_path: Path) -> None:
+    a, b = two_parties(tmp_path)
+
+    async def work() -> None:
+        budget, arrived = FrameBudget(2000), asyncio.Queue[TlsLink]()
+        server = await serve("127.0.0.1", 0, arrived.put_nowait, identity=a)
+        port = server.sockets[0].getsockname()[1]
+        here = Mux(await connect("127.0.0.1", port, peer="a", identity=b))
+        there = await arrived.get()
+        there.share(budget)
+        talk = here.open(TALK)
+        for number in range(20):
+            await talk.send(1, bytes([number]) * 400, timeout=5)
+        frames = []
+        for number in range(20):
+            frames.append(await there.receive(timeout=5))
+            assert bytes(frames[-1].payload[:1]) == bytes([number])
+            assert budget.used < 2000
+            assert there._inbox.pending < 2000
+            if len(frames) == 2:  # no third has room
+                await asyncio.sleep(0.01)
+                assert there._inbox.pending == 0
+                frames.clear()
+        await here.close()
+        await there.close()
+        server.close()
 
     asyncio.run(work())

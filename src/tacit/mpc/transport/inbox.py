@@ -33,7 +33,7 @@ class Inbox:
         self.pending = 0
         self.failure: PeerError | None = None
         self._frames: deque[Frame] = deque()
-        self._waiter: asyncio.Future[None] | None = None
+        self._waiter: asyncio.Future[bool] | None = None
 
     def put(self, frame: Frame) -> None:
         """Append a frame and wake the receiver."""
@@ -47,27 +47,32 @@ class Inbox:
             self.failure = error
         self._wake()
 
-    def _wake(self) -> None:
+    def _wake(self, is_late: bool = False) -> None:
         if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+            self._waiter.set_result(is_late)
 
     async def get(self, *, timeout: float | None) -> Frame:
         """The next frame, the error that ended the queue, or `PeerTimeoutError`."""
+        is_late = False
         if not self._frames and self.failure is None:
-            self._waiter = asyncio.get_running_loop().create_future()
+            loop = asyncio.get_running_loop()
+            self._waiter = loop.create_future()
+            # A timer of its own: there is one for every frame, and `asyncio.timeout` takes longer.
+            timer = None if timeout is None else loop.call_later(timeout, self._wake, True)
             try:
-                async with asyncio.timeout(timeout):
-                    await self._waiter
-            except TimeoutError:
-                raise PeerTimeoutError(self.peer, f"sent nothing for {timeout:g} s") from None
+                is_late = await self._waiter
             finally:
                 self._waiter = None
+                if timer is not None:
+                    timer.cancel()
         if self._frames:
             frame = self._frames.popleft()
             self.pending -= kept_bytes(frame)
             if self._taken is not None:
                 self._taken()
             return frame
+        if self.failure is None and is_late:
+            raise PeerTimeoutError(self.peer, f"sent nothing for {timeout:g} s")
         if self.failure is None:
             raise PeerError(self.peer, "two receivers wait on one inbox; use one conversation each")
         # A fresh instance each time: a raised one would keep its first traceback.

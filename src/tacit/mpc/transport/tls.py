@@ -1,8 +1,7 @@
 """TCP with mutual TLS 1.3 and pinned certificates.
 
-A peer is identified by its certificate, byte for byte: no authority, no host names. Frames
-are read straight into the buffer that later becomes the array. Everything runs on one event loop,
-since a TLS connection must never be used from two threads.
+A peer is identified by its certificate, byte for byte: no authority, no host names. Everything runs
+on one event loop, since a TLS connection must never be used from two threads.
 """
 
 from __future__ import annotations
@@ -16,15 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-import numpy as np
-
 from tacit.errors import FrameError, PeerError, PeerLostError, PeerTimeoutError
 from tacit.mpc.transport.certificate import has_expired
-from tacit.mpc.transport.frame import FRAME_LIMIT, HEADER_BYTES, Buffer, Frame, Header, decode
+from tacit.mpc.transport.frame import FRAME_LIMIT, Buffer, Frame
 from tacit.mpc.transport.frame_budget import FrameBudget
+from tacit.mpc.transport.frame_reader import FrameReader
 from tacit.mpc.transport.inbox import Inbox
 
 _WRITE_AHEAD = 32 << 20  # bytes a sender may be ahead of the network before it waits
+_WRITE_AT_ONCE = 1 << 16  # bytes of a payload that go with their header in one call
 _CLOSE_TIMEOUT = 0.25  # seconds for a peer to answer the TLS close, so that none can block
 _EXPIRED = 10  # OpenSSL's X509_V_ERR_CERT_HAS_EXPIRED
 _READ_AHEAD = 16 << 20  # bytes that may lie unread before the peer is slowed down
@@ -91,16 +90,13 @@ class TlsLink(asyncio.BufferedProtocol):
         frame_timeout: float,
     ) -> None:
         self._identity, self._expected, self._ready = identity, expected, ready
-        self._limit, self._frame_timeout = limit, frame_timeout
+        self._frame_timeout = frame_timeout
+        self._reader = FrameReader(limit=limit)
         self._inbox = Inbox(expected or "an unknown peer")
         self._transport: asyncio.Transport | None = None
         self._writable = asyncio.Event()
         self._writable.set()
         self._gone = asyncio.Event()
-        self._head = memoryview(bytearray(HEADER_BYTES))
-        self._header: Header | None = None
-        self._body = self._head
-        self._filled = 0
         self._timer: asyncio.TimerHandle | None = None
         self._budget: FrameBudget | None = None
         self._waits = False
@@ -112,8 +108,9 @@ class TlsLink(asyncio.BufferedProtocol):
         before anybody could know whose link this is.
         """
         self._budget = budget
-        if self._header is not None:
-            self._count_body()
+        announced = self._reader.announced
+        if announced is not None:
+            self._has_room(announced)
 
     def limit_unsent(self, most: int) -> None:
         """Wait with what is sent while more than so many bytes of it are not taken yet."""
@@ -146,50 +143,48 @@ class TlsLink(asyncio.BufferedProtocol):
         self._ready(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002
-        """Where the next bytes go: the header first, then the payload."""
-        return self._body[self._filled :]
+        """Where the next bytes go."""
+        return self._reader.room()
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Take the bytes that arrived; a complete frame goes to the inbox."""
-        self._filled += nbytes
-        if self._timer is None:
-            loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(self._frame_timeout, self._too_slow)
-        if self._filled < len(self._body):
-            return
-        self._filled = 0
-        if self._header is None:
+        """Take the bytes that arrived; complete frames go to the inbox."""
+        self._reader.took(nbytes)
+        self._take_frames()
+
+    def _take_frames(self) -> None:
+        reader = self._reader
+        while not self._waits:
             try:
-                self._header = decode(self._body, peer=self.peer, limit=self._limit)
+                announced = reader.begin(self.peer)
             except FrameError as error:
                 self._fail(error)
                 return
-            # Not zeros, which would take memory before a byte of it has arrived.
-            self._body = np.empty(self._header.length, np.uint8).data
-            self._count_body()
-            if self._header.length:
+            if announced is not None and not self._has_room(announced):
                 return
-        self._complete(self._header)
-
-    def _complete(self, header: Header) -> None:
-        self._stop_timer()
-        self._inbox.put(Frame(header, self._body))
-        self._header, self._body = None, self._head
+            frame = reader.frame()
+            if frame is None:
+                break
+            self._stop_timer()
+            self._inbox.put(frame)
+        if self._timer is None and reader.is_inside:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(self._frame_timeout, self._too_slow)
         if self._inbox.pending > _READ_AHEAD and self._transport is not None:
             self._transport.pause_reading()
 
-    def _count_body(self) -> None:
-        """With a budget, read a payload as soon as there is room for it."""
-        if self._budget is None or self._budget.count(self._body, self._go_on):
-            return
+    def _has_room(self, announced: memoryview) -> bool:
+        """Count a payload; if it does not fit a budget, nothing is read until it does."""
+        if self._budget is None or self._budget.count(announced, self._go_on):
+            return True
         if self._transport is not None:
-            # What was decrypted already still comes, and that is little.
             self._waits = True
             self._transport.pause_reading()
             self._stop_timer()
+        return not self._waits
 
     def _go_on(self) -> None:
         self._waits = False
+        self._take_frames()
         self._read_on()
 
     def _read_on(self) -> None:
@@ -216,7 +211,7 @@ class TlsLink(asyncio.BufferedProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Pass the error to the receiver."""
         self._stop_timer()
-        self._body = self._head
+        self._reader.forget()
         reason = f" ({exc})" if exc is not None else ""
         what = f"closed the link{reason}; check that it still runs"
         self._inbox.fail(PeerLostError(self.peer, what))
@@ -247,8 +242,10 @@ class TlsLink(asyncio.BufferedProtocol):
             except TimeoutError:
                 what = f"took nothing from us for {timeout:g} s"
                 raise PeerTimeoutError(self.peer, what) from None
-        transport.write(header)
-        if memoryview(payload).nbytes:
+        if memoryview(payload).nbytes <= _WRITE_AT_ONCE:
+            transport.write(b"".join((header, payload)))
+        else:
+            transport.write(header)
             transport.write(payload)
 
     async def receive(self, *, timeout: float | None) -> Frame:

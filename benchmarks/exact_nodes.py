@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from benchmarks.weightings import solved
 from tacit.engine.local.cluster import LocalCluster
 from tacit.problems import generate_assignment
 from tacit.search import weighted_values
-from tacit.search.moves import ExactParameters
+from tacit.search.moves import ExactParameters, exact_parameters_for
 
 
 def one(cluster: LocalCluster, rows: int, seed: int, parameters: ExactParameters) -> dict[str, Any]:
@@ -59,18 +60,20 @@ def summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
 
 def main() -> None:
     """Measure and print."""
-    usual = ExactParameters()
     parser = argparse.ArgumentParser(prog="python -m benchmarks.exact_nodes", description=__doc__)
     parser.add_argument("--rows", type=int, default=100)
     parser.add_argument("--runs", type=int, default=1, help="problems, by seeds from --seed on")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--phases", type=int, default=usual.phases)
-    parser.add_argument("--steps", type=int, default=usual.steps)
+    parser.add_argument("--phases", type=int, help="default: by the size")
+    parser.add_argument("--steps", type=int, help="default: by the size")
     parser.add_argument("--nodes", type=int, default=3, choices=(3, 4))
     parser.add_argument("--latency", type=float, default=0.0, help="one-way, in ms")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    parameters = ExactParameters(phases=options.phases, steps=options.steps)
+    usual = exact_parameters_for(1, options.rows)
+    parameters = replace(
+        usual, phases=options.phases or usual.phases, steps=options.steps or usual.steps
+    )
     with LocalCluster(delay_ms=options.latency, nodes=options.nodes) as cluster:
         one(cluster, 10, 0, ExactParameters(phases=2))  # kernels are loaded
         runs = [

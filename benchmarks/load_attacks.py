@@ -152,7 +152,6 @@ def _restarts(megabytes: int) -> list[Restart]:
         log = NodeLog(path)
         while log.size < megabytes * MEGABYTE:
             log.append(RequestRefused("evaluate", "x" * 500))
-        log.close()
         for checkpoint in (True, False):
             if not checkpoint:
                 path.with_suffix(".checkpoint").unlink(missing_ok=True)

@@ -137,7 +137,8 @@ def sealed_settings(
     method = changes.get("method", usual)
     rest = {name: value for name, value in changes.items() if name != "method"}
     if method == "exact":
-        usual_exact = exact_parameters_for(len(problem.objectives))
+        positions = max(problem.rows, problem.columns)
+        usual_exact = exact_parameters_for(len(problem.objectives), positions)
         return changed(given if isinstance(given, ExactParameters) else usual_exact, rest)
     if method != "search":
         raise ParameterError(f"method is {method!r}; use one of search, exact")

@@ -136,7 +136,6 @@ def test_a_log_of_several_pages_is_fetched_whole(fresh_cluster: LocalCluster) ->
     log = NodeLog(next((fresh_cluster.folder / "node-0.data").glob("*/log.jsonl")))
     for _ in range(70):  # longer than a page, and longer than a frame
         log.append(RequestRefused("evaluate", "x" * (1 << 20)))
-    log.close()
     fresh_cluster.restart(0)
     data, *_ = run(fetch())
     assert len(data) > 64 << 20

@@ -89,13 +89,23 @@ def test_a_line_that_cannot_be_taken_back_ends_the_log(
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", writes_half)
-        patch.setattr(os, "ftruncate", writes_nothing)
+        patch.setattr(os, "truncate", writes_nothing)
         with pytest.raises(LogError, match="cannot be written"):
             log.append(EpochBegun(6))
     with pytest.raises(LogError, match="half a line"):
         log.append(EpochBegun(7))
     # Who starts again finds the chain as it was.
     assert NodeLog(log.path).lines == 5
+
+
+def test_a_node_may_keep_more_logs_than_it_may_have_files_open(tmp_path: Path) -> None:
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    logs = [NodeLog(tmp_path / f"{number}.jsonl") for number in range(5)]
+    for log in logs:
+        log.append(EpochBegun(1))
+        log.sync()
+        assert log.page(0)[0]
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 def test_a_long_log_travels_in_pages(log: NodeLog, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,7 +127,6 @@ def test_memory_does_not_grow_with_the_log(tmp_path: Path) -> None:
         log.append(RequestRefused("evaluate", "x" * 2000))
     for number in range(100):
         log.append(EpochBegun(2 + number))
-    log.close()
     assert path.stat().st_size > 8 << 20
     for checkpoint in (True, False):
         if not checkpoint:

@@ -13,7 +13,8 @@ from __future__ import annotations
 import errno
 import os
 import time
-import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -44,28 +45,39 @@ CHECKPOINT_BYTES = 1 << 20
 
 
 class NodeLog:
-    """The log of a node about one agreement, or about itself."""
+    """The log of a node about one agreement, or about itself.
+
+    Its file is open while something is written and no longer: a node keeps a thousand logs and
+    more, and a process may not have that many files open.
+    """
 
     def __init__(self, path: Path, /) -> None:
         self.path = path
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-        self.close = weakref.finalize(self, os.close, self._file)
-        """Close the file, once; whoever forgets it does no harm."""
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
         self._drop_torn_line()
         self._read()
         self._torn = False
         self._synced = -1
         self._keep_up()
 
+    @contextmanager
+    def _opened(self) -> Iterator[int]:
+        file = os.open(self.path, os.O_RDWR | os.O_APPEND)
+        try:
+            yield file
+        finally:
+            os.close(file)
+
     def _drop_torn_line(self) -> None:
         """A crash in mid-append leaves half a line, whose event never began."""
-        size = os.fstat(self._file).st_size
-        begin = max(0, size - LONGEST_LINE)
-        end = os.pread(self._file, size - begin, begin)
-        keep = begin + end.rfind(b"\n") + 1
-        if keep < size and (keep > begin or begin == 0):
-            os.ftruncate(self._file, keep)
-            os.fsync(self._file)
+        with self._opened() as file:
+            size = os.fstat(file).st_size
+            begin = max(0, size - LONGEST_LINE)
+            end = os.pread(file, size - begin, begin)
+            keep = begin + end.rfind(b"\n") + 1
+            if keep < size and (keep > begin or begin == 0):
+                os.ftruncate(file, keep)
+                os.fsync(file)
 
     def _read(self) -> None:
         """Verify the chain from the last checkpoint on, a line at a time."""
@@ -115,7 +127,8 @@ class NodeLog:
         if self._torn:
             raise LogError("the log ends in half a line; make room and start the node again")
         try:
-            written = os.write(self._file, data)
+            with self._opened() as file:
+                written = os.write(file, data)
             if written < len(data):
                 raise OSError(errno.ENOSPC, f"{written} of {len(data)} bytes were written")
         except OSError as error:
@@ -127,7 +140,7 @@ class NodeLog:
 
     def _take_back(self) -> None:
         try:
-            os.ftruncate(self._file, self._size)
+            os.truncate(self.path, self._size)
         except OSError:
             self._torn = True
 
@@ -154,7 +167,8 @@ class NodeLog:
             return
         size = self._size
         try:
-            os.fsync(self._file)
+            with self._opened() as file:
+                os.fsync(file)
         except OSError as error:
             raise LogError(
                 f"the log cannot be synced ({error.strerror}); check the node's disk"

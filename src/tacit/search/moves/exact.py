@@ -13,6 +13,8 @@ MOST_STEPS = 200
 MOST_TOGETHER = 128
 MOST_CHECKPOINTS = 16
 MOST_GAP = 1000
+MANY = 128
+"""With more rows or columns than that, paths to the last free ones are longer."""
 
 
 def check_gap(base: int, /) -> None:
@@ -82,13 +84,18 @@ class ExactParameters:
             return (0,)  # which is refused
 
 
-def exact_parameters_for(objectives: int, /) -> ExactParameters:
-    """What the solver takes where nothing is said.
+def exact_parameters_for(objectives: int, positions: int = 0, /) -> ExactParameters:
+    """What the solver takes where nothing is said, of this many objectives, rows and columns.
 
     Several objectives have many weightings, and all are to be proved: of the hardest, some free
-    rows are far from any free column. Longer phases take as many steps in all, and reach them.
+    rows are far from any free column. Longer phases take as many steps in all, and reach them. So
+    it is with many rows.
 
+    >>> [exact_parameters_for(1, rows).phases for rows in (100, 200)]
+    [12, 16]
     >>> exact_parameters_for(2).steps
     16
     """
+    if positions > MANY:
+        return ExactParameters(phases=16, steps=16)
     return ExactParameters() if objectives == 1 else ExactParameters(phases=13, steps=16)

@@ -24,7 +24,8 @@ from tacit.engine.identity.config import ClusterConfig, load_cluster_config, loa
 from tacit.engine.local.cluster import LocalCluster, free_addresses, memory_folder
 from tacit.engine.local.engine import node_terms, platform_certificate
 from tacit.engine.node.node import Node
-from tacit.engine.records.events import Event, InternalError
+from tacit.engine.records.events import Event
+from tacit.engine.records.node_events import InternalError
 from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
 from tacit.engine.wire.messages import (
     Advance,

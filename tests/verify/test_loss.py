@@ -25,7 +25,8 @@ from tacit.errors import LogError
 from tacit.verify import answers
 from tacit.verify.answer_log import AnswerLog, digests_of
 from tacit.verify.loss import describe_loss
-from tacit.verify.sealed import _confirm_bits, check_generations_asked
+from tacit.verify.sealed.generations import check_generations_asked
+from tacit.verify.sealed.improvements import confirm_bits
 from tests.verify.test_recorded_lies import recorded
 
 LOST, BACK = NodeLost(50, 2), NodeReturned(90, 2)
@@ -109,7 +110,7 @@ def test_a_platform_and_one_node_do_not_leave_out_who_would_give_them_away() -> 
     true = [bytes([half[at]]) + hashes[half[1 - at]] for half in (v, u) for at in (0, 1)]
     false = [*true[:3], bytes(a ^ b for a, b in zip(v, wanted, strict=True))]
     honest = ImprovementBits(0, 1, "ab", [0, 1], [[(0, [frame])] for frame in true])
-    _confirm_bits(four, [bits_sent(frame) for frame in true], honest)
+    confirm_bits(four, [bits_sent(frame) for frame in true], honest)
     parts = [[(0, [frame])] for frame in false]
     lie = replace(honest, improved=[*wanted], parts=parts, without=2)
     phases: list[tuple[Event, ...]] = [
@@ -121,10 +122,10 @@ def test_a_platform_and_one_node_do_not_leave_out_who_would_give_them_away() -> 
         logs = [bits_sent(frame, *said) for frame in false[:2]]
         logs += [bits_sent(false[2]), bits_sent(false[3], NodeLost(50, 2))]
         with pytest.raises(LogError):
-            _confirm_bits(four, logs, lie)
+            confirm_bits(four, logs, lie)
     # Those who did go on as three say so.
     logs = [bits_sent(frame, NodeLost(50, 2)) for frame in (*false[:2], false[3])]
-    _confirm_bits(four, logs, lie)
+    confirm_bits(four, logs, lie)
 
 
 def test_one_lying_log_of_four_hides_no_answer() -> None:

@@ -14,7 +14,7 @@ from tacit.engine.records.ledger import load_ledger
 from tacit.engine.records.node_log import FIRST, verify_log
 from tacit.errors import LogError
 from tacit.verify.answers import check_disclosed
-from tacit.verify.sealed import check_opened
+from tacit.verify.sealed.opened import check_opened
 
 RECORDED = Path(__file__).parents[1] / "engine" / "first_version"
 

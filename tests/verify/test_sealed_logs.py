@@ -12,8 +12,9 @@ from tacit.engine.records.events import GenerationsBegun, PlanBound, PlanSent
 from tacit.engine.records.ledger import ImprovementBits, LedgerEntry, OpenedPlan, OwnersPlan
 from tacit.engine.wire.attempt import Attempt
 from tacit.errors import LogError
-from tacit.verify.owners import check_own_parts
-from tacit.verify.sealed import check_asked, check_opened
+from tacit.verify.sealed.generations import check_asked
+from tacit.verify.sealed.opened import check_opened
+from tacit.verify.sealed.owners import check_own_parts
 from tests.engine.agreed_cluster import run
 from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed
 

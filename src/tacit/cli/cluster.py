@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
+from tacit.cli.printing import AsJson, echo_json, example
 from tacit.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Set up a cluster of nodes.")
 
 FIRST_PORT = 9000
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.callback()
@@ -50,7 +50,7 @@ def new(
         typer.echo(path)
 
 
-@app.command(epilog="Example: [bold]tacit cluster init cluster --name desk[/bold]")
+@app.command(epilog=example("cluster init cluster --name desk"))
 def init(
     folder: Annotated[Path, typer.Argument(help="A new folder for the platform's side.")],
     name: Annotated[str, typer.Option(help="A short name of the platform: a-z, 0-9, dashes.")],
@@ -69,8 +69,7 @@ def init(
 
 
 @app.command(
-    epilog="Example: [bold]tacit cluster join alpha beta.public.toml gamma.public.toml "
-    "desk.public.toml[/bold]"
+    epilog=example("cluster join alpha beta.public.toml gamma.public.toml desk.public.toml")
 )
 def join(
     folder: Annotated[Path, typer.Argument(help="Yours, made by tacit node init or cluster init.")],
@@ -86,7 +85,7 @@ def join(
     names. Your own public half may be among the files. Then compare the last line by phone with
     every other operator: whoever has the same one has the same keys.
     """
-    from tacit.cli.keys import echo_json, half_table, show_halves
+    from tacit.cli.keys import half_table, show_halves
     from tacit.engine.identity import join_cluster
 
     joined = join_cluster(folder, files, replace=replace)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tacit.cli.printing import AsJson, echo_json, example
 from tacit.errors import FileError, InputError
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Make, show and rotate keys and certificates.")
 
 ConfigFile = Annotated[Path, typer.Argument(help="A node.toml, cluster.toml or service.toml.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 class Step(StrEnum):
@@ -28,7 +28,7 @@ class Step(StrEnum):
     FINISH = "finish"
 
 
-@app.command(epilog="Example: [bold]tacit keys new node-0 --out node-0.key[/bold]")
+@app.command(epilog=example("keys new node-0 --out node-0.key"))
 def new(
     name: Annotated[str, typer.Argument(help="Name of the owner.")],
     out: Annotated[Path, typer.Option(help="File to write, readable by you alone.")],
@@ -188,14 +188,7 @@ def show_halves(
         typer.echo(f"send {file} to the others; read them its fingerprints by phone", err=True)
 
 
-def echo_json(value: Any, /) -> None:  # noqa: ANN401 - whatever JSON can have
-    """Print JSON."""
-    import json
-
-    typer.echo(json.dumps(value, indent=2))
-
-
-@app.command(epilog="Example: [bold]tacit keys rotate node-0.toml prepare[/bold]")
+@app.command(epilog=example("keys rotate node-0.toml prepare"))
 def rotate(
     config: ConfigFile,
     step: Annotated[Step, typer.Argument(help="One after the other.")] = Step.PREPARE,
@@ -234,7 +227,7 @@ def rotate(
         show_halves([half], file=rotated.certificate.with_suffix(".public.toml"))
 
 
-@app.command(epilog="Example: [bold]tacit keys check node-0.toml[/bold]")
+@app.command(epilog=example("keys check node-0.toml"))
 def check(config: ConfigFile) -> None:
     """Show when each certificate expires; the exit code is 1 if one does within 30 days."""
     import time

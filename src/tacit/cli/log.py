@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from tacit.cli.printing import AsJson, echo_json, example
 from tacit.errors import LogError
 from tacit.files import read_bytes
 
@@ -31,17 +32,16 @@ def verify(path: LogPath) -> None:
         typer.echo(f"{count:8} {event}")
 
 
-@app.command(epilog="Example: [bold]tacit log check run.zip[/bold]")
+@app.command(epilog=example("log check run.zip"))
 def check(
     bundle: Annotated[Path, typer.Argument(help="An audit bundle, from tacit run bundle.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check a run from its audit bundle alone, without an account and without the platform.
 
     Needs tacit[participant]. The keys are those that the agreement names: compare them with their
     owners. Ends with 3 if anything is off, and with 5 if something is not proven.
     """
-    from tacit.cli.participant_profile import echo_json
     from tacit.plain_text import plain_line
     from tacit.verify import check_bundle, read_bundle
 

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from tacit.cli.printing import AsJson, example
+
 app = typer.Typer(no_args_is_help=True, help="Set up and run one node of a cluster.")
 
 
@@ -15,9 +17,7 @@ def _group() -> None:
     """Set up and run one node of a cluster."""
 
 
-@app.command(
-    epilog="Example: [bold]tacit node init alpha --name alpha --address alpha.example:9000[/bold]"
-)
+@app.command(epilog=example("node init alpha --name alpha --address alpha.example:9000"))
 def init(
     folder: Annotated[Path, typer.Argument(help="A new folder for the node's files.")],
     name: Annotated[str, typer.Option(help="A short name of the operator: a-z, 0-9, dashes.")],
@@ -31,7 +31,7 @@ def init(
     data: Annotated[
         str | None, typer.Option(help="Where it stores. Default: NAME.data in the folder.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Make a node's own key and certificate, node.toml, and the public half for the others.
 
@@ -45,7 +45,7 @@ def init(
     show_halves([half], as_json=as_json, file=folder / f"{name}.public.toml")
 
 
-@app.command(epilog="Example: [bold]tacit node run --config alpha/node.toml[/bold]")
+@app.command(epilog=example("node run --config alpha/node.toml"))
 def run(
     config: Annotated[
         Path, typer.Option(help="The node's file, made by tacit node init or cluster new.")

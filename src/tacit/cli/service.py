@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tacit.cli.printing import AsJson, echo_json, example
 from tacit.errors import InputError
 from tacit.files import check_user
 
@@ -46,7 +47,7 @@ def init(
         Path | None,
         typer.Option(help="Where the database and the runs' files are. Default: the folder."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write service.toml with a certificate, and ca.pem, with which others verify it.
 
@@ -74,7 +75,6 @@ def init(
 
 
 def _show_new(settings: Settings, path: Path, *, as_json: bool) -> None:
-    from tacit.cli.keys import echo_json
     from tacit.engine.identity import read_certificate, short_fingerprint
     from tacit.mpc.transport import certificate_hosts
 
@@ -100,7 +100,7 @@ def _show_new(settings: Settings, path: Path, *, as_json: bool) -> None:
     typer.echo(f"give {authority} to participants and browsers, not through the platform", err=True)
 
 
-@app.command(epilog="Example: [bold]tacit service run --config platform/service.toml[/bold]")
+@app.command(epilog=example("service run --config platform/service.toml"))
 def run(config: ConfigOption) -> None:
     """Run the platform until Ctrl-C or SIGTERM; what it knows stays in its database."""
     from tacit.service import come_first
@@ -114,7 +114,7 @@ def run(config: ConfigOption) -> None:
     serve(settings)
 
 
-@app.command(epilog="Example: [bold]tacit service migrate --config platform/service.toml[/bold]")
+@app.command(epilog=example("service migrate --config platform/service.toml"))
 def migrate(config: ConfigOption) -> None:
     """Bring the database up to date, which `run` does as well."""
     from tacit.service import Database, load_settings
@@ -125,9 +125,7 @@ def migrate(config: ConfigOption) -> None:
     typer.echo("the database is up to date")
 
 
-@app.command(
-    epilog="Example: [bold]tacit service record r-abc --config platform/service.toml[/bold]"
-)
+@app.command(epilog=example("service record r-abc --config platform/service.toml"))
 def record(
     run_id: Annotated[str, typer.Argument(metavar="RUN", help="A run that has ended (r-...).")],
     config: ConfigOption,

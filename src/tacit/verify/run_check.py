@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from tacit.engine.agreement import Agreement
 from tacit.engine.records import LedgerEntry, Log
 from tacit.problems import Problem
-from tacit.verify import sealed
 from tacit.verify.answers import check_disclosed, check_populations
 from tacit.verify.equity import check_counted
 from tacit.verify.loss import throughout, to_the_end
 from tacit.verify.replay import check_search
+from tacit.verify.sealed.generations import check_asked
+from tacit.verify.sealed.opened import check_opened, check_plan
 from tacit.verify.verdict import Claim, Finding
 
 
@@ -39,9 +40,9 @@ def check_run(
     }
     if agreement.sealed:
         checks = {
-            "populations": lambda: sealed.check_asked(to_the_end(logs)),
-            "answers": lambda: sealed.check_opened(agreement, to_the_end(logs), ledger),
-            "search": lambda: sealed.check_plan(agreement, to_the_end(logs), ledger, claim),
+            "populations": lambda: check_asked(to_the_end(logs)),
+            "answers": lambda: check_opened(agreement, to_the_end(logs), ledger),
+            "search": lambda: check_plan(agreement, to_the_end(logs), ledger, claim),
         }
     findings = [Finding.of(about, checks[about]) for about in ("populations", "answers")]
     counted = []

@@ -10,12 +10,12 @@ import pytest
 from tacit.engine.agreement.terms import agreement_hash
 from tacit.engine.coordinator.node_client import NodeClient
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.records.events import (
+from tacit.engine.records.events import RequestRefused
+from tacit.engine.records.node_events import (
     AgreementBroken,
     CertificateExpires,
     Connected,
     LinkLost,
-    RequestRefused,
 )
 from tacit.engine.records.node_log import NodeLog, verify_log
 from tacit.engine.wire.messages import Ping

@@ -16,7 +16,8 @@ from tacit.engine.identity.config import NodeConfig, load_node_config
 from tacit.engine.local.cluster import LocalCluster, free_addresses
 from tacit.engine.node.node import Node
 from tacit.engine.node.quota import REMOVED, Quota
-from tacit.engine.records.events import AgreementRemoved, RequestRefused
+from tacit.engine.records.events import RequestRefused
+from tacit.engine.records.node_events import AgreementRemoved
 from tacit.errors import RefusedError
 from tests.engine.agreed_cluster import AgreedCluster, run
 from tests.engine.node.one_node import agree, lines

@@ -11,7 +11,8 @@ from subprocess import Popen
 import pytest
 
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.records.events import LinkRelayed, NodeLost, RelayBegun
+from tacit.engine.records.events import NodeLost
+from tacit.engine.records.node_events import LinkRelayed, RelayBegun
 from tests.engine.agreed_cluster import AgreedCluster, populations, run
 from tests.engine.on_nodes.test_cut_off import Cable
 from tests.engine.on_nodes.test_failures import expected

@@ -23,7 +23,7 @@ from tacit.runs import EngineChoice, Limits, solve
 from tacit.runs.limits import StopReason
 from tacit.runs.sealed.exact import SimulatedExact
 from tacit.search.moves import ExactParameters
-from tacit.verify.sealed import check_opened
+from tacit.verify.sealed.opened import check_opened
 from tests.engine.agreed_cluster import AgreedCluster, ask, run
 from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed
 from tests.support.mending import mend

@@ -21,7 +21,8 @@ from tacit.runs import EngineChoice, Limits, SimulatedSealedSearch, solve
 from tacit.runs.sealed.searching import SealedPlan
 from tacit.search.moves import SealedParameters
 from tacit.search.sealed import ClearSealedSearch, value_table
-from tacit.verify.sealed import check_asked, check_opened
+from tacit.verify.sealed.generations import check_asked
+from tacit.verify.sealed.opened import check_opened
 from tests.engine.agreed_cluster import AgreedCluster, run
 from tests.engine.on_nodes.test_loss import back
 from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, start_of

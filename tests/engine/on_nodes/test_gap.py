@@ -13,7 +13,7 @@ from tacit.errors import AgreementError, LogError
 from tacit.runs import EngineChoice, Limits, solve
 from tacit.runs.sealed.exact import SimulatedExact
 from tacit.search.moves import ExactParameters, SealedParameters
-from tacit.verify.sealed import check_opened
+from tacit.verify.sealed.opened import check_opened
 from tests.engine.agreed_cluster import run
 from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed
 

@@ -19,7 +19,7 @@ from tacit.runs import EngineChoice, Limits, Progress, solve
 from tacit.search import SearchParameters
 from tacit.search.sealed import ClearSealedSearch
 from tacit.verify import describe_loss
-from tacit.verify.sealed import check_generations_asked
+from tacit.verify.sealed.generations import check_generations_asked
 from tests.engine.agreed_cluster import AgreedCluster, populations, problem, run
 from tests.engine.on_nodes.test_failures import expected
 from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, start_of, twin

@@ -14,7 +14,8 @@ from tacit.engine.agreement.terms import agreement_hash
 from tacit.engine.coordinator.coordinator import Coordinator
 from tacit.engine.coordinator.sealed_search import SealedSearch
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.records.events import Connected, GenerationsBegun, PlanBound, PlanSent
+from tacit.engine.records.events import GenerationsBegun, PlanBound, PlanSent
+from tacit.engine.records.node_events import Connected
 from tacit.engine.wire.attempt import Attempt
 from tacit.engine.wire.messages import OpenPlan
 from tacit.engine.wire.replies import PlanOpened

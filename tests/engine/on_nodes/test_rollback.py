@@ -15,8 +15,9 @@ from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.peer_heads import HeardOfLogs, PeerHeads
 from tacit.engine.node.state.store import Store, folder_name
-from tacit.engine.records.events import EpochBegun, LogSetBack, RequestRefused
+from tacit.engine.records.events import EpochBegun, RequestRefused
 from tacit.engine.records.log_heads import NOWHERE, LogHead, has_reached, head_of
+from tacit.engine.records.node_events import LogSetBack
 from tacit.engine.records.node_log import NodeLog
 from tacit.errors import RefusedError
 from tests.engine.agreed_cluster import AgreedCluster, populations, run

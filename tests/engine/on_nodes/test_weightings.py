@@ -22,7 +22,8 @@ from tacit.problems import generate_assignment
 from tacit.runs import EngineChoice, Limits, SolveSettings, solve
 from tacit.runs.sealed.exact import SimulatedExact
 from tacit.search.moves import ExactParameters
-from tacit.verify.sealed import check_generations_asked, check_opened
+from tacit.verify.sealed.generations import check_generations_asked
+from tacit.verify.sealed.opened import check_opened
 from tests.engine.agreed_cluster import AgreedCluster, ask, run
 from tests.engine.sealed_agreed_cluster import draft, sealed
 from tests.support.mending import mend

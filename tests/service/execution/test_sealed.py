@@ -20,7 +20,8 @@ from tacit.engine.records.node_log import verify_log
 from tacit.errors import LogError
 from tacit.participant import Profile, check_logs, join, new_key_file, result, review, sign, submit
 from tacit.participant.review_words import review_lines
-from tacit.verify.sealed import check_asked, check_opened, check_plan
+from tacit.verify.sealed.generations import check_asked
+from tacit.verify.sealed.opened import check_opened, check_plan
 from tacit.verify.verdict import Claim
 
 pytestmark = pytest.mark.processes

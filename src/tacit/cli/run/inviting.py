@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tacit.cli.participant_profile import AsJson, echo_json
+from tacit.cli.printing import AsJson, echo_json
 from tacit.cli.run.account import operators_client
 from tacit.errors import InputError
 from tacit.plain_text import plain_line

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tacit.cli.participant_profile import echo_json
+from tacit.cli.printing import echo_json
 from tacit.plain_text import plain_line
 
 if TYPE_CHECKING:

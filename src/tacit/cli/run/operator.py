@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli.participant_profile import AsJson, echo_json
+from tacit.cli.printing import AsJson, echo_json, echo_runs, example
 from tacit.cli.run.account import json_object, operators_client, sign_in
 from tacit.cli.run.inviting import invite
 from tacit.cli.run.notifying import AddWebhook, Mail, RemoveWebhook, change_notifications
@@ -30,10 +30,6 @@ app = typer.Typer(
 Run = Annotated[str, typer.Argument(help="The run, by its id or its name.")]
 
 
-def _example(text: str) -> str:
-    return f"Example: [bold]tacit run {text}[/bold]"
-
-
 def _named(client: PlatformClient, run: str) -> str:
     """The id of a run that was given by its id or its name."""
     if run.startswith("r-"):
@@ -45,11 +41,11 @@ def _named(client: PlatformClient, run: str) -> str:
     return found[0]
 
 
-app.command("sign-in", epilog=_example("sign-in ops.tacit"))(sign_in)
-app.command(epilog=_example("invite r-abcdefghij alice --out alice.tacit"))(invite)
+app.command("sign-in", epilog=example("run sign-in ops.tacit"))(sign_in)
+app.command(epilog=example("run invite r-abcdefghij alice --out alice.tacit"))(invite)
 
 
-@app.command(epilog=_example("new problem.json --disclose sealed --deadline 60s --name morning"))
+@app.command(epilog=example("run new problem.json --disclose sealed --deadline 60s --name morning"))
 def new(
     file: Annotated[
         Path | None, typer.Argument(help="A problem file, or the terms of a run as JSON.")
@@ -126,7 +122,7 @@ def _changed(terms: dict[str, Any], name: str | None, deadline: str | None) -> d
     return {**terms, **{key: value for key, value in given.items() if value is not None}}
 
 
-@app.command("list", epilog=_example("list --state running"))
+@app.command("list", epilog=example("run list --state running"))
 def list_all(
     state: Annotated[str | None, typer.Option(help="Only runs in this state.")] = None,
     as_json: AsJson = False,
@@ -134,17 +130,10 @@ def list_all(
     """List all runs, the newest first."""
     with operators_client() as client:
         found = [each for each in client.runs.all() if state in (None, each.state)]
-    if as_json:
-        echo_json(found)
-        return
-    for each in found:
-        why = f"  ({each.reason})" if each.reason else ""
-        typer.echo(plain_line(f"{each.id}  {each.state:11}  {each.name}{why}"))
-    if not found:
-        typer.echo("there is no such run", err=True)
+    echo_runs(found, none="there is no such run", as_json=as_json)
 
 
-@app.command(epilog=_example("show r-abcdefghij"))
+@app.command(epilog=example("run show r-abcdefghij"))
 def show(run: Run, as_json: AsJson = False) -> None:
     """Show how far a run is, and whom it waits for."""
     with operators_client() as client:
@@ -171,7 +160,7 @@ def show_run(seen: RunView, /, *, as_json: bool) -> None:
         typer.echo(plain_line(f"invitation of {name} (shown once): {code}"))
 
 
-@app.command(epilog=_example("watch r-abcdefghij --timeout 1h"))
+@app.command(epilog=example("run watch r-abcdefghij --timeout 1h"))
 def watch(run: Run, timeout: Timeout = None, as_json: AsJson = False) -> None:
     """Print what happens to a run until it has ended; with --json one line of JSON each.
 
@@ -181,7 +170,7 @@ def watch(run: Run, timeout: Timeout = None, as_json: AsJson = False) -> None:
         watch_run(client, _named(client, run), timeout=timeout, as_json=as_json)
 
 
-@app.command(epilog=_example('cancel r-abcdefghij --reason "wrong day"'))
+@app.command(epilog=example('run cancel r-abcdefghij --reason "wrong day"'))
 def cancel(
     run: Run,
     reason: Annotated[str, typer.Option(help="Reason that the others are shown.")] = "",
@@ -200,7 +189,7 @@ def cancel(
         show_run(client.runs.cancel(named, reason=reason), as_json=as_json)
 
 
-@app.command(epilog=_example("notify --mail ops@example.org"))
+@app.command(epilog=example("run notify --mail ops@example.org"))
 def notify(
     mail: Mail = None,
     webhook: AddWebhook = None,
@@ -224,14 +213,14 @@ def notify(
         change_notifications(client, mail=mail, webhook=webhook, remove=remove, as_json=as_json)
 
 
-@app.command(epilog=_example("resume r-abcdefghij"))
+@app.command(epilog=example("run resume r-abcdefghij"))
 def resume(run: Run, as_json: AsJson = False) -> None:
     """Let an interrupted run go on."""
     with operators_client() as client:
         show_run(client.runs.resume(_named(client, run)), as_json=as_json)
 
 
-@app.command(epilog=_example("result r-abcdefghij --wait --csv > plan.csv"))
+@app.command(epilog=example("run result r-abcdefghij --wait --csv > plan.csv"))
 def result(
     run: Run,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until the run has ended.")] = False,
@@ -268,7 +257,7 @@ def _show_result(run: str, found: RunResult) -> None:
         typer.echo(f"one of {len(found.front)} plans; --json has all", err=True)
 
 
-@app.command(epilog=_example("bundle r-abcdefghij --out run.zip"))
+@app.command(epilog=example("run bundle r-abcdefghij --out run.zip"))
 def bundle(
     run: Run,
     out: Annotated[Path | None, typer.Option(help="File to write. Default: RUN.zip")] = None,

@@ -40,17 +40,17 @@ from tacit.engine.node.work.memory_budget import MemoryBudget
 from tacit.engine.node.work.off_loop import Turns
 from tacit.engine.node.work.plan_binding import bind_for_peer
 from tacit.engine.node.work.worker_loops import WorkerLoops
-from tacit.engine.records.events import (
+from tacit.engine.records.events import Event
+from tacit.engine.records.line_limit import LineLimit
+from tacit.engine.records.node_events import (
     AgreementBroken,
     AgreementRemoved,
     CertificateExpires,
     Connected,
-    Event,
     LinkRejected,
     NodeStarted,
     NodeStopped,
 )
-from tacit.engine.records.line_limit import LineLimit
 from tacit.engine.records.node_log import NodeLog
 from tacit.engine.series import SignedSeries
 from tacit.errors import FileError, LogError

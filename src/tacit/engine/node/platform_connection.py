@@ -24,13 +24,8 @@ from tacit.engine.node.work.input_check import prepare
 from tacit.engine.node.work.log_pages import REST as PAGE_REST
 from tacit.engine.node.work.log_pages import log_page
 from tacit.engine.node.work.off_loop import in_thread
-from tacit.engine.records.events import (
-    InternalError,
-    LinkLost,
-    LogFailed,
-    RequestFailed,
-    RequestRefused,
-)
+from tacit.engine.records.events import RequestFailed, RequestRefused
+from tacit.engine.records.node_events import InternalError, LinkLost, LogFailed
 from tacit.engine.wire.messages import (
     TALK,
     Advance,

@@ -49,7 +49,14 @@ if TYPE_CHECKING:
         load_ledger,
         read_ledger,
     )
-    from tacit.engine.records.log_chain import FIRST, Log, line_hash, read_log, verify_log
+    from tacit.engine.records.log_chain import (
+        FIRST,
+        Log,
+        events_of,
+        line_hash,
+        read_log,
+        verify_log,
+    )
     from tacit.engine.records.node_log import check_log, is_head_signed, is_of
     from tacit.engine.records.opened_plan import (
         FORBIDDEN_PAIRS,

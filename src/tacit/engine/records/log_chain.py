@@ -6,20 +6,27 @@ import hashlib
 import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, TypeVar
 
 import msgspec
 
-from tacit.engine.records.events import FORMAT, AgreementAccepted, AnyEvent, Event
+from tacit.engine.records.events import FORMAT, AgreementAccepted, Event
+from tacit.engine.records.node_events import AnyEvent
 from tacit.engine.wire.attempt import decode_attempt
 from tacit.errors import LogError
 from tacit.files import reading
 
 Log = Sequence[Event]
+E = TypeVar("E", bound=Event)
 FIRST = "0" * 64
 LONGEST_LINE = 2 << 20
 """Bytes; what nodes write is a thousandth of that."""
 _READ = msgspec.json.Decoder(AnyEvent, dec_hook=decode_attempt)
+
+
+def events_of(kind: type[E], log: Log, /) -> list[E]:
+    """The events of one kind, in their order."""
+    return [event for event in log if isinstance(event, kind)]
 
 
 class Line(NamedTuple):

@@ -14,8 +14,9 @@ from typing import BinaryIO, NamedTuple
 
 import msgspec
 
-from tacit.engine.records.events import Event, NodeEvent, RequestFailed, RequestRefused
+from tacit.engine.records.events import Event, RequestFailed, RequestRefused
 from tacit.engine.records.log_chain import FIRST, LONGEST_LINE, decode_line, line_hash
+from tacit.engine.records.node_events import NodeEvent
 from tacit.files import replace_secret
 
 KEPT_LINES = 16

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from tacit.service.api.glances import glance, summary_columns
 from tacit.service.api.plans import distinct_plans, shown_plan
-from tacit.service.api.shapes import RunResult
+from tacit.service.api.shapes.results import RunResult
 from tacit.service.api.terms import RunTerms
 from tacit.service.storage import Run, members_with_keys, read_run
 from tacit.service.workflow.drafting import problem_of_terms

@@ -21,7 +21,7 @@ from tacit.errors import (
     TacitError,
     TooManyError,
 )
-from tacit.service.api.shapes import ErrorAnswer
+from tacit.service.api.shapes.general import ErrorAnswer
 
 log = logging.getLogger("tacit.service")
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Integer, case, cast, func, select
 from sqlalchemy.orm import Session
 
-from tacit.service.api.shapes import RunSummary
+from tacit.service.api.shapes.runs import RunSummary
 from tacit.service.storage import Account, Member, Run, list_runs
 from tacit.service.workflow.lifecycle import State
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tacit.problems import Problem
-from tacit.service.api.shapes import Plan
+from tacit.service.api.shapes.results import Plan
 
 
 def shown_plan(items: list[int], problem: Problem, /, **known: Any) -> Plan:  # noqa: ANN401

@@ -16,7 +16,8 @@ from tacit.engine.node.links.peer_line import PeerLine
 from tacit.engine.node.links.peer_links import PeerLinks
 from tacit.engine.node.platform_connection import PlatformConnection
 from tacit.engine.node.work.session import refusals_told
-from tacit.engine.records.events import Event, InternalError, LinkLost
+from tacit.engine.records.events import Event
+from tacit.engine.records.node_events import InternalError, LinkLost
 from tacit.engine.wire.attempt import Attempt
 from tacit.engine.wire.messages import (
     TALK,

@@ -14,7 +14,8 @@ from contextlib import suppress
 from tacit.engine.identity.config import NodeConfig, parse_address
 from tacit.engine.node.links.peer_line import ANSWER_SECONDS, Binder, PeerLine
 from tacit.engine.node.links.relays import Relays
-from tacit.engine.records.events import Connected, Event, LinkLost, LinkRelayed
+from tacit.engine.records.events import Event
+from tacit.engine.records.node_events import Connected, LinkLost, LinkRelayed
 from tacit.errors import MpcError, PeerLostError
 from tacit.mpc import party_name
 from tacit.mpc.transport import Identity, Mux, TlsLink, connect, delayed

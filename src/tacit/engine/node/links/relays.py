@@ -15,8 +15,9 @@ from msgspec.structs import replace
 
 from tacit.engine.identity.config import NodeConfig
 from tacit.engine.node.links.peer_line import PeerLine
-from tacit.engine.records.events import Event, RelayBegun, RelayEnded
+from tacit.engine.records.events import Event
 from tacit.engine.records.line_limit import LineLimit
+from tacit.engine.records.node_events import RelayBegun, RelayEnded
 from tacit.engine.wire.peer_messages import RelayComes, RelayWanted
 from tacit.errors import MpcError, PeerError
 from tacit.mpc import party_name

@@ -13,8 +13,8 @@ from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.peer_heads import HeardOfLogs
 from tacit.engine.node.state.policy import refuse
 from tacit.engine.node.work.session import EPOCH_SECONDS, ComputingNode
-from tacit.engine.records.events import LogSetBack
 from tacit.engine.records.log_heads import LogHead
+from tacit.engine.records.node_events import LogSetBack
 from tacit.engine.wire.messages import OpenEpoch
 from tacit.engine.wire.peer_messages import (
     AnswersTold,

@@ -25,7 +25,7 @@ from tacit.engine.node.work.owners_opening import (
     sealed_parts,
 )
 from tacit.engine.node.work.session import EPOCH_SECONDS, ComputingNode
-from tacit.engine.records.events import LogFailed
+from tacit.engine.records.node_events import LogFailed
 from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
 from tacit.engine.wire.messages import OpenPlan
 from tacit.engine.wire.peer_messages import Bind, Bound

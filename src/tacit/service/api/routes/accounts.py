@@ -11,7 +11,7 @@ from tacit.service.access.invitations import invite
 from tacit.service.access.tokens import accounts_that_joined, revoke_all
 from tacit.service.api.errors import error_responses
 from tacit.service.api.gate import ThePlatform, gated_router
-from tacit.service.api.shapes import AccountAnswer, Invited, NewAccount
+from tacit.service.api.shapes.accounts import AccountAnswer, Invited, NewAccount
 from tacit.service.api.terms import ParticipantName
 from tacit.service.storage import Account, create_account, list_accounts
 from tacit.service.storage.notices import forget_contacts

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Path, Response
 from tacit.service.api.errors import error_responses
 from tacit.service.api.gate import Asker, RunId, ThePlatform, gated_router
 from tacit.service.api.routes.results import whole_lines
-from tacit.service.api.shapes import InvitationAnswer
+from tacit.service.api.shapes.accounts import InvitationAnswer
 from tacit.service.api.terms import ParticipantName
 from tacit.service.execution.report import run_folder
 from tacit.service.workflow.bundling import ended_run, kept_bundle, make_bundle

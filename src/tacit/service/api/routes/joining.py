@@ -9,7 +9,8 @@ from tacit.service.access.invitations import JoiningKey
 from tacit.service.access.tokens import revoke_token
 from tacit.service.api.errors import error_responses
 from tacit.service.api.gate import Asker, ThePlatform, gated_router
-from tacit.service.api.shapes import Health, Join, Joined, Me
+from tacit.service.api.shapes.accounts import Join, Joined, Me
+from tacit.service.api.shapes.general import Health
 from tacit.service.workflow.inviting import join, undrafted_runs
 from tacit.service.workflow.series import draw_up_series, undrafted_series
 

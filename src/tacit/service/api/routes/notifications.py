@@ -12,7 +12,7 @@ from tacit.errors import WrongStateError
 from tacit.service.access.invitations import check_account
 from tacit.service.api.errors import error_responses
 from tacit.service.api.gate import Asker, ThePlatform, gated_router
-from tacit.service.api.notification_shapes import (
+from tacit.service.api.shapes.notifications import (
     MailChange,
     NewWebhook,
     NotificationsAnswer,

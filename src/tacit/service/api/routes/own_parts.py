@@ -12,7 +12,7 @@ from tacit.engine.records import PlanParts
 from tacit.errors import WrongStateError
 from tacit.service.api.errors import error_responses
 from tacit.service.api.gate import Asker, RunId, ThePlatform, gated_router
-from tacit.service.api.shapes import PartsAnswer
+from tacit.service.api.shapes.results import PartsAnswer
 from tacit.service.execution.report import run_folder
 from tacit.service.storage import read_run
 from tacit.service.workflow.lifecycle import ENDS, check_state

@@ -16,7 +16,7 @@ from tacit.plain_text import plain_cell
 from tacit.service.api.answers import run_result
 from tacit.service.api.errors import error_responses
 from tacit.service.api.gate import Asker, RunId, ThePlatform, gated_router
-from tacit.service.api.shapes import LogQuestion, LogsAnswer, RunResult
+from tacit.service.api.shapes.results import LogQuestion, LogsAnswer, RunResult
 from tacit.service.api.terms import RunTerms
 from tacit.service.execution.progress_file import read_progress
 from tacit.service.execution.report import run_folder

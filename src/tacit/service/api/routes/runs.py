@@ -14,7 +14,8 @@ from tacit.service.api.answers import run_answer
 from tacit.service.api.errors import error_responses
 from tacit.service.api.gate import Asker, RunId, ThePlatform, gated_router
 from tacit.service.api.glances import run_summaries
-from tacit.service.api.shapes import PublicWeights, RunAnswer, RunInvited, RunSummary, Why
+from tacit.service.api.shapes.general import Why
+from tacit.service.api.shapes.runs import PublicWeights, RunAnswer, RunInvited, RunSummary
 from tacit.service.api.terms import RunTerms
 from tacit.service.execution.agreed_runs import stored_agreement
 from tacit.service.storage import Event, Run, create_run, read_run, set_state

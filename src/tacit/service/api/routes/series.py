@@ -12,11 +12,7 @@ from tacit.service.access.permissions import PARTICIPANT
 from tacit.service.api.errors import error_responses
 from tacit.service.api.gate import Asker, SeriesId, ThePlatform, gated_router
 from tacit.service.api.series_terms import SeriesTerms
-from tacit.service.api.shapes import (
-    SeriesAnswer,
-    SeriesInvited,
-    SeriesSummary,
-)
+from tacit.service.api.shapes.series import SeriesAnswer, SeriesInvited, SeriesSummary
 from tacit.service.storage import (
     StandingSeries,
     list_series,

@@ -12,7 +12,9 @@ from tacit.service.api.errors import error_responses
 from tacit.service.api.gate import Asker, SeriesId, ThePlatform, gated_router
 from tacit.service.api.routes.series import series_answer
 from tacit.service.api.series_terms import NextRun
-from tacit.service.api.shapes import RunAnswer, SeriesAnswer, Signed, Why
+from tacit.service.api.shapes.general import Why
+from tacit.service.api.shapes.runs import RunAnswer, Signed
+from tacit.service.api.shapes.series import SeriesAnswer
 from tacit.service.workflow.series import (
     add_run,
     begin_run,

@@ -9,7 +9,8 @@ from tacit.engine.agreement import box_hash
 from tacit.service.api.answers import run_answer
 from tacit.service.api.errors import error_responses
 from tacit.service.api.gate import Asker, RunId, ThePlatform, gated_router
-from tacit.service.api.shapes import RunAnswer, Signed, Submission, SubmissionAnswer, Why
+from tacit.service.api.shapes.general import Why
+from tacit.service.api.shapes.runs import RunAnswer, Signed, Submission, SubmissionAnswer
 from tacit.service.storage import Sealed, sealed_of, set_state
 from tacit.service.workflow.lifecycle import BEFORE_RUNNING, State
 from tacit.service.workflow.submitting import (

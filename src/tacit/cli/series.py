@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli.participant_profile import AsJson, echo_json
+from tacit.cli.printing import AsJson, echo_json, example
 from tacit.cli.run.account import json_file, json_object, operators_client, sign_in
 from tacit.errors import InputError
 from tacit.plain_text import plain_line
@@ -25,11 +25,7 @@ app = typer.Typer(
 Series = Annotated[str, typer.Argument(help="The series, by its id.")]
 
 
-def _example(text: str) -> str:
-    return f"Example: [bold]tacit series {text}[/bold]"
-
-
-app.command("sign-in", epilog=_example("sign-in ops.tacit"))(sign_in)
+app.command("sign-in", epilog=example("series sign-in ops.tacit"))(sign_in)
 
 
 def _show(made: SeriesView, *, as_json: bool) -> None:
@@ -48,7 +44,9 @@ def _show(made: SeriesView, *, as_json: bool) -> None:
         typer.echo(plain_line(f"invitation of {name} (shown once): {code}"))
 
 
-@app.command(epilog=_example("new --like r-abcdefghij --name daily --runs-per-day 2 --at 06:00"))
+@app.command(
+    epilog=example("series new --like r-abcdefghij --name daily --runs-per-day 2 --at 06:00")
+)
 def new(
     terms: Annotated[Path | None, typer.Argument(help="The terms as JSON.")] = None,
     like: Annotated[
@@ -77,7 +75,7 @@ def new(
         _show(client.series.new(asked), as_json=as_json)
 
 
-@app.command("list", epilog=_example("list"))
+@app.command("list", epilog=example("series list"))
 def list_all(as_json: AsJson = False) -> None:
     """List all series."""
     with operators_client() as client:
@@ -89,14 +87,14 @@ def list_all(as_json: AsJson = False) -> None:
         typer.echo(plain_line(f"{each.id}  {each.state:8} {each.runs:4}  {each.name}"))
 
 
-@app.command(epilog=_example("show s-abcdefghij"))
+@app.command(epilog=example("series show s-abcdefghij"))
 def show(series: Series, as_json: AsJson = False) -> None:
     """Show who has signed a series, and its runs."""
     with operators_client() as client:
         _show(client.series.show(series), as_json=as_json)
 
 
-@app.command(epilog=_example("run s-abcdefghij --changes tuesday.json"))
+@app.command(epilog=example("series run s-abcdefghij --changes tuesday.json"))
 def run(
     series: Series,
     changes: Annotated[
@@ -119,7 +117,7 @@ def run(
     typer.echo(plain_line(f"run {made.series_number}  {made.id}  {made.state}"))
 
 
-@app.command(epilog=_example('end s-abcdefghij --reason "new nodes"'))
+@app.command(epilog=example('series end s-abcdefghij --reason "new nodes"'))
 def end(
     series: Series,
     reason: Annotated[str, typer.Option(help="Reason that the others are shown.")] = "",

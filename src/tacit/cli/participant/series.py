@@ -1,4 +1,4 @@
-"""`tacit participant series` and `follow`: sign a series once, then leave it to this machine."""
+"""`series`, `follow` and `balance`: sign a series once, then leave it to this machine."""
 
 from __future__ import annotations
 
@@ -9,14 +9,8 @@ from typing import Annotated
 import typer
 
 from tacit import participant
-from tacit.cli.participant_profile import (
-    AsJson,
-    Folder,
-    ask,
-    echo_json,
-    echo_lines,
-    folder_of,
-)
+from tacit.cli.participant.profile import Folder, ask, folder_of
+from tacit.cli.printing import AsJson, echo_json, echo_lines
 from tacit.errors import InputError, TrustError
 from tacit.plain_text import plain_line
 

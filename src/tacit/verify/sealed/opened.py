@@ -1,25 +1,17 @@
-"""Whether a sealed search went as agreed, and the plan is what the nodes opened.
+"""Whether a plan is what the nodes of a sealed search opened, and nothing else left them.
 
-There is no population to compute again: the nodes searched themselves. What logs show is that all
-were asked for the same generations, one after the other, and that all were bound to one plan of
-each search; with the parts that the ledger keeps, which plan that was, and that no other part left
-a node.
+Logs show that all were bound to one plan of each search; with the parts that the ledger keeps,
+which plan that was, and that no other part left a node.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Sequence
-from typing import Any, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Sequence
 
 from tacit.engine.agreement import Agreement, sealed_terms
 from tacit.engine.records import (
     FORBIDDEN_PAIRS,
-    BuiltOnThree,
-    Event,
     FinishedBit,
     GenerationsBegun,
     ImprovementBits,
@@ -28,79 +20,25 @@ from tacit.engine.records import (
     Log,
     OpenedPlan,
     OwnersPlan,
-    PlanBound,
     PlanReleased,
     PlanSent,
+    events_of,
     join_parts,
     senders_of,
 )
-from tacit.errors import AbortError, LogError, PeerError, UnprovenError
-from tacit.mpc import Session, held_by, receive_again, receive_opened
-from tacit.verify.answer_log import digests_of, is_hash_of
+from tacit.errors import AbortError, LogError, UnprovenError
+from tacit.mpc import held_by
+from tacit.verify.answer_log import is_hash_of
 from tacit.verify.claimed_plans import (
     check_claimed,
     check_left_out,
     what_nodes_proved,
 )
-from tacit.verify.finished import check_finished
-from tacit.verify.loss import fits_loss, phase_of_three, throughout, took_part
-from tacit.verify.owners import check_own_parts, confirm_parts
-from tacit.verify.two_parts import are_two_parts, xor_of_two_parts
+from tacit.verify.sealed.finished import check_finished
+from tacit.verify.sealed.generations import check_generations_asked
+from tacit.verify.sealed.improvements import confirm_bits
+from tacit.verify.sealed.owners import check_own_parts, confirm_parts
 from tacit.verify.verdict import Claim
-
-E = TypeVar("E", bound=Event)
-_Run = tuple[int, int, int, int | None]
-"""Generations that were asked for: the first, how many, of how many, and the turn before them."""
-
-
-def _of(kind: type[E], log: Log) -> list[E]:
-    return [event for event in log if isinstance(event, kind)]
-
-
-def check_generations_asked(logs: Sequence[Log], /) -> int:
-    """How many generations the plans come from, or were begun; all nodes were asked for the same.
-
-    What was asked for last may not have reached all of them, if no plan was opened after it: no
-    node computes it alone. One that was lost was not asked meanwhile, and goes on where the others
-    are once it is back.
-    """
-    steady = [id(log) for log in throughout(logs)]
-    courses = [_course(log, gaps=id(log) not in steady) for log in logs]
-    searches = {search for course in courses for search in course}
-    if not searches:
-        raise LogError("the log has no sealed search; give the log of this agreement")
-    generations = 0
-    # Of searches that go on together, the first is asked for.
-    for search in {e.search for log in logs for e in _of(PlanBound, log)} - searches:
-        _opened_after(logs, search)
-    for search in sorted(searches):
-        opened = _opened_after(logs, search)
-        runs = [course.get(search, []) for course in courses]
-        longest = max(runs, key=len)
-        for each, log in zip(runs, logs, strict=True):
-            if id(log) in steady:
-                fits = each == longest[: len(each)] and len(each) >= len(longest) - 1
-                fits = fits and _end(each) >= (opened or 0)
-            else:
-                fits = each == [run for run in longest if run in each]
-            if not fits:
-                raise LogError(
-                    "the nodes were asked for different generations; their logs disagree"
-                )
-        generations += _end(longest) if opened is None else opened
-    return generations
-
-
-def _end(runs: Sequence[_Run]) -> int:
-    return max((first + count for first, count, *_ in runs), default=0)
-
-
-def _opened_after(logs: Sequence[Log], search: int) -> int | None:
-    """After which generation the plan of a search was opened, if it was: once."""
-    bound = {e.attempt for log in logs for e in _of(PlanBound, log) if e.search == search}
-    if len(bound) > 1:
-        raise LogError(f"the nodes were asked for two plans of search {search}; one is opened")
-    return bound.pop().number if bound else None
 
 
 def _check_nothing_left_out(
@@ -110,15 +48,15 @@ def _check_nothing_left_out(
 
     A platform that is killed just then loses them too, so it does not prove bad intent.
     """
-    sent = {event.search for log in logs for event in _of(PlanSent, log)}
-    sent |= {event.search for log in logs for event in _of(PlanReleased, log)}
+    sent = {event.search for log in logs for event in events_of(PlanSent, log)}
+    sent |= {event.search for log in logs for event in events_of(PlanReleased, log)}
     missing = sent - opened
     if missing:
         raise UnprovenError(
             f"a node opened the plan of search {min(missing)}, which the ledger leaves out: the "
             "platform knows more than it shows, unless it was interrupted just then"
         )
-    bits = [{(e.search, e.number) for e in _of(ImprovementsSent, log)} for log in logs]
+    bits = [{(e.search, e.number) for e in events_of(ImprovementsSent, log)} for log in logs]
     hidden = sorted(set.intersection(*bits) - improvements) if bits else []
     if hidden:
         raise UnprovenError(
@@ -126,30 +64,6 @@ def _check_nothing_left_out(
             "ledger leaves out: the platform knows more than it shows, unless it was "
             "interrupted just then"
         )
-
-
-def _course(log: Log, *, gaps: bool) -> dict[int, list[_Run]]:
-    """Per search the generations that were begun, repetitions left out.
-
-    Without `gaps`, unless it builds on what others computed meanwhile.
-    """
-    handed = {event.attempt for event in _of(BuiltOnThree, log)} if gaps else set()
-    course: dict[int, list[_Run]] = {}
-    for event in _of(GenerationsBegun, log):
-        runs = course.setdefault(event.search, [])
-        run = (event.first, event.count, event.horizon, event.turn)
-        if run in runs:
-            continue
-        follows = run[0] == (runs[-1][0] + runs[-1][1] if runs else 0)
-        turned = runs[-1][3] if runs else None
-        # The finish begins where the search ended, once, and nothing else follows it.
-        follows = follows and event.turn in ((None, event.first) if turned is None else (turned,))
-        if not follows and event.attempt not in handed:
-            raise LogError(
-                f"generations after {run[0]} do not follow the earlier ones; ask its operator"
-            )
-        runs.append(run)
-    return course
 
 
 def _confirm(agreement: Agreement, logs: Sequence[Log], entry: OpenedPlan) -> int:
@@ -176,7 +90,7 @@ def _confirm(agreement: Agreement, logs: Sequence[Log], entry: OpenedPlan) -> in
     }
     senders: list[int] = []
     for log in logs:
-        events = [event for event in _of(PlanSent, log) if event.search == entry.search]
+        events = [event for event in events_of(PlanSent, log) if event.search == entry.search]
         found = [{n for n in holders if is_hash_of(event, sent[n])} for event in events]
         if not all(found):
             raise LogError("a node logged another part of the plan than the ledger keeps")
@@ -191,86 +105,11 @@ def _as_now(entry: OpenedPlan, word: str | None) -> str | None:
     return word if (entry.outcome, word) == ("feasible", FORBIDDEN_PAIRS) else entry.outcome
 
 
-def _bits(entry: ImprovementBits) -> list[int]:
-    """The bits that the parts in the ledger add up to; none if they do not fit."""
-    parts = [dict(p) for node, p in enumerate(entry.parts) if node != entry.without]
-
-    def receive(session: Session) -> Awaitable[NDArray[Any]]:
-        return receive_opened(session, len(entry.improved), dtype=np.uint8, xor=True)
-
-    try:
-        bits = (
-            xor_of_two_parts(parts, 0, "u1")
-            if are_two_parts(parts)
-            else receive_again(parts, receive)
-        )
-    except PeerError:
-        return []
-    return [int(bit) for bit in bits]
-
-
-def _confirm_bits(agreement: Agreement, logs: Sequence[Log], entry: ImprovementBits) -> None:
-    """The bits must be those of their parts, of generations that were asked for."""
-    there = took_part(logs, entry.without)
-    counts = {
-        event.count
-        for log in logs
-        for event in _of(GenerationsBegun, log)
-        if (event.search, event.first + 1, event.request)
-        == (entry.search, entry.number, entry.request)
-    }
-    complete = len(entry.parts) == len(agreement.nodes) and counts == {len(entry.improved)}
-    if not complete or _bits(entry) != [*map(int, entry.improved)]:
-        raise LogError(
-            f"the ledger has other improvements after generation {entry.number - 1} than the nodes "
-            "sent; it was changed"
-        )
-    parts = [digests_of(part) for part in entry.parts]
-    for log in there:
-        events = [
-            event
-            for event in _of(ImprovementsSent, log)
-            if (event.search, event.number) == (entry.search, entry.number)
-        ]
-        phase = phase_of_three(log)
-        fitting = [e for e in events if fits_loss(phase, entry.without, e.attempt)]
-        if events and not any(is_hash_of(event, part) for event in fitting for part in parts):
-            raise LogError(
-                f"a node logged other improvements after generation {entry.number - 1}; the "
-                "ledger was changed"
-            )
-
-
-def check_asked(logs: Sequence[Log], /) -> str:
-    """All nodes must have been asked for the same generations.
-
-    The temperature follows from how many the platform says there will be. Whoever learns of
-    improvements could steer by it; one that keeps to its deadline names numbers that settle down.
-    """
-    asked = [event for log in logs for event in _of(GenerationsBegun, log)]
-    horizons = list(dict.fromkeys(event.horizon for event in asked if event.turn is None))
-    if not asked:
-        return "no generation was asked for"
-    shown = [str(each) for each in horizons]
-    if len(shown) > 8:
-        shown = [*shown[:4], "...", *shown[-3:]]
-    ends: dict[tuple[int, int], int] = {}
-    for event in asked:
-        if event.turn is not None:
-            each = event.search, event.turn
-            ends[each] = max(ends.get(each, 0), event.first + event.count - event.turn)
-    finish = f", the last {sum(ends.values())} of them phases of the finish" if ends else ""
-    return (
-        f"all nodes were asked for the same {check_generations_asked(logs)} generations{finish}; "
-        f"the temperature follows from how many the platform expected: {', '.join(shown)}"
-    )
-
-
 def check_opened(
     agreement: Agreement, logs: Sequence[Log], ledger: Sequence[LedgerEntry], /
 ) -> str:
     """The ledger must hold what the nodes opened, and nothing else."""
-    if not ledger and not any(_of(GenerationsBegun, log) for log in logs):
+    if not ledger and not any(events_of(GenerationsBegun, log) for log in logs):
         return "sealed: nothing was opened"
     opened = [entry for entry in ledger if isinstance(entry, OpenedPlan)]
     for_owners = [entry for entry in ledger if isinstance(entry, OwnersPlan)]
@@ -288,7 +127,7 @@ def check_opened(
     confirmed = _confirm_plans(agreement, logs, opened)
     confirmed |= confirm_parts(agreement, logs, for_owners)
     for entry in improvements:
-        _confirm_bits(agreement, logs, entry)
+        confirm_bits(agreement, logs, entry)
     told = check_finished(agreement, logs, finished)
     _check_nothing_left_out(logs, set(confirmed), {(e.search, e.number) for e in improvements})
     senders = sum(confirmed.values())

@@ -1,70 +1,21 @@
-"""What a participant keeps in its own folder: its keys, and the keys of others that it pinned."""
+"""A participant's own keys, and those of others that it pinned."""
 
 from __future__ import annotations
 
-import shutil
-import sys
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from tacit import participant
-from tacit.errors import InputError
-from tacit.plain_text import plain_line, wrapped
+from tacit.cli.participant.profile import Folder, folder_of
+from tacit.cli.printing import AsJson, echo_json, example
+from tacit.plain_text import plain_line
 
 keys_app = typer.Typer(no_args_is_help=True, help="Make and show your keys.")
 
-Folder = Annotated[
-    Path | None,
-    typer.Option("--profile", help="Your folder. Default: ~/.config/tacit", show_default=False),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
-
-def folder_of(profile: Path | None, /) -> Path:
-    """The folder that was named, or the usual one."""
-    return profile or participant.default_folder()
-
-
-def echo_lines(lines: Iterable[str], /, *, err: bool = False) -> None:
-    """Print lines; a terminal gets them broken between words, a file as they are."""
-    stream = sys.stderr if err else sys.stdout
-    if stream.isatty():
-        lines = wrapped(lines, shutil.get_terminal_size().columns)
-    for line in lines:
-        typer.echo(line, err=err)
-
-
-def echo_json(value: Any, /) -> None:  # noqa: ANN401 - whatever msgspec can write
-    """Print JSON in ASCII: others wrote much of it, and a terminal obeys many characters."""
-    import json
-
-    import msgspec
-
-    text = json.dumps(msgspec.to_builtins(value), indent=2)
-    typer.echo(text.replace("\x7f", "\\u007f"))
-
-
-def ask(question: str, /, *, err: bool = False) -> bool:
-    """Ask somebody at a terminal; where nobody can answer, say what to do instead."""
-    try:
-        return typer.confirm(question, err=err)
-    except typer.Abort:
-        if sys.stdin.isatty():
-            raise
-        raise InputError(
-            "nobody is there to answer; read the review, then sign what it showed with --yes"
-        ) from None
-
-
-def example(text: str, /) -> str:
-    """The epilog of a command."""
-    return f"Example: [bold]tacit participant {text}[/bold]"
-
-
-@keys_app.command("new", epilog=example("keys new north"))
+@keys_app.command("new", epilog=example("participant keys new north"))
 def keys_new(
     name: Annotated[str, typer.Argument(help="Your organisation.")], profile: Folder = None
 ) -> None:
@@ -74,7 +25,7 @@ def keys_new(
     _show_key(path)
 
 
-@keys_app.command("show", epilog=example("keys show --toml > north.toml"))
+@keys_app.command("show", epilog=example("participant keys show --toml > north.toml"))
 def keys_show(
     key: Annotated[Path | None, typer.Option(help="A key file. Default: yours.")] = None,
     as_toml: Annotated[

@@ -1,13 +1,25 @@
-"""Text that others wrote, made fit for a terminal or a spreadsheet."""
+"""Text that others wrote, made fit for a terminal, a spreadsheet or somebody who reads it."""
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 LONGEST = 500
 _BEGINS_A_FORMULA = ("=", "+", "-", "@")
 """After blanks, tabs and line ends, which spreadsheets skip."""
+_TYPES = {
+    "object": "named fields",
+    "array": "a list",
+    "str": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "null": "nothing",
+}
+"""What decoders call the types of JSON and TOML, and what people do."""
 
 
 def plain_line(text: object, /, *, longest: int = LONGEST) -> str:
@@ -49,3 +61,39 @@ def wrapped(lines: Iterable[str], width: int, /) -> list[str]:
             break_on_hyphens=False,
         ) or [""]
     return found
+
+
+def decoders_words(error: object, /) -> str:
+    """What a decoder says is wrong, in words for whoever wrote the file.
+
+    >>> decoders_words("Object missing required field `url`")
+    "the field 'url' is missing"
+    >>> decoders_words("Expected `int`, got `str` - at `$.peers[0].node`")
+    'at peers[0].node: expected a whole number, got text'
+    >>> decoders_words("Input data was truncated")
+    'it is empty or ends too early'
+    """
+    what, _, where = str(error).partition(" - at ")
+    place = where.strip("`").removeprefix("$").removeprefix(".")
+    if unknown := re.fullmatch(r"(?s)Object contains unknown field `(.*)`", what):
+        what = f"the field {unknown[1]!r} is unknown"
+    elif missing := re.fullmatch(r"Object missing required field `(.*)`", what):
+        what = f"the field {missing[1]!r} is missing"
+    elif value := re.fullmatch(r"(?s)Invalid enum value (.*)", what):
+        what = f"{value[1]} is not one of its values"
+    elif what == "Input data was truncated":
+        what = "it is empty or ends too early"
+    else:
+        what = re.sub(r"`(\w+)`", lambda found: _TYPES.get(found[1], found[0]), what)
+        what = what.replace("`", "'").replace("Expected", "expected")
+    return f"at {place}: {what}" if place else what
+
+
+def nearest_word(word: str, known: Iterable[str], /) -> str | None:
+    """What somebody may have meant, if one of the known words is near.
+
+    >>> nearest_word("popluation", ["population", "elites"])
+    'population'
+    """
+    near = get_close_matches(word, list(known), n=1)
+    return near[0] if near else None

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import stat
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from tacit.cli.main import main
 from tacit.client import read_invitation
 from tacit.engine.identity.cluster_files import write_cluster
 from tacit.errors import FileError
@@ -20,13 +18,12 @@ from tacit.problems import generate_assignment, save_problem
 from tacit.service import invitation_file
 from tacit.service.storage import create_account
 from tacit.service.workflow.lifecycle import State
-from tests.participant.conftest import Said
 from tests.service.example_terms import example_terms
 from tests.service.served import served
 from tests.service.world import World
+from tests.support.command_line import Tacit, commands_here
 from tests.support.platform import generous
 
-Tacit = Callable[..., Said]
 OWNERS = {"alice": [0, 1], "bob": [2, 3]}
 
 
@@ -34,20 +31,9 @@ OWNERS = {"alice": [0, 1], "bob": [2, 3]}
 def tacit(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Tacit:
-    """The command line of an operator, in this process."""
-
-    def run(*words: str | Path) -> Said:
-        monkeypatch.setattr(sys, "argv", ["tacit", *map(str, words)])
-        monkeypatch.setenv("COLUMNS", "300")
-        monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        said = capsys.readouterr()
-        code = ended.value.code
-        return Said(code if isinstance(code, int) else 0, said.out, said.err)
-
-    return run
+    """The command line of an operator."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    return commands_here(capsys, monkeypatch)
 
 
 @pytest.fixture(scope="module")

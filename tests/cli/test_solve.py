@@ -256,7 +256,7 @@ def test_a_bad_file_is_refused_in_one_line(run_here: RunTacit, tmp_path: Path, n
 @pytest.mark.parametrize(
     ("arguments", "fragments"),
     [
-        (["--disclose", "median"], ["'median' is not a disclosure", "use none, order"]),
+        (["--disclose", "median"], ["'median' is not a disclosure", "use sealed, top:15"]),
         (["--disclose", "top:400"], ["top:400 needs at least 400", "lower the one"]),
         (["--disclose", "order", "--disclose", "top:3"], ["--disclose order", "delay=order"]),
         (["--disclose", "pay=order"], ["no objective 'pay'", "there are weight"]),
@@ -267,7 +267,7 @@ def test_a_bad_file_is_refused_in_one_line(run_here: RunTacit, tmp_path: Path, n
         (["--set", "crossover=pmx"], ["'pmx' is not a crossover"]),
         (["--set", "population=1"], ["population is 1", "at least 2"]),
         (["--set", "ties=fair"], ["ties is 'fair'; use one of random, shared, first, last"]),
-        (["--set", "population=many"], ["population is 'many'", "Expected `int`"]),
+        (["--set", "population=many"], ["population is 'many'", "expected a whole number"]),
         (["--set", "elites=300"], ["elites is 300", "leave room"]),
         (["--set", "size=3"], ["'size' is not a setting", "algorithm, population, elites"]),
         (["--set", "population"], ["name each setting once", "population=100"]),

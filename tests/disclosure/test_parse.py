@@ -52,7 +52,7 @@ def test_the_paper_has_fourteen_configurations() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("median", "'median' is not a disclosure; use none, order"),
+        ("median", "'median' is not a disclosure; use sealed, top:15"),
         ("", "'' is not a disclosure"),
         ("Top:15", "'Top:15' is not a disclosure"),
         ("order:3", "order takes no number; write 'order' instead of 'order:3'"),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from tacit.engine.node.state import answer_file, number_lease, sealed_progress, store
-from tacit.engine.records import events, ledger
+from tacit.engine.records import events, ledger, node_events
 from tacit.engine.wire import messages, peer_messages, replies
 from tacit.engine.wire.messages import reply_type
 
@@ -62,7 +62,7 @@ SECTIONS: list[tuple[str, str, list[type]]] = [
         "A node's own log",
         "The same kind of chain, about links and agreements. `refused` and `failed` are there too, "
         "where a request belongs to no agreement of the platform that sent it.",
-        _of(events.NodeEvent),
+        _of(node_events.NodeEvent),
     ),
     (
         "What a node keeps on its disk",

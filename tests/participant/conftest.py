@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tacit.cli.main import main
 from tacit.engine.identity import load_keys
 from tacit.engine.local.cluster import LocalCluster
 from tacit.participant import (
@@ -24,35 +22,13 @@ from tacit.participant import (
     submit,
 )
 from tests.participant.platform import NAMES, RUN, Platform, csv_of, served
-
-
-@dataclass(frozen=True)
-class Said:
-    """What a command said, and how it ended."""
-
-    code: int
-    out: str
-    err: str
-
-
-Tacit = Callable[..., Said]
+from tests.support.command_line import Tacit, commands_here
 
 
 @pytest.fixture
 def tacit(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Tacit:
-    """The command line in this process."""
-
-    def run(*words: str | Path) -> Said:
-        monkeypatch.setattr(sys, "argv", ["tacit", "participant", *map(str, words)])
-        monkeypatch.setenv("COLUMNS", "300")
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        said = capsys.readouterr()
-        code = ended.value.code
-        return Said(code if isinstance(code, int) else 0, said.out, said.err)
-
-    return run
+    """The command line of a participant."""
+    return commands_here(capsys, monkeypatch, "participant")
 
 
 @pytest.fixture(scope="session")

@@ -18,8 +18,9 @@ from tacit.errors import FileError, InputError
 from tacit.participant import Profile, budget, budget_lines, new_key_file, repeated, sign, submit
 from tacit.participant.account.sealed_before import keep_hashes, row_hashes
 from tests.engine.fixtures import example_cast
-from tests.participant.conftest import Tacit, World
+from tests.participant.conftest import World
 from tests.participant.platform import RUN
+from tests.support.command_line import Tacit
 
 ROWS = np.array([[3, 141, 59], [26, 5, 35], [89, 79, 32], [38, 46, 26]])
 

@@ -17,8 +17,9 @@ from tacit.participant.bundle_checking import check_bundle_here
 from tacit.service.storage import read_run
 from tacit.service.workflow import bundling
 from tacit.verify import Bundle, LogSignature, check_bundle, read_bundle, write_bundle
-from tests.participant.conftest import Tacit, World
+from tests.participant.conftest import World
 from tests.participant.platform import RUN
+from tests.support.command_line import Tacit
 
 
 def fetched(world: World) -> bytes:

@@ -18,8 +18,9 @@ from tacit.engine.records.events import AnswerSent
 from tacit.engine.records.node_log import FIRST, check_log, line_hash
 from tacit.participant import check_logs
 from tacit.participant.bundle_checking import check_bundle_here
-from tests.participant.conftest import Tacit, World
+from tests.participant.conftest import World
 from tests.participant.platform import RUN
+from tests.support.command_line import Tacit
 
 
 def test_an_honest_run_is_confirmed(finished: World, tacit: Tacit) -> None:

@@ -24,8 +24,9 @@ from tacit.participant import (
 )
 from tacit.service.storage import read_run
 from tacit.service.workflow.lifecycle import State
-from tests.participant.conftest import Tacit, World, pin_all
+from tests.participant.conftest import World, pin_all
 from tests.participant.platform import NAMES, RUN, Platform, csv_of, served
+from tests.support.command_line import Tacit
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "participants.md").read_text()
 

@@ -23,8 +23,9 @@ from tacit.problems import (
     generate_tour,
 )
 from tacit.search import SearchParameters
-from tests.participant.conftest import Tacit, pin_all
+from tests.participant.conftest import pin_all
 from tests.participant.platform import EVALUATIONS, NAMES, PARAMETERS, RUN, Platform, served
+from tests.support.command_line import Tacit
 
 
 def owned(problem: Problem, disclosure: str, best: str) -> Problem:

@@ -19,9 +19,10 @@ from tacit.participant import (
     sign,
     trust_text,
 )
-from tests.participant.conftest import Tacit, World
+from tests.participant.conftest import World
 from tests.participant.platform import RUN
 from tests.participant.test_review_and_sign import other_signing_key
+from tests.support.command_line import Tacit
 
 
 def test_keys_that_are_the_platforms_word_are_not_signed(unpinned: World, tacit: Tacit) -> None:

@@ -15,8 +15,9 @@ from tacit.engine.local.cluster import LocalCluster
 from tacit.errors import LogError
 from tacit.participant import check_logs, result, sign, submit
 from tacit.participant.receipts import receipts
-from tests.participant.conftest import Tacit, World, join_all
+from tests.participant.conftest import World, join_all
 from tests.participant.platform import RUN, Platform, served
+from tests.support.command_line import Tacit
 
 
 @pytest.fixture

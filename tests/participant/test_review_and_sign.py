@@ -26,8 +26,9 @@ from tacit.participant import (
     sign,
     submit,
 )
-from tests.participant.conftest import Tacit, World
+from tests.participant.conftest import World
 from tests.participant.platform import RUN, Platform, served
+from tests.support.command_line import Tacit
 
 
 def swapped_node(agreement: Agreement) -> Agreement:

@@ -34,10 +34,10 @@ from tacit.participant import (
 from tacit.participant.series.following import following
 from tacit.service.server.app import make_app
 from tacit.service.workflow.lifecycle import State
-from tests.participant.conftest import Tacit
 from tests.service.example_terms import example_terms
 from tests.service.stand_in import StandIn
 from tests.service.world import World
+from tests.support.command_line import Tacit
 from tests.support.platform import Lies, Tamper, generous, listening
 
 

@@ -16,8 +16,9 @@ from tacit.errors import FileError, InputError, TrustError
 from tacit.mpc import ArithmeticShare, deal
 from tacit.participant import sign, submissions, submit
 from tacit.participant.costs import read_costs
-from tests.participant.conftest import Tacit, World
+from tests.participant.conftest import World
 from tests.participant.platform import RUN
+from tests.support.command_line import Tacit
 
 
 @pytest.fixture

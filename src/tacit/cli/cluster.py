@@ -72,7 +72,7 @@ def init(
     epilog=example("cluster join alpha beta.public.toml gamma.public.toml desk.public.toml")
 )
 def join(
-    folder: Annotated[Path, typer.Argument(help="Yours, made by tacit node init or cluster init.")],
+    folder: Annotated[Path, typer.Argument(help="Your folder, of node init or cluster init.")],
     files: Annotated[list[Path], typer.Argument(help="The public halves of all others.")],
     replace: Annotated[
         bool, typer.Option("--replace", help="Where somebody is pinned already, take the new one.")

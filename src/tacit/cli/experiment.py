@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
@@ -254,7 +255,7 @@ def interruptible() -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         typer.echo("tacit: interrupted; what is finished is kept, start again to go on", err=True)
-        raise typer.Exit(130) from None
+        sys.exit(130)
 
 
 def require_extra(*modules: str) -> None:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 import tacit
+from tacit.cli.usage_errors import usage_words
 from tacit.errors import InputError, TacitError
 from tacit.plain_text import plain_line
 
@@ -17,6 +18,8 @@ UsageError: Any = typer.BadParameter.__mro__[1]
 """What a wrong option raises; Typer exports this base class under no name of its own."""
 
 LONGEST_ERROR = 4000
+INTERRUPTED = 130
+"""The exit code after Ctrl-C, as shells have it."""
 GROUPS = (
     *("instance", "node", "keys", "cluster", "log", "bench", "experiment"),
     *("participant", "service", "run", "series"),
@@ -92,7 +95,10 @@ def main() -> None:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         app = make_app(first)
-        sys.exit(app(prog_name="tacit", standalone_mode=False))
+        code = app(prog_name="tacit", standalone_mode=False)
+        if code == INTERRUPTED:  # Typer makes that of Ctrl-C, without a word
+            raise KeyboardInterrupt
+        sys.exit(code)
     except TacitError as error:
         _echo_error(error)
         sys.exit(error.exit_code)
@@ -108,8 +114,8 @@ def main() -> None:
         )
         sys.exit(InputError.exit_code)
     except (KeyboardInterrupt, typer.Abort):
-        typer.echo("tacit: interrupted before there was any result", err=True)
-        sys.exit(130)
+        _echo_error("interrupted before it was done")
+        sys.exit(INTERRUPTED)
 
 
 def _first_word() -> str | None:
@@ -126,9 +132,7 @@ def _show_usage_error(error: Any) -> None:  # noqa: ANN401 - see UsageError
     if len(sys.argv) == 1 or type(error).__name__ == "NoArgsIsHelpError":
         error.show()
         return
-    command = error.ctx.command_path if error.ctx is not None else "tacit"
-    message = " ".join(error.format_message().split()).rstrip(".")
-    _echo_error(f"{message}; see {command} --help")
+    _echo_error(usage_words(error))
 
 
 def _echo_error(error: object) -> None:

@@ -15,7 +15,7 @@ import msgspec
 from tacit.client.certificates import certificate_fingerprint, checked_url, one_certificate
 from tacit.errors import FileError, InputError
 from tacit.files import read_bytes, replace_secret, writing
-from tacit.plain_text import plain_line
+from tacit.plain_text import decoders_words, plain_line
 
 FORMAT: Literal["tacit-invitation/1"] = "tacit-invitation/1"
 SUFFIX = ".tacit"
@@ -59,7 +59,7 @@ def _check_plain(found: InvitationFile) -> None:
 
 def read_invitation(path: Path, /) -> InvitationFile:
     """Read an invitation file."""
-    raw = read_bytes(path, remedy=_REMEDY)
+    raw = read_bytes(path, remedy="check the path, or ask the operator for the file")
     try:
         found = msgspec.json.decode(raw, type=InvitationFile)
         checked_url(found.url)
@@ -67,7 +67,9 @@ def read_invitation(path: Path, /) -> InvitationFile:
         if found.certificate is not None:
             found = msgspec.structs.replace(found, certificate=one_certificate(found.certificate))
     except (msgspec.DecodeError, ValueError) as error:
-        raise FileError(path, None, f"is not an invitation ({error})", _REMEDY) from None
+        raise FileError(
+            path, None, f"is not an invitation ({decoders_words(error)})", _REMEDY
+        ) from None
     except InputError as error:
         raise FileError(path, "url", str(error), _REMEDY) from None
     return found

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
+from functools import cached_property
 from typing import Any
 
 from tacit.client.accounts import Accounts
-from tacit.client.connection import TIMEOUT_SECONDS, Connection
+from tacit.client.connection import Connection
 from tacit.client.notifications import Notifications
 from tacit.client.runs import Runs
 from tacit.client.series import SeriesOfRuns
@@ -30,20 +30,25 @@ class PlatformClient(Connection):
     than `ca`.
     """
 
-    def __init__(
-        self,
-        url: str,
-        /,
-        *,
-        token: str | None = None,
-        ca: Path | None = None,
-        timeout: float = TIMEOUT_SECONDS,
-    ) -> None:
-        super().__init__(url, token=token, ca=ca, timeout=timeout)
-        self.runs = Runs(self)
-        self.series = SeriesOfRuns(self)
-        self.accounts = Accounts(self)
-        self.notifications = Notifications(self)
+    @cached_property
+    def runs(self) -> Runs:
+        """Runs, and taking part in them."""
+        return Runs(self)
+
+    @cached_property
+    def series(self) -> SeriesOfRuns:
+        """Series of runs."""
+        return SeriesOfRuns(self)
+
+    @cached_property
+    def accounts(self) -> Accounts:
+        """Accounts, for operators."""
+        return Accounts(self)
+
+    @cached_property
+    def notifications(self) -> Notifications:
+        """How the account is told of what needs it."""
+        return Notifications(self)
 
     def health(self) -> Health:
         """Whether the platform works, and its version."""

@@ -16,7 +16,7 @@ from tacit.disclosure.top import Top
 from tacit.errors import DisclosureError
 
 BUILT_IN = ("none", "order", "quantiles", "buckets", "top", "above", PARETO, SEALED)
-EXAMPLES = "none, order, quantiles:5, buckets:5, top:15 or above:90"
+EXAMPLES = "sealed, top:15, above:90, buckets:5, quantiles:5, order or none"
 
 PAPER_CONFIGURATIONS = (
     "none",
@@ -74,8 +74,8 @@ def parse_disclosure(text: str, /) -> Disclosure:
     Pareto(shown=Top(count=60))
     >>> parse_disclosure("median")
     Traceback (most recent call last):
-    tacit.errors.DisclosureError: 'median' is not a disclosure; use none, order, quantiles:5, \
-buckets:5, top:15 or above:90
+    tacit.errors.DisclosureError: 'median' is not a disclosure; use sealed, top:15, above:90, \
+buckets:5, quantiles:5, order or none
     """
     method, colon, argument = text.strip().partition(":")
     if method == PARETO:

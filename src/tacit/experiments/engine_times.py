@@ -18,6 +18,7 @@ from tacit.experiments.execution.time_budget import (
     comparison_generations,
 )
 from tacit.files import read_bytes
+from tacit.plain_text import decoders_words
 
 LATENCIES_MS = (0, 1, 10)
 QUICK_LATENCIES_MS = (0, 1)
@@ -87,7 +88,7 @@ def read_engine_times(path: str | Path, /) -> list[EngineTimes]:
         times = msgspec.convert(raw if isinstance(raw, list) else [raw], list[EngineTimes])
     except (msgspec.DecodeError, msgspec.ValidationError) as error:
         remedy = "give what 'tacit bench engine --json' prints"
-        raise FileError(path, None, str(error), remedy) from None
+        raise FileError(path, None, decoders_words(error), remedy) from None
     if any("none" not in each.disclosures for each in times):
         raise FileError(path, None, "the times of none are missing", "measure them, too")
     return times

@@ -13,6 +13,7 @@ import msgspec
 
 from tacit.errors import FileError
 from tacit.files import read_bytes, writing
+from tacit.plain_text import decoders_words
 
 FORMAT = "tacit-result/1"
 
@@ -138,5 +139,5 @@ def load_result(path: str | Path, /) -> Result:
     try:
         return _READ.decode(read_bytes(path))
     except msgspec.DecodeError as error:
-        what = f"is not a result ({error})"
+        what = f"is not a result ({decoders_words(error)})"
         raise FileError(path, None, what, "give a file of tacit solve") from None

@@ -11,6 +11,7 @@ import msgspec
 
 from tacit.disclosure import BestMode, Sealed
 from tacit.errors import ParameterError
+from tacit.plain_text import decoders_words, nearest_word
 from tacit.problems import Problem
 from tacit.runs.weightings import default_weightings
 from tacit.search import SearchParameters, preset_named
@@ -139,7 +140,13 @@ def sealed_settings(
     if method == "exact":
         positions = max(problem.rows, problem.columns)
         usual_exact = exact_parameters_for(len(problem.objectives), positions)
-        return changed(given if isinstance(given, ExactParameters) else usual_exact, rest)
+        exact = changed(given if isinstance(given, ExactParameters) else usual_exact, rest)
+        if exact.told_after and exact.told_after[-1] > exact.phases:
+            raise ParameterError(
+                f"checkpoints is {exact.checkpoints!r}, and there are at most {exact.phases} "
+                "phases; name earlier ones, or raise phases"
+            )
+        return exact
     if method != "search":
         raise ParameterError(f"method is {method!r}; use one of search, exact")
     if isinstance(given, SealedParameters):
@@ -170,7 +177,7 @@ def changed(settings: AnySettings, changes: Mapping[str, Any], /) -> AnySettings
 
     >>> changed(SealedParameters(), {"block": "six"})
     Traceback (most recent call last):
-    tacit.errors.ParameterError: block is 'six' (Expected `int`, got `str`); correct it
+    tacit.errors.ParameterError: block is 'six' (expected a whole number, got text); correct it
     >>> changed(SearchParameters(), {"block": 6})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     tacit.errors.ParameterError: 'block' is not a setting; use one of algorithm, population, ...
@@ -181,18 +188,37 @@ def changed(settings: AnySettings, changes: Mapping[str, Any], /) -> AnySettings
     known = [each.name for each in fields(settings)]
     for name in changes:
         if name not in known:
-            raise ParameterError(f"{name!r} is not a setting; use one of {', '.join(known)}")
+            raise ParameterError(_unknown(name, settings))
     try:
         return msgspec.convert({**asdict(settings), **changes}, type(settings), strict=False)
     except msgspec.ValidationError as error:
         what, _, place = str(error).partition(" - at ")
-        name = place.strip("`$.")
+        what, name = decoders_words(what), place.strip("`$.")
         # Of a Literal these are its words; other types have none.
         choices = get_args(get_type_hints(type(settings))[name])
         if choices:
             text = f"{name} is {changes[name]!r}; use one of {', '.join(map(str, choices))}"
             raise ParameterError(text) from None
         raise ParameterError(f"{name} is {changes[name]!r} ({what}); correct it") from None
+
+
+def _unknown(name: str, settings: Settings | ExactParameters) -> str:
+    """Why there is no such setting, and which the nearest is."""
+    known = [each.name for each in fields(settings)]
+    sealed = not isinstance(settings, SearchParameters)
+    exact = isinstance(settings, ExactParameters)
+    other = SealedParameters if exact else ExactParameters
+    if sealed and name in {each.name for each in fields(other)}:
+        of, remedy = (
+            ("the search", "leave method=exact out")
+            if exact
+            else ("the exact solver", "add method=exact")
+        )
+        return f"{name!r} is a setting of {of}; leave it out, or {remedy}"
+    others = ["method", *(each.name for each in fields(SearchParameters))] if sealed else []
+    if near := nearest_word(name, [*known, *others]):
+        return f"{name!r} is not a setting; did you mean {near}?"
+    return f"{name!r} is not a setting; use one of {', '.join(known)}"
 
 
 def parse_changes(texts: Sequence[str], /) -> dict[str, str]:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 from tacit.errors import ParameterError
+from tacit.plain_text import decoders_words
 from tacit.search.operators.crossover import crossover_named
 from tacit.search.operators.mutation import mutation_named
 from tacit.search.ties import FORMER_TIES, TIES, Ties
@@ -178,7 +179,7 @@ def settings_written(settings: Mapping[str, object], /) -> SearchParameters:
     try:
         return msgspec.convert({"ties": FORMER_TIES, **settings}, type=SearchParameters)
     except msgspec.ValidationError as error:
-        raise ParameterError(str(error)) from None
+        raise ParameterError(decoders_words(error)) from None
 
 
 def preset_named(name: str, /) -> SearchParameters:

@@ -26,8 +26,9 @@ from tacit.errors import InputError, PlatformError, TrustError
 from tacit.participant import join, load_profile, result, runs, sign, withdraw
 from tacit.problems import Objective
 from tacit.service.access.tokens import revoke_all
-from tests.participant.conftest import Tacit, World
+from tests.participant.conftest import World
 from tests.participant.platform import RUN, Platform, csv_of, served, slots
+from tests.support.command_line import Tacit
 
 
 def test_offline(world: World, tacit: Tacit) -> None:

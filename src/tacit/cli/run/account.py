@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit.errors import FileError, InputError
-from tacit.plain_text import plain_line
+from tacit.plain_text import decoders_words, plain_line
 
 if TYPE_CHECKING:
     from tacit.client import Joined, PlatformClient
@@ -36,13 +36,17 @@ def operators_client() -> PlatformClient:
         return PlatformClient(url, token=token, ca=Path(ca) if ca else None)
     path = operators_folder() / "account.json"
     if not path.exists():
-        raise FileError(path, None, "is not there", "run tacit run sign-in with your invitation")
+        raise InputError(
+            "nobody has signed in on this machine; run tacit run sign-in with your invitation file"
+        )
     check_secret(path, remedy="sign in again")
     try:
         kept = msgspec.json.decode(path.read_bytes(), type=dict[str, str])
         url, token = kept["url"], kept["token"]
     except (msgspec.DecodeError, KeyError) as error:
-        raise FileError(path, None, f"was changed ({error})", "sign in again") from None
+        raise FileError(
+            path, None, f"was changed ({decoders_words(error)})", "sign in again"
+        ) from None
     pinned = operators_folder() / "ca.pem"
     return PlatformClient(url, token=token, ca=pinned if pinned.exists() else None)
 

@@ -41,8 +41,8 @@ NO_IMPROVEMENTS = (
     "the exact solver has no plans on the way that could improve; disclose its value or nothing"
 )
 NO_GAP = (
-    "a search alone does not know what its plan lacks; set gap to 0, or take a finish, or "
-    "method=exact"
+    "a search alone does not know what its plan lacks; leave gap out, or set finish to 1 or more, "
+    "or method to exact"
 )
 AnySealed = SealedParameters | ExactParameters
 for _kind in (SealedParameters, ExactParameters):

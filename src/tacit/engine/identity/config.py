@@ -13,6 +13,7 @@ import msgspec
 from tacit.errors import FileError
 from tacit.files import read_toml
 from tacit.mpc import CLUSTER_SIZES
+from tacit.plain_text import decoders_words
 
 T = TypeVar("T")
 
@@ -101,7 +102,8 @@ def _load(path: Path, kind: type[T]) -> T:
     try:
         return msgspec.convert({**table, "folder": str(path.parent)}, type=kind, strict=False)
     except msgspec.ValidationError as error:
-        raise FileError(path, None, str(error), "compare it with docs/configuration.md") from None
+        what = decoders_words(error)
+        raise FileError(path, None, what, "compare it with docs/configuration.md") from None
 
 
 def load_node_config(path: Path, /) -> NodeConfig:

@@ -30,6 +30,7 @@ from tacit.engine.identity.keys import Keys, key_fingerprint
 from tacit.errors import FileError, TrustError
 from tacit.files import read_toml
 from tacit.mpc.transport import fingerprint, split_certificates
+from tacit.plain_text import decoders_words
 
 FORMAT: Literal["tacit-public/1"] = "tacit-public/1"
 SUFFIX = ".public.toml"
@@ -114,7 +115,7 @@ def load_half(path: Path, /) -> PublicHalf:
         if half.name in RESERVED or (half.address == "") != (half.kind == "platform"):
             raise ValueError("no node or platform has such a name and address")
     except (msgspec.ValidationError, ValueError) as error:
-        raise FileError(path, None, f"is damaged ({error})", _REMEDY) from None
+        raise FileError(path, None, f"is damaged ({decoders_words(error)})", _REMEDY) from None
     try:
         _verify(half)
     except (InvalidSignature, ValueError):

@@ -22,6 +22,7 @@ from tacit.experiments.study.plugins import load_plugins
 from tacit.experiments.study.settings import Settings, check_disclosure, kind_of, preset_settings
 from tacit.experiments.tuning.plan import TuningPlan
 from tacit.files import read_toml
+from tacit.plain_text import decoders_words
 from tacit.search import SearchParameters
 
 SUFFIX = ".toml"
@@ -146,13 +147,8 @@ def _converted(path: str | Path, raw: object) -> Study:
     try:
         return msgspec.convert(raw, Study)
     except msgspec.ValidationError as error:
-        what, _, place = str(error).partition(" - at ")
-        raise FileError(
-            path,
-            place.strip("`$.") or None,
-            what,
-            "see docs/experiments.md for what may stand here",
-        ) from None
+        remedy = "see docs/experiments.md for what may stand here"
+        raise FileError(path, None, decoders_words(error), remedy) from None
 
 
 def _checked(study: Study, folder: Path) -> Study:

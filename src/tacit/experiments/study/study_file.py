@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from tacit.errors import FileError
+from tacit.plain_text import decoders_words
 
 S = TypeVar("S", bound=msgspec.Struct)
 Raw = dict[str, Any]
@@ -26,7 +27,7 @@ def study_from(
         raw = tomllib.loads(text)
         return msgspec.convert(raw if expand is None else expand(raw), kind)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise FileError(path, None, str(error), f"see {see}") from None
+        raise FileError(path, None, decoders_words(error), f"see {see}") from None
 
 
 def shipped_text(package: str, name: str, /) -> str:

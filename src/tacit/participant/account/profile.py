@@ -33,6 +33,7 @@ from tacit.engine.identity import Keys, load_keys
 from tacit.errors import AgreementError, FileError, InputError, TrustError
 from tacit.files import check_secret
 from tacit.participant.account.private_files import replace_private
+from tacit.plain_text import decoders_words
 
 FORMAT = "tacit-profile/1"
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
@@ -142,7 +143,9 @@ class Profile:
         except FileNotFoundError:
             return None
         except msgspec.DecodeError as error:
-            raise FileError(path, None, f"was changed ({error})", "remove it") from None
+            raise FileError(
+                path, None, f"was changed ({decoders_words(error)})", "remove it"
+            ) from None
 
     def keep_shown_plan(self, run: str, items: list[int], /) -> None:
         """Remember which plan somebody has seen, to compare it with the one that is checked."""
@@ -202,7 +205,9 @@ def load_profile(folder: Path | None = None, /) -> Profile:
     try:
         stored = msgspec.json.decode(path.read_bytes(), type=_ProfileFile)
     except (OSError, msgspec.DecodeError) as error:
-        raise FileError(path, None, f"is not a profile ({error})", "join again") from None
+        raise FileError(
+            path, None, f"is not a profile ({decoders_words(error)})", "join again"
+        ) from None
     return Profile(
         folder, stored.url, stored.account, stored.token, stored.expires, folder / stored.key
     )

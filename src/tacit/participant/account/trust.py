@@ -31,6 +31,7 @@ from tacit.engine.identity import (
 from tacit.errors import FileError, TrustError
 from tacit.files import read_toml
 from tacit.participant.account.private_files import replace_private
+from tacit.plain_text import decoders_words
 
 PublicKey = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 
@@ -84,7 +85,9 @@ def load_trust(path: Path, /) -> Trust:
     try:
         return msgspec.convert(table, type=Trust)
     except msgspec.ValidationError as error:
-        raise FileError(path, None, f"is not a list of keys ({error})", remedy) from None
+        raise FileError(
+            path, None, f"is not a list of keys ({decoders_words(error)})", remedy
+        ) from None
 
 
 def seen_trust(agreement: Agreement, /) -> Trust:

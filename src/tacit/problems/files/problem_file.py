@@ -15,6 +15,7 @@ import msgspec
 
 from tacit.errors import FileError
 from tacit.files import naming_file, read_text
+from tacit.plain_text import decoders_words, nearest_word
 from tacit.problems.model.kinds import kind_named
 from tacit.problems.model.objective import Sense
 
@@ -111,7 +112,9 @@ def _shape_error(path: Path, message: str) -> FileError:
     what, _, where = message.partition(" - at ")
     place = where.strip("`").removeprefix("$").removeprefix(".") or None
     if unknown := re.fullmatch(r"(?s)Object contains unknown field `(.*)`", what):
-        what, remedy = f"the field {unknown[1]!r} is unknown", f"check its spelling or {_MANUAL}"
+        near = nearest_word(unknown[1], ProblemFile.__struct_encode_fields__)
+        what = f"the field {unknown[1]!r} is unknown"
+        remedy = f"write {near!r}, or {_MANUAL}" if near else f"check its spelling or {_MANUAL}"
     elif missing := re.fullmatch(r"Object missing required field `(.*)`", what):
         what, remedy = f"the field {missing[1]!r} is missing", f"add it, {_MANUAL}"
     elif what.startswith("Invalid decimal") or "`decimal`" in what:
@@ -119,7 +122,7 @@ def _shape_error(path: Path, message: str) -> FileError:
     elif value := re.fullmatch(r"Invalid enum value (.*)", what):
         what, remedy = f"{value[1]} is not one of its values", _MANUAL
     else:
-        what = what.replace("`", "'").replace("Expected", "expected")
+        what = decoders_words(what)
         remedy = f"correct it, {_MANUAL}"
     return FileError(path, place, what, remedy)
 

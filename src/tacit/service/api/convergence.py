@@ -6,23 +6,18 @@ time, behind everything else, and none twice.
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import io
 import json
-import os
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
-from tacit.errors import BusyError
 from tacit.service.execution.progress_file import progress_points
+from tacit.service.server.background_process import computed_elsewhere
 from tacit.service.server.concurrency_limit import ConcurrencyLimit
 
 DRAW_SECONDS = 15.0
-NICE = 10
-"""The main process may come before others, and this must not."""
 MOST_WAITING = 3
 """Plots that an account may wait for."""
 MOST_KEPT = 64
@@ -47,37 +42,14 @@ class Plots:
         async with self._turns.of(account):
             # The request before may have been for the same plot.
             if digest not in self._kept:
-                self._kept[digest] = await _drawn_elsewhere(asked)
+                failed = "the plot cannot be drawn now; take progress.csv instead"
+                self._kept[digest] = await computed_elsewhere(
+                    __name__, asked, within=DRAW_SECONDS, failed=failed
+                )
                 self.drawn += 1
                 while len(self._kept) > MOST_KEPT:
                     del self._kept[next(iter(self._kept))]
             return self._kept[digest]
-
-
-async def _drawn_elsewhere(asked: bytes) -> bytes:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "tacit.service.api.convergence",
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
-    with suppress(ProcessLookupError, PermissionError):
-        os.setpriority(os.PRIO_PROCESS, process.pid, NICE)
-    picture = b""
-    try:
-        async with asyncio.timeout(DRAW_SECONDS):
-            picture, _ = await process.communicate(asked)
-    except TimeoutError:
-        pass  # said below
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    if process.returncode != 0:
-        raise BusyError("the plot cannot be drawn now; take progress.csv instead")
-    return picture
 
 
 def draw(asked: dict[str, Any], /) -> bytes:

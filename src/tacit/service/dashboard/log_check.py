@@ -7,20 +7,17 @@ machine of its own.
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
 import sys
-from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
-from tacit.errors import BusyError, TacitError
+from tacit.errors import TacitError
+from tacit.service.server.background_process import computed_elsewhere
 from tacit.service.server.concurrency_limit import ConcurrencyLimit
 from tacit.verify import Finding, Verdict, check_bundle, read_bundle
 
 CHECK_SECONDS = 600.0
-NICE = 10
 
 
 class LogChecks:
@@ -32,34 +29,10 @@ class LogChecks:
     async def verdict(self, account: str, packed: bytes, /) -> dict[str, Any]:
         """What a check of a bundle came to: `ok`, `findings` and `notes`."""
         async with self._turns.of(account):
-            return await _checked_elsewhere(packed)
-
-
-async def _checked_elsewhere(packed: bytes) -> dict[str, Any]:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "tacit.service.dashboard.log_check",
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
-    with suppress(ProcessLookupError, PermissionError):
-        os.setpriority(os.PRIO_PROCESS, process.pid, NICE)
-    said = b""
-    try:
-        async with asyncio.timeout(CHECK_SECONDS):
-            said, _ = await process.communicate(packed)
-    except TimeoutError:
-        pass  # said below
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    if process.returncode != 0:
-        raise BusyError("the logs cannot be checked now; download them, or try again later")
-    found: dict[str, Any] = json.loads(said)
-    return found
+            failed = "the logs cannot be checked now; download them, or try again later"
+            said = await computed_elsewhere(__name__, packed, within=CHECK_SECONDS, failed=failed)
+        found: dict[str, Any] = json.loads(said)
+        return found
 
 
 def verdict_of(packed: bytes, /) -> dict[str, Any]:

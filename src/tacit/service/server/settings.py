@@ -13,6 +13,7 @@ import msgspec
 from tacit.engine.identity import AUTHORITY_FILE, parse_address
 from tacit.errors import FileError
 from tacit.files import read_toml
+from tacit.plain_text import decoders_words
 
 FILE_NAME = "service.toml"
 _SQLITE = "sqlite:///"
@@ -115,7 +116,8 @@ def load_settings(path: Path, /) -> Settings:
     try:
         settings = msgspec.convert({**table, "folder": str(path.parent)}, type=Settings)
     except msgspec.ValidationError as error:
-        raise FileError(path, None, str(error), "compare it with docs/configuration.md") from None
+        what = decoders_words(error)
+        raise FileError(path, None, what, "compare it with docs/configuration.md") from None
     _check(settings, path)
     return settings
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from importlib import import_module
@@ -20,6 +21,15 @@ UsageError: Any = typer.BadParameter.__mro__[1]
 LONGEST_ERROR = 4000
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as shells have it."""
+REMEDIES = {
+    errno.EACCES: "use a file or folder that you may use, or have its owner let you",
+    errno.EPERM: "use a file or folder that you may use, or have its owner let you",
+    errno.ENOSPC: "make room on the disk",
+    errno.EDQUOT: "make room on the disk",
+    errno.EROFS: "choose another place",
+    errno.ENOTDIR: "check the path",
+}
+"""What to do about what the system refuses, wherever it does."""
 GROUPS = (
     *("instance", "node", "keys", "cluster", "log", "bench", "experiment"),
     *("participant", "service", "run", "series"),
@@ -112,6 +122,12 @@ def main() -> None:
             f"this needs {error.name}, which is not installed; install tacit with an extra: node, "
             "participant, service, solve, bench or experiments"
         )
+        sys.exit(InputError.exit_code)
+    except OSError as error:
+        if error.errno not in REMEDIES:
+            raise
+        what = f"{error.filename}: " if error.filename else ""
+        _echo_error(f"{what}{error.strerror}; {REMEDIES[error.errno]}")
         sys.exit(InputError.exit_code)
     except (KeyboardInterrupt, typer.Abort):
         _echo_error("interrupted before it was done")

@@ -16,6 +16,7 @@ from tacit.cli.solve_display import LiveProgress, show_result
 from tacit.cli.solve_options import (
     check_recordable,
     check_writable,
+    failure_of,
     observing,
     parse_disclosures,
     weightings_asked_for,
@@ -261,15 +262,16 @@ def solve_command(
             announce=live.announce if watched else None,
         )
         # Before anything else happens: the clock runs until the result is written.
-        if out is not None:
-            result.save(out)
+        unwritten = None if out is None else failure_of(lambda: result.save(out))
     if record is not None and recorder is not None:
         seen = record_of_result(to_solve, result, recorder, for_owners=plan == "owners")
-        seen.save(record)
+        unwritten = failure_of(lambda: seen.save(record)) or unwritten
     if json:
         sys.stdout.buffer.write(result.to_json() + b"\n")
         sys.stdout.flush()
     else:
-        show_result(result, Console(), saved_to=out, plotted_to=plot)
+        show_result(result, Console(), saved_to=None if unwritten else out, plotted_to=plot)
     if plot is not None:
         plot_result(result, plot)
+    if unwritten is not None:
+        raise unwritten

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
-from tacit.errors import InputError
+from tacit.errors import FileError, InputError
 from tacit.problems import Problem
 from tacit.runs import Observer, Progress, even_weightings, parse_weighting
 
@@ -48,6 +49,15 @@ def parse_disclosures(texts: list[str], /) -> str | dict[str, str] | None:
             )
         by_name[name] = disclosure
     return by_name
+
+
+def failure_of(save: Callable[[], None], /) -> FileError | None:
+    """Why something could not be written, to be said once the plan is shown: it is not lost."""
+    try:
+        save()
+    except FileError as error:
+        return error
+    return None
 
 
 def check_writable(path: Path | None, /) -> None:

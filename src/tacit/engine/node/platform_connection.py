@@ -8,6 +8,7 @@ off; anything that is not a valid request ends the link.
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from typing import TYPE_CHECKING
 
@@ -209,7 +210,10 @@ class PlatformConnection:
             # An internal error: the platform must not wait for an answer, and the node goes on.
             # What exactly it was may say more than a platform should know.
             self._node.note(InternalError(self.mux.link.peer, shorten(repr(error))))
-            what = f"failed itself ({type(error).__name__})"
+            cause = type(error).__name__
+            if isinstance(error, OSError) and error.errno is not None:
+                cause = os.strerror(error.errno)
+            what = f"failed itself ({cause}); its own log says more"
             return Failed(id=request.id, peer=self._node.name, what=what)
 
     def _log_trouble(self, request: Work, reply: Refused | Failed) -> None:

@@ -170,6 +170,7 @@ class _FirstVersion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 _READ = msgspec.json.Decoder(LedgerEntry)
 _READ_FIRST_VERSION = msgspec.json.Decoder(_FirstVersion)
 _ENCODER = msgspec.json.Encoder(order="sorted")
+_MAKE_ROOM = "make room, and start again"
 
 
 def decode_entry(line: bytes, /, *, sealed: bool) -> LedgerEntry:
@@ -199,7 +200,7 @@ class Ledger:
         """Write an entry."""
         self.entries.append(entry)
         if self._path is not None:
-            with self._path.open("ab") as file:
+            with writing(self._path, remedy=_MAKE_ROOM), self._path.open("ab") as file:
                 file.write(_ENCODER.encode(entry) + b"\n")
 
 

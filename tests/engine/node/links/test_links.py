@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -306,8 +307,11 @@ def test_unexpected_errors_and_long_texts_are_not_echoed(monkeypatch: pytest.Mon
 
     reply, notes = run(attack(KeyError("a share of 12345")))
     assert isinstance(reply, Failed)
-    assert reply.what == "failed itself (KeyError)"
+    assert reply.what == "failed itself (KeyError); its own log says more"
     assert any(isinstance(note, InternalError) and "12345" in note.what for note in notes)
+    reply, _ = run(attack(OSError(errno.ENOSPC, "share 12345", "/keys/alpha")))
+    assert isinstance(reply, Failed)
+    assert reply.what == "failed itself (No space left on device); its own log says more"
     reply, notes = run(attack(EngineError("x" * 10_000)))
     assert isinstance(reply, Refused)
     assert len(reply.reason) < 600

@@ -14,6 +14,7 @@ from tacit.engine.identity.config import NodeConfig
 from tacit.engine.identity.keyring import Keyring
 from tacit.engine.node.state.policy import refuse
 from tacit.engine.node.state.sealing_keys import SealingKeys, owner_of
+from tacit.engine.series import Series
 
 SEALING_KEYS = "sealing-keys"
 """The folder of the keys that agreements under way were sealed to."""
@@ -52,6 +53,21 @@ class OwnKeys:
                 "the agreement gives us a sealing key that we did not offer for it, or that is "
                 "used up; ask for a key and draft again"
             )
+
+    def offered_for(self, agreement: Agreement, /) -> tuple[X25519PrivateKey, int]:
+        """What opens boxes of an agreement that is about to be taken, and our number there."""
+        self.check_named(agreement)
+        key = self.sealing.pending(owner_of(agreement))
+        assert key is not None
+        return key, self._node
+
+    def named_in(self, series: Series, /) -> tuple[int, Ed25519PrivateKey]:
+        """Which node of a series we were when it was signed, whatever our number is today."""
+        for number, each in enumerate(series.nodes):
+            key = self._keyring.signing(each.signing_key)
+            if key is not None:
+                return number, key
+        raise refuse("the key that the series knows us by was removed; ask the operator")
 
     def claim(self, agreement: Agreement, /) -> X25519PrivateKey | None:
         """What opens an agreement's boxes, for it alone; nothing once it has ended."""

@@ -66,7 +66,7 @@ def parts_given(book: StepBook, /, *, nodes: int, bound: bytes) -> list[BookPart
             "the last run was counted by an earlier version of tacit, which drew no seeds to share "
             "balances anew with; count one more run before they move"
         )
-    split = {}
+    split: dict[Piece, Words] = {}
     for c, seed in book.seeds.parts.items():
         words = np.concatenate([book.steps[name].parts[c] for name in sorted(book.steps)])
         split |= split_component(words, _masks(seed, c, bound), c, nodes)

@@ -116,10 +116,8 @@ class World:
     def node(self, me: int) -> Any:
         keys = self.before.keys[me]
 
-        def named_in(series: Series) -> tuple[int, Ed25519PrivateKey]:
-            return [each.signing_key for each in series.nodes].index(
-                keys.signing_public
-            ), keys.signing
+        def named_in(signing_keys: list[str]) -> tuple[int, Ed25519PrivateKey]:
+            return signing_keys.index(keys.signing_public), keys.signing
 
         return SimpleNamespace(
             turns=Turns(),

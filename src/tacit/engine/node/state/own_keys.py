@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -14,7 +15,6 @@ from tacit.engine.identity.config import NodeConfig
 from tacit.engine.identity.keyring import Keyring
 from tacit.engine.node.state.policy import refuse
 from tacit.engine.node.state.sealing_keys import SealingKeys, owner_of
-from tacit.engine.series import Series
 
 SEALING_KEYS = "sealing-keys"
 """The folder of the keys that agreements under way were sealed to."""
@@ -61,10 +61,10 @@ class OwnKeys:
         assert key is not None
         return key, self._node
 
-    def named_in(self, series: Series, /) -> tuple[int, Ed25519PrivateKey]:
-        """Which node of a series we were when it was signed, whatever our number is today."""
-        for number, each in enumerate(series.nodes):
-            key = self._keyring.signing(each.signing_key)
+    def named_in(self, signing_keys: Sequence[str], /) -> tuple[int, Ed25519PrivateKey]:
+        """Which node of a series we were, by the keys it names, whatever our number is today."""
+        for number, each in enumerate(signing_keys):
+            key = self._keyring.signing(each)
             if key is not None:
                 return number, key
         raise refuse("the key that the series knows us by was removed; ask the operator")

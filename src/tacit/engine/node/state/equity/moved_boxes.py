@@ -18,7 +18,6 @@ from nacl.public import PrivateKey, PublicKey, SealedBox
 from tacit.engine.agreement.signatures import is_signed, sign
 from tacit.engine.agreement.terms import Agreement, agreement_hash
 from tacit.engine.node.state.equity.kept_book import StoredBook, book_from_file, book_to_file
-from tacit.engine.series import Series
 from tacit.errors import SealError
 from tacit.mpc.equity import BookPart, public_part
 
@@ -60,7 +59,7 @@ def seal_parts(
 
 def open_part(
     agreement: Agreement,
-    before: Series,
+    signers: Sequence[str],
     box: bytes,
     /,
     *,
@@ -68,17 +67,19 @@ def open_part(
     taker: int,
     key: X25519PrivateKey,
 ) -> BookPart:
-    """What an earlier node gave this one, after checking everything that it is bound to."""
+    """What an earlier node gave this one, after checking everything that it is bound to.
+
+    `signers` are the keys of the earlier nodes.
+    """
     who = f"node {giver} of the earlier series"
-    if not 0 <= giver < len(before.nodes):
+    if not 0 <= giver < len(signers):
         raise SealError(f"there is no {who}")
     opener = SealedBox(PrivateKey(key.private_bytes_raw()))
     try:
         contents = _READ_CONTENTS.decode(opener.decrypt(box))
     except (CryptoError, ValueError, TypeError, msgspec.DecodeError):
         raise SealError(f"the book of {who} does not open: damaged, or not for us") from None
-    signer = before.nodes[giver].signing_key
-    if not is_signed(signer, "book", contents.body, contents.signature):
+    if not is_signed(signers[giver], "book", contents.body, contents.signature):
         raise SealError(f"the book is not signed by {who}")
     try:
         body = _READ_BODY.decode(contents.body)

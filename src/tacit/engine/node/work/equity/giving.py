@@ -15,11 +15,11 @@ from typing import Protocol
 from tacit.engine.agreement.check import check_agreement
 from tacit.engine.agreement.size_limits import check_agreement_bytes
 from tacit.engine.agreement.terms import Agreement, read_agreement
-from tacit.engine.node.kept_series import KeptSeries
 from tacit.engine.node.state.equity.moved_boxes import seal_parts
 from tacit.engine.node.state.own_keys import OwnKeys
 from tacit.engine.node.state.policy import check_still_valid, refuse
 from tacit.engine.node.work.agreeing import REST, check_signed
+from tacit.engine.node.work.equity.taking import SeriesHere
 from tacit.engine.node.work.off_loop import Turns, in_thread
 from tacit.engine.series import (
     Series,
@@ -37,12 +37,24 @@ from tacit.mpc import held_by
 from tacit.mpc.equity import StepBook, parts_given
 
 
+class SeriesGiven(SeriesHere, Protocol):
+    """What it needs of the series that the node knows."""
+
+    def give(self, series: Series, agreement: Agreement, /) -> tuple[Series, StepBook]:
+        """The book for the nodes of a series that continues one here, and that one."""
+        ...
+
+
 class GivingNode(Protocol):
     """What giving a book away needs of the node."""
 
     turns: Turns
-    series: KeptSeries
     own_keys: OwnKeys
+
+    @property
+    def series(self) -> SeriesGiven:
+        """The series that it knows."""
+        ...
 
     def are_one_platform(self, one: str, other: str, /) -> bool:
         """Whether two fingerprints are of one platform, which has two while it rotates them."""
@@ -83,7 +95,7 @@ def _examined(request: GiveBook) -> tuple[Series, Agreement]:
 def _boxes(
     keys: OwnKeys, before: Series, book: StepBook, series: Series, agreement: Agreement
 ) -> list[bytes]:
-    number, key = keys.named_in(before)
+    number, key = keys.named_in([each.signing_key for each in before.nodes])
     if book.steps and book.components != held_by(number, len(before.nodes)):
         raise refuse("the book here is of another node; ask the operator")
     bound = hashlib.sha256(bytes.fromhex(series_hash(series) + book.head)).digest()

@@ -57,11 +57,12 @@ def moved_book(
             kind=RefusalKind.BOOK,
         )
     key, me = keys.offered_for(agreement)
+    signers = [each.signing_key for each in before.nodes]
     parts: dict[int, BookPart] = {}
     trouble = ""
     for giver, box in sorted(request.books.items()):
         try:
-            parts[giver] = open_part(agreement, before, box, giver=giver, taker=me, key=key)
+            parts[giver] = open_part(agreement, signers, box, giver=giver, taker=me, key=key)
         except SealError as error:
             trouble = f" ({error})"
     try:

@@ -26,9 +26,11 @@ async def start(series: EquitySeries, made: AgreedCluster, given: GivenBooks | N
         )
 
 
-def test_balances_move_to_other_nodes_and_back(cluster: LocalCluster, four: LocalCluster) -> None:
+def test_balances_move_to_other_nodes_and_back(
+    own_cluster: LocalCluster, four: LocalCluster
+) -> None:
     """Three nodes, four others, and the three again: weights, steps and balances are the twin's."""
-    first = EquitySeries.draft(cluster)
+    first = EquitySeries.draft(own_cluster)
     run(first.finish(first.next_run(problem_of(1))))
     second = first.continued_on(four)
     made = second.next_run(problem_of(2))
@@ -36,13 +38,13 @@ def test_balances_move_to_other_nodes_and_back(cluster: LocalCluster, four: Loca
         run(start(second, made, None))
 
     # A node that gives dies, and gives the same again; one that takes dies before it is asked.
-    cluster.kill(1)
+    own_cluster.kill(1)
     with pytest.raises(MpcError, match=r"node 1 of the earlier series, at 127\.0\.0\.1:"):
         run(books(second, made))
-    mend(cluster)
+    mend(own_cluster)
     one = run(books(second, made))
-    cluster.kill(0)
-    mend(cluster)
+    own_cluster.kill(0)
+    mend(own_cluster)
     other = run(books(second, made))
     four.kill(3)
     with pytest.raises(MpcError):
@@ -67,7 +69,7 @@ def test_balances_move_to_other_nodes_and_back(cluster: LocalCluster, four: Loca
         run(books(thief, thief.next_run(problem_of(3), number=9)))
 
     # Back to nodes that were there before; of four, three suffice.
-    third = second.continued_on(cluster)
+    third = second.continued_on(own_cluster)
     made = third.next_run(problem_of(3))
     four.kill(2)
     run(third.finish(made))

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from tacit.engine.agreement import Agreement, RunOfSeries, agreement_hash, seal_told
 from tacit.engine.records import RunCounted
-from tacit.engine.series import Series, TakenRun, series_hash
+from tacit.engine.series import Series, SeriesNode, TakenRun, series_hash
 from tacit.mpc.equity import FIRST_HEAD, RunEntry, head_after
 from tacit.mpc.local import deal_integers
 from tacit.participant import account_lines, counted_runs
@@ -146,6 +146,12 @@ def test_boxes_that_do_not_open_are_said(profile: Any, series: Series) -> None:
 def test_whoever_signs_is_told_where_balances_come_from(profile: Any, series: Series) -> None:
     later = replace(series, continues=series_hash(series), nonce="ef" * 16)
     assert reviewing._balances(later)[0].startswith("balances go on from series ")
+    assert len(reviewing._balances(later, series)) == 1
+    moved = replace(later, nodes=[*series.nodes[:2], SeriesNode("new.example", 9002, "cd" * 32)])
+    assert "did not sign that one" in reviewing._balances(moved)[1]
+    said = reviewing._balances(moved, series)[1]
+    assert said.startswith("balances MOVE to other nodes: from ")
+    assert "new.example:9002 (" in said
     assert reviewing._left_behind(profile, later) == []
     anew = replace(series, nonce="ab" * 16)
     assert reviewing._balances(anew) == ["balances begin at 0 for everybody"]

@@ -14,6 +14,7 @@ from tacit.errors import AgreementError
 
 Purpose = Literal[
     "agreement",
+    "book",
     "box",
     "frame",
     "join",

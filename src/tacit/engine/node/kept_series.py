@@ -6,7 +6,8 @@
     series/HASH/signatures    of all participants
     series/HASH/runs.jsonl    which runs were taken, and when
     series/HASH/book          shares of everybody's steps, where balances are kept
-    series/HASH/continued     the series that has taken the book over; this one has no more runs
+    series/HASH/continued     the series that has taken the book over; this one has no more runs.
+                              Where it went to other nodes, the head that it had then, too
 
 What a series allows per day is counted here, whatever the platform says and forgets. A folder stays
 for as long as the series could have runs.
@@ -30,10 +31,12 @@ from tacit.engine.series import (
     Series,
     SignedSeries,
     TakenRun,
+    check_continues,
     check_series,
     check_series_signed,
     check_still_runs,
     check_within,
+    moves,
     objection_to_run,
     read_series,
     series_hash,
@@ -83,10 +86,9 @@ class KeptSeries:
         named = agreement.series
         if named is None:
             return None
-        place = self._place(named.series)
-        if (place / "series.json").exists():
-            signatures = msgspec.msgpack.decode((place / "signatures").read_bytes())
-            carried = SignedSeries((place / "series.json").read_bytes(), signatures)
+        known = self.signed(named.series)
+        if known is not None:
+            carried = known
         elif carried is None:
             raise refuse("the agreement names a series that is not known here; show it, signed")
         else:
@@ -99,8 +101,19 @@ class KeptSeries:
         check_within(series, agreement, now=now)
         return carried
 
-    def admit(self, agreement: Agreement, carried: SignedSeries, /, *, now: float) -> None:
-        """Write down a run that is within its series, or refuse it: too soon, or not the next."""
+    def admit(
+        self,
+        agreement: Agreement,
+        carried: SignedSeries,
+        /,
+        *,
+        now: float,
+        moved: StepBook | None = None,
+    ) -> None:
+        """Write down a run that is within its series, or refuse it: too soon, or not the next.
+
+        `moved` is the book that other nodes gave, where the series continues one of theirs.
+        """
         named = agreement.series
         assert named is not None
         series, place = read_series(carried.data), self._place(named.series)
@@ -112,11 +125,11 @@ class KeptSeries:
             raise refuse(why)
         if named.series not in self._expires:
             self._check_room(series)
-            book = self._taken_over(series, named.number)
+            book = self._taken_over(series, agreement) if moved is None else moved
             place.mkdir(exist_ok=True, mode=0o700)
             replace_secret(place / "signatures", msgspec.msgpack.encode(dict(carried.signatures)))
             if book is not None:
-                self._continue(series, book, agreement)
+                self._continue(series, book)
             # Last, since a folder without it does not count.
             replace_secret(place / "series.json", carried.data)
             self._hold(series)
@@ -149,30 +162,41 @@ class KeptSeries:
                 return self._books[name].book.head, self._books[name].book.last
         return "", 0
 
-    def _taken_over(self, series: Series, number: int) -> StepBook | None:
-        """The book that a series continues with; refused unless all whose it is have signed.
+    def knows(self, name: str, /) -> bool:
+        """Whether runs of a series were taken here: then its book is here, too."""
+        return name in self._expires
 
-        Nor while a run of the earlier series is frozen or counted: it would be in that book alone.
-        """
+    def signed(self, name: str, /) -> SignedSeries | None:
+        """A series that was taken here, as it was signed."""
+        place = self._place(name)
+        if name not in self._expires:
+            return None
+        signatures = msgspec.msgpack.decode((place / "signatures").read_bytes())
+        return SignedSeries((place / "series.json").read_bytes(), signatures)
+
+    def _taken_over(self, series: Series, agreement: Agreement) -> StepBook | None:
+        """The book that a series continues with on the same nodes."""
         if not series.continues:
             return None
-        place = self._place(series.continues)
+        if moves(self._earlier(series), series):
+            raise refuse("the balances are shared anew among other nodes; show what those gave")
+        self._check_between_runs(series, agreement)
+        return self._books[series.continues].book
+
+    def _earlier(self, series: Series) -> Series:
+        """The series that one continues, whose book is here and who may take it over."""
         if series.continues not in self._books:
             raise refuse("the series continues one whose balances are not here")
-        before = read_series((place / "series.json").read_bytes())
-        signed = {each.name: each.signing_key for each in series.participants}
-        for each in before.participants:
-            if signed.get(each.name) != each.signing_key:
-                raise refuse(
-                    f"the series continues one of {each.name!r}, who has not signed it with the "
-                    "same key; name everybody, also those who take no part any more"
-                )
-        if len(before.nodes) != len(series.nodes):
-            raise refuse("balances stay on the same nodes; take as many nodes as before")
-        other = place / "continued"
-        if other.exists() and other.read_text() != series_hash(series):
-            raise refuse("another series has taken over these balances already; take that")
-        kept = self._books[series.continues]
+        before = read_series((self._place(series.continues) / "series.json").read_bytes())
+        check_continues(before, series)
+        return before
+
+    def _check_between_runs(self, series: Series, agreement: Agreement) -> None:
+        """Refuse to hand a book on to two series, or amid a run, which would be in it alone."""
+        assert agreement.series is not None
+        assert agreement.equity is not None
+        self._check_same_continues(series)
+        kept, number = self._books[series.continues], agreement.series.number
         if kept.turn.locked():
             raise refuse("a run of the series that this one continues is at work; ask again later")
         if number <= kept.book.frozen:
@@ -180,15 +204,43 @@ class KeptSeries:
                 f"number {number} is used: run {kept.book.frozen} of the series that this one "
                 "continues was frozen; take a later number"
             )
-        return kept.book
+        kept.check_head(agreement.equity.head)
 
-    def _continue(self, series: Series, book: StepBook, agreement: Agreement) -> None:
+    def _check_same_continues(self, series: Series, head: str = "") -> None:
+        other = self._place(series.continues) / "continued"
+        written = other.read_text().split() if other.exists() else []
+        if written and written[0] != series_hash(series):
+            raise refuse("another series has taken over these balances already; take that")
+        if head and written[1:] and written[1] != head:
+            raise refuse("these balances were given away as they were after other runs")
+
+    def give(self, series: Series, agreement: Agreement, /) -> tuple[Series, StepBook]:
+        """The book for the nodes of a series that continues one here, and that one.
+
+        From now on the earlier series has no runs, and the book goes to nobody else. A run that is
+        prepared here is counted if the agreement follows it: whoever counted it first knew that all
+        had prepared it.
+        """
+        before = self._earlier(series)
+        if not moves(before, series):
+            raise refuse("the series stays with its nodes, which have the balances already")
+        self._check_between_runs(series, agreement)
+        assert agreement.equity is not None
+        head, book = agreement.equity.head, self._books[series.continues].book
+        self._check_same_continues(series, head)
+        if book.head != head and book.prepared is not None:
+            book = book.count(book.prepared.number, book.prepared.attempt)
+        written = f"{series_hash(series)} {head}".encode()
+        replace_secret(self._place(series.continues) / "continued", written)
+        return before, book
+
+    def _continue(self, series: Series, book: StepBook) -> None:
         """Take a book over; from now on the earlier series has no runs."""
-        self._books[series.continues].check_head(
-            "" if agreement.equity is None else agreement.equity.head
-        )
-        name = series_hash(series)
-        replace_secret(self._place(series.continues) / "continued", name.encode())
+        name, earlier = series_hash(series), self._place(series.continues) / "continued"
+        if series.continues in self._books:
+            self._check_same_continues(series)
+            if not earlier.exists():
+                replace_secret(earlier, name.encode())
         self._books[name] = KeptBook(self._place(name) / "book", book)
         self._books[name].write()
 

@@ -48,6 +48,8 @@ class RunEntry:
     """Which of the counted runs it is, from 1; numbers may have gaps, and these have none."""
     agreement: str = ""
     """The hash of the agreement that it is a run of: no other run takes its place."""
+    seeds: ArithmeticShare | None = None
+    """Of the masks by which balances move to other nodes; see `moving`."""
 
     @property
     def public(self) -> bytes:
@@ -92,6 +94,8 @@ class StepBook:
     """Of each the last steps, the last one last."""
     runs: int = 0
     """How many runs were counted."""
+    seeds: ArithmeticShare | None = None
+    """Those of the last run that was counted with some."""
 
     @property
     def last(self) -> int:
@@ -154,6 +158,7 @@ class StepBook:
             taken=taken,
             steps=steps,
             runs=self.runs + 1,
+            seeds=entry.seeds or self.seeds,
         )
 
     @property

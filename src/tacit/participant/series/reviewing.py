@@ -10,10 +10,12 @@ from msgspec.structs import replace
 
 from tacit.client import RunView, SeriesView
 from tacit.engine.agreement import canonical
+from tacit.engine.identity import key_fingerprint
 from tacit.engine.series import (
     Series,
     check_series,
     check_still_runs,
+    moves,
     read_series,
     series_hash,
     sign_series,
@@ -50,6 +52,8 @@ class SeriesReview:
     pinned: bool
     refusals: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    earlier: Series | None = None
+    """The one that it continues, if this machine signed that."""
 
     @property
     def hash(self) -> str:
@@ -80,7 +84,9 @@ def review_series(
         series = read_series(client.series.document(series_id))
     if trust is None and profile.trust_file.exists():
         trust = load_trust(profile.trust_file)
-    made = SeriesReview(view, series, profile.account, trust is not None)
+    continued = series_named(profile, series.continues) if series.continues else None
+    earlier = None if continued is None else continued[1]
+    made = SeriesReview(view, series, profile.account, trust is not None, earlier=earlier)
     pattern = series.pattern()
     try:
         check_series(series)
@@ -160,7 +166,7 @@ def series_lines(review: SeriesReview, /) -> list[str]:
         "",
         "What may vary from run to run",
         *(f"  {line}" for line in _varies(series)),
-        *(f"  {line}" for line in _balances(series)),
+        *(f"  {line}" for line in _balances(series, review.earlier)),
         "  every plan tells something of your costs, and plans add up; small problems tell more",
         "",
         "A run if nothing varies",
@@ -173,12 +179,27 @@ def series_lines(review: SeriesReview, /) -> list[str]:
     return [plain_line(line, longest=2000) for line in lines]
 
 
-def _balances(series: Series) -> list[str]:
+def _balances(series: Series, earlier: Series | None = None) -> list[str]:
     if series.equity is None:
         return []
-    if series.continues:
-        return [f"balances go on from series {series.continues[:16]}..., which ends with this one"]
-    return ["balances begin at 0 for everybody"]
+    if not series.continues:
+        return ["balances begin at 0 for everybody"]
+    lines = [f"balances go on from series {series.continues[:16]}..., which ends with this one"]
+    if earlier is None:
+        lines.append("this machine did not sign that one, and does not know whose nodes have them")
+    elif moves(earlier, series):
+        lines.append(
+            f"balances MOVE to other nodes: from {_nodes(earlier)} to {_nodes(series)}; any two of "
+            "these could read them then, and the earlier ones could until then"
+        )
+    return lines
+
+
+def _nodes(series: Series) -> str:
+    return ", ".join(
+        f"{each.host}:{each.port} ({key_fingerprint(each.signing_key)[:8]})"
+        for each in series.nodes
+    )
 
 
 def _when(series: Series) -> str:

@@ -86,6 +86,9 @@ class SeriesTerms(Taken):
     """Left out: every run is for itself."""
     continues: Annotated[str, StringConstraints(pattern=r"^s-[a-z2-7]{10}$")] | None = None
     """The series whose balances this one takes over, with all its participants and perhaps more."""
+    cluster: Label | None = None
+    """The cluster in service.toml whose nodes compute; left out: those of the series that this one
+    continues, or else the least busy ones."""
 
 
 class NextRun(Taken):

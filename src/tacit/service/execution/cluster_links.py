@@ -8,7 +8,13 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tacit.engine.coordinator import Coordinator, NodeOffer, ask_for_sealing_keys, clients_of
+from tacit.engine.coordinator import (
+    Coordinator,
+    NodeClient,
+    NodeOffer,
+    ask_for_sealing_keys,
+    clients_of,
+)
 from tacit.engine.identity import (
     expires,
     expiry_warnings,
@@ -17,6 +23,7 @@ from tacit.engine.identity import (
     read_certificate,
 )
 from tacit.engine.local import node_terms, platform_certificate
+from tacit.engine.series import SeriesNode
 from tacit.errors import TacitError
 from tacit.service.execution.agreed_runs import StoredAgreement
 from tacit.service.execution.port import ClusterStatus, NodeStatus
@@ -49,6 +56,20 @@ class ClusterLinks:
         made = Coordinator(stored.agreement, self._clients)
         made.give_public(stored.public)
         return made
+
+    def client_of(self, node: SeriesNode, /) -> tuple[NodeClient, bool] | None:
+        """The link to a node of a series, and whether its key is the one that the series names.
+
+        One that has rotated its key since is found by its address.
+        """
+        found = list(zip(node_terms(self._config), self._clients, strict=True))
+        for terms, client in found:
+            if terms.signing_key == node.signing_key:
+                return client, True
+        for terms, client in found:
+            if (terms.host, terms.port) == (node.host, node.port):
+                return client, False
+        return None
 
     async def offered_nodes(
         self, nonce: str, /, *, books: Sequence[str] = ()

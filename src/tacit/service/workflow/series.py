@@ -75,7 +75,7 @@ def create_series(
         created=time.time(),
     )
     before = _continued(session, terms)
-    if before is not None:
+    if before is not None and terms.cluster is None:
         series.cluster = before.cluster  # its nodes have the balances
     session.add(series)
     session.flush()

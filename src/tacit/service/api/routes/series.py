@@ -84,7 +84,7 @@ def series_router() -> APIRouter:
 
         It is drawn up, to be signed, as soon as all have joined.
         """
-        cluster = await platform.execution.cluster_for_new_run()
+        cluster = body.cluster or await platform.execution.cluster_for_new_run()
         terms = await asyncio.to_thread(checked_series_terms, body, platform.settings, cluster)
         series_id, codes = await platform.database.write(
             create_series, platform.settings, terms, by=who.account, cluster=cluster

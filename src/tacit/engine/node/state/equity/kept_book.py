@@ -16,6 +16,7 @@ from tacit.engine.node.state.sealed_progress import StoredShare
 from tacit.engine.node.state.stored import Stored
 from tacit.errors import FileError, ParameterError
 from tacit.files import replace_secret
+from tacit.mpc import ArithmeticShare
 from tacit.mpc.equity import RunEntry, StepBook
 
 
@@ -30,6 +31,7 @@ class StoredEntry(msgspec.Struct, frozen=True, array_like=True):
     for_all: StoredShare | None
     place: int
     agreement: str
+    seeds: StoredShare | None = None
 
 
 class StoredBook(Stored, frozen=True, tag="book/1"):
@@ -45,27 +47,68 @@ class StoredBook(Stored, frozen=True, tag="book/1"):
     taken: dict[str, int]
     steps: dict[str, StoredShare]
     runs: int
+    seeds: StoredShare | None = None
 
 
 _READ = msgspec.msgpack.Decoder(StoredBook)
 
 
+def _stored(share: ArithmeticShare | None) -> StoredShare | None:
+    return None if share is None else StoredShare.of(share)
+
+
+def _read(share: StoredShare | None) -> ArithmeticShare | None:
+    return None if share is None else share.read()
+
+
 def _entry_to_file(entry: RunEntry | None) -> StoredEntry | None:
     if entry is None:
         return None
-    shares = (entry.steps, entry.told, entry.for_all)
-    steps, told, for_all = (None if each is None else StoredShare.of(each) for each in shares)
+    shares = _stored(entry.steps), _stored(entry.told), _stored(entry.for_all)
     public = entry.number, entry.attempt, entry.participants
-    return StoredEntry(*public, steps, told, for_all, entry.place, entry.agreement)
+    return StoredEntry(*public, *shares, entry.place, entry.agreement, _stored(entry.seeds))
 
 
 def _entry_from_file(entry: StoredEntry | None) -> RunEntry | None:
     if entry is None:
         return None
-    stored = (entry.steps, entry.told, entry.for_all)
-    steps, told, for_all = (None if each is None else each.read() for each in stored)
+    shares = _read(entry.steps), _read(entry.told), _read(entry.for_all)
     public = entry.number, entry.attempt, entry.participants
-    return RunEntry(*public, steps, told, for_all, entry.place, entry.agreement)
+    return RunEntry(*public, *shares, entry.place, entry.agreement, _read(entry.seeds))
+
+
+def book_to_file(book: StepBook, /) -> StoredBook:
+    """A book as it is written."""
+    return StoredBook(
+        book.components,
+        book.founders,
+        _entry_to_file(book.latest),
+        _entry_to_file(book.prepared),
+        book.head,
+        book.frozen,
+        book.voids,
+        dict(book.taken),
+        {name: StoredShare.of(share) for name, share in book.steps.items()},
+        book.runs,
+        _stored(book.seeds),
+    )
+
+
+def book_from_file(stored: StoredBook, /) -> StepBook:
+    """The book again."""
+    return StepBook(
+        stored.components,
+        stored.founders,
+        _entry_from_file(stored.latest),
+        _entry_from_file(stored.prepared),
+        stored.head,
+        stored.frozen,
+        stored.voids,
+        stored.taken,
+        {name: share.read() for name, share in stored.steps.items()},
+        stored.runs,
+        _read(stored.seeds),
+    )
 
 
 class KeptBook:
@@ -83,18 +126,7 @@ class KeptBook:
         except msgspec.DecodeError as error:
             remedy = "restore it as it was after the last run, or sign a new series"
             raise FileError(self._path, None, f"was changed ({error})", remedy) from None
-        return StepBook(
-            stored.components,
-            stored.founders,
-            _entry_from_file(stored.latest),
-            _entry_from_file(stored.prepared),
-            stored.head,
-            stored.frozen,
-            stored.voids,
-            stored.taken,
-            {name: share.read() for name, share in stored.steps.items()},
-            stored.runs,
-        )
+        return book_from_file(stored)
 
     def keep(self, book: StepBook, /) -> None:
         """From now on it is this, also after a power cut."""
@@ -107,19 +139,7 @@ class KeptBook:
         self._write(self.book)
 
     def _write(self, book: StepBook) -> None:
-        stored = StoredBook(
-            book.components,
-            book.founders,
-            _entry_to_file(book.latest),
-            _entry_to_file(book.prepared),
-            book.head,
-            book.frozen,
-            book.voids,
-            dict(book.taken),
-            {name: StoredShare.of(share) for name, share in book.steps.items()},
-            book.runs,
-        )
-        replace_secret(self._path, msgspec.msgpack.encode(stored))
+        replace_secret(self._path, msgspec.msgpack.encode(book_to_file(book)))
 
     def check_head(self, head: str, /) -> None:
         """Refuse a run that follows others than were counted here, or prepared last."""

@@ -62,13 +62,14 @@ async def first_free_columns(
     session: Session,
     order: Sorted,
     trees: Trees,
-    state: ForestState,
-    phase: Phase,
+    matched: BitShare,
     shape: ForestShape,
+    *,
+    label: str,
 ) -> Candidates:
     """The nearest free column of each root."""
-    name, size = f"{phase.number}.choose", shape.size
-    free = _odd(state.matched, 2).add_public(_ONE)
+    name, size = f"{label}.choose", shape.size
+    free = _odd(matched, 2).add_public(_ONE)
     lines = BitShare(
         {
             c: _packed(trees.roots.parts[c], trees.ancestors.parts[c], part)

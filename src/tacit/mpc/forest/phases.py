@@ -101,7 +101,9 @@ async def _phase(
         inner = substreams[4:]
         grown = await trees.grow_trees(t, inner, found, state, phase, shape)
         order = (await columns.take(t)).order
-        first = await augment.first_free_columns(t, order, grown, state, phase, shape)
+        first = await augment.first_free_columns(
+            t, order, grown, state.matched, shape, label=str(phase.number)
+        )
         return await augment.augment(
             t, inner, first, await reached.take(t), order, grown, state, phase, shape
         )

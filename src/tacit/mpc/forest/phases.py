@@ -101,9 +101,7 @@ async def _phase(
         inner = substreams[4:]
         grown = await trees.grow_trees(t, inner, found, state, phase, shape)
         order = (await columns.take(t)).order
-        first = await augment.first_free_columns(
-            t, order, grown, state.matched, shape, label=str(phase.number)
-        )
+        first = await augment.first_free_columns(t, order, grown, state, phase, shape)
         return await augment.augment(
             t, inner, first, await reached.take(t), order, grown, state, phase, shape
         )

@@ -19,6 +19,6 @@ from tacit.lazy import lazily
 if TYPE_CHECKING:
     from tacit.mpc.sealed.grown.cells import AllowedCells
     from tacit.mpc.sealed.grown.clear import grown_in_the_clear
-    from tacit.mpc.sealed.grown.start import cost, grown_start
+    from tacit.mpc.sealed.grown.start import cost_of_growing, grown_start
 else:
     __getattr__ = lazily(__name__)

@@ -19,7 +19,7 @@ from tacit.mpc.protocols.tournament import levels_for
 Indices = NDArray[np.intp]
 Numbers = NDArray[Any]
 ALL_PAIRS = 24
-"""Up to so many candidates are compared pair by pair, in the fewest rounds: there are few groups."""
+"""Up to so many candidates are compared pair by pair, in the fewest rounds."""
 SHORTEST, LONGEST = 2, 8
 
 
@@ -27,25 +27,33 @@ SHORTEST, LONGEST = 2, 8
 class AllowedCells:
     """Cells are numbered column by column, and in a column row by row.
 
-    >>> cells = AllowedCells(np.array([[True, False], [True, True]]), 9, np.dtype(np.uint64))
+    >>> cells = AllowedCells(np.array([[True, False], [True, True]]), 9)
     >>> cells.columns.tolist(), cells.rows.tolist()
     ([0, 0, 1], [0, 1, 1])
     >>> cells.key_bits, cells.sweeps
-    (8, (2, 4))
+    (8, (2,))
     """
 
     allowed: NDArray[np.bool_]
     """Rows x columns."""
     spread: int
     """The largest cost of an allowed pair; the smallest is 0."""
-    word: np.dtype[Any]
 
     def __post_init__(self) -> None:
         rows, columns = self.allowed.shape
         if rows != columns or not self.allowed.any(axis=1).all():
             raise ParameterError("a grown start takes as many rows as columns, none without a pair")
-        if max(self.key_bits, self.sort_bits, self.total_bits) > 8 * self.word.itemsize:
-            raise ParameterError(f"costs up to {self.spread:,} do not fit the words of the search")
+        if self._bits > 64:
+            raise ParameterError(f"costs up to {self.spread:,} need {self._bits} bits, not 64")
+
+    @property
+    def _bits(self) -> int:
+        return max(self.key_bits, self.total_bits)
+
+    @property
+    def word(self) -> np.dtype[Any]:
+        """The word of the ring: 32 bits where they hold all that is compared."""
+        return np.dtype(np.uint32 if self._bits <= 32 else np.uint64)
 
     @property
     def size(self) -> int:
@@ -101,7 +109,7 @@ class AllowedCells:
         np.add.at(sums, self.rows, of_cells)
         return sums
 
-    def odd_lines(self, of_cells: Numbers, lines: Indices) -> Numbers:
+    def odd_lines(self, lines: Indices, of_cells: Numbers) -> Numbers:
         """The XOR of the cells of each row, or column."""
         bits = np.zeros(self.size, dtype=of_cells.dtype)
         np.bitwise_xor.at(bits, lines, of_cells)
@@ -138,16 +146,6 @@ class AllowedCells:
         return 1 if self._most <= ALL_PAIRS else levels_for(self._most)
 
     @property
-    def column_bits(self) -> int:
-        """The bits of a column's number."""
-        return (self.size - 1).bit_length()
-
-    @property
-    def sort_bits(self) -> int:
-        """The bits of a signed difference of two distances, with the columns' numbers."""
-        return 1 + self.column_bits + self.far.bit_length()
-
-    @property
     def penalty(self) -> int:
         """What a free row costs: more than any plan."""
         return self.size * self.spread + 1
@@ -159,10 +157,9 @@ class AllowedCells:
 
     @property
     def sweeps(self) -> tuple[int, ...]:
-        """The steps of each sweep: each leaves about half of the free rows, or fewer."""
-        return tuple(
-            min(SHORTEST * number, LONGEST) for number in range(1, self.size.bit_length() + 1)
-        )
+        """The steps of each sweep. Each leaves half of the free rows or fewer: log2 of the size."""
+        count = max(1, (self.size**2).bit_length() // 2)
+        return tuple(min(SHORTEST * number, LONGEST) for number in range(1, count + 1))
 
 
 def numbers_in_groups(sizes: tuple[int, ...], /) -> Indices:

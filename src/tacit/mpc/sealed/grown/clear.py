@@ -14,7 +14,7 @@ _NOBODY = -1
 def grown_in_the_clear(costs: Costs, cells: AllowedCells, known: Indices, /) -> Indices:
     """The column of each row, from rows x columns of costs and a plan that is known.
 
-    >>> cells = AllowedCells(np.array([[True, True], [True, True]]), 9, np.dtype(np.uint64))
+    >>> cells = AllowedCells(np.array([[True, True], [True, True]]), 9)
     >>> grown_in_the_clear(np.array([[3, 9], [1, 2]]), cells, np.array([1, 0]))
     array([0, 1])
     """
@@ -45,11 +45,9 @@ def _swept(reduced: Costs, cells: AllowedCells, column_of: Indices, steps: int) 
     free = np.ones(size, dtype=bool)
     free[column_of[matched]] = False
     made, served = column_of.copy(), set()
-    for column in np.argsort(distances, kind="stable"):
-        if not free[column] or parent[column] == _NOBODY:
-            continue
+    for column in np.flatnonzero(free & (parent != _NOBODY)):
         path = _path(int(column), parent, column_of)
-        if path and path[-1][0] not in served:
+        if path[-1][0] not in served:
             served.add(path[-1][0])
             for row, at in path:
                 made[row] = at

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.mpc.cost import Cost
+from tacit.mpc.forest.minima import public
 from tacit.mpc.planes import cut
 from tacit.mpc.protocols import b2a, less_than, pairwise
 from tacit.mpc.protocols.halves import known_part
@@ -43,16 +44,16 @@ async def grown_start(
     >>> from tacit.mpc.local import deal_integers, reveal, run_parties
     >>> values = deal_integers([[6, 8], [0, 7]])  # costs 3 and 9 of the first row, 1 and 2
     >>> shape = TableShape("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
-    >>> cells = AllowedCells(np.ones((2, 2), dtype=bool), 9, shape.word)
+    >>> cells = AllowedCells(np.ones((2, 2), dtype=bool), 9)
     >>> async def node(s):
     ...     here, items = values[s.me], np.arange(2)
     ...     return await grown_start(s, here, shape, cells, items[::-1], high=9, columns=items)
     >>> reveal([state.plan for state in run_parties(node).results])
     array([13,  0,  1])
     """
-    word = cells.word
+    word, wide = cells.word, shape.word
     of_cells = values.map(lambda part: part[cells.columns, cells.rows].astype(word))
-    costs = of_cells.map(np.negative).add_public(np.array([high % (1 << 64)], np.uint64).astype(word))
+    costs = of_cells.map(np.negative).add_public(public(high, word))
     reduced = await _reduced(session, costs, cells)
     nothing = np.zeros(len(cells.rows), dtype=word)
     held = Matched(
@@ -64,12 +65,15 @@ async def grown_start(
         held = await sweep(
             session, substreams, reduced, held, cells, steps, label=f"sweep.{number}"
         )
-    matching = await _cheaper(session, held.numbers, costs, known, cells)
+    chosen = await _cheaper(session, held.numbers, costs, known, cells)
+    # The lowest bit of a sum is that of all lowest bits together.
+    bits = BitShare({c: _lowest_bits(part) for c, part in chosen.parts.items()})
+    matching = await b2a.bits_to_arithmetic(session, bits, label="start.matching", dtype=wide)
     names = public_share(
-        columns.astype(word)[:, None], ArithmeticShare, me=session.me, nodes=session.nodes
+        columns.astype(wide)[:, None], ArithmeticShare, me=session.me, nodes=session.nodes
     )
     lines = ArithmeticShare(
-        {c: np.concatenate([p.astype(word), names.parts[c]], 1) for c, p in values.parts.items()}
+        {c: np.concatenate([p.astype(wide), names.parts[c]], 1) for c, p in values.parts.items()}
     )
 
     def placed(cell: Numbers, line: Numbers) -> Numbers:
@@ -81,6 +85,11 @@ async def grown_start(
     parents = table.map(lambda part: np.tile(part, (shape.parents, 1, 1)))
     plans = as_plans(parents, shape)
     return SealedState(parents, plans, plans[0])
+
+
+def _lowest_bits(part: Numbers) -> NDArray[np.uint8]:
+    bits: NDArray[np.uint8] = (part & part.dtype.type(1)).astype(np.uint8)
+    return bits
 
 
 async def _reduced(
@@ -118,20 +127,17 @@ async def _cheaper(
     other = (known[cells.rows] == cells.columns).astype(word)
     penalty = word.type(cells.penalty)
     matched = matching.map(lambda part: part.sum(keepdims=True, dtype=word) * penalty)
-    free_of_all = np.array([cells.size * cells.penalty], dtype=np.uint64).astype(word)
     less = costs.map(lambda part: inner(part, other)) - total + matched
-    less = less.add_public(np.negative(free_of_all))
+    less = less.add_public(public(-cells.size * cells.penalty, word))
     sign = cut(known_part(session, less), bits=bits)
-    signs = await less_than.compare_known(
-        session, sign[:0], sign, bits=bits, label="choice.less"
-    )
+    signs = await less_than.compare_known(session, sign[:0], sign, bits=bits, label="choice.less")
     keep = await b2a.bits_to_arithmetic(session, signs.kept, label="choice.bit", dtype=word)
     change = matching.map(np.negative).add_public(other)
     chosen = await pairwise.product(session, keep, change, np.multiply, label="choice.chosen")
     return matching + chosen
 
 
-def cost(nodes: int, shape: TableShape, cells: AllowedCells) -> Cost:
+def cost_of_growing(nodes: int, shape: TableShape, cells: AllowedCells) -> Cost:
     """The cost of the start."""
     item, count = cells.word.itemsize, len(cells.rows)
     total = sweeps.cost_of_least(nodes, cells.group_sizes, cells)
@@ -142,4 +148,6 @@ def cost(nodes: int, shape: TableShape, cells: AllowedCells) -> Cost:
     total = total.then(less_than.cost(nodes, 0, 1, bits=cells.total_bits))
     total = total.then(b2a.cost(nodes, 1, cells.word))
     total = total.then(pairwise.cost(nodes, count, itemsize=item))
-    return total.then(pairwise.cost(nodes, cells.size * (shape.rows + 1), itemsize=item))
+    total = total.then(b2a.cost(nodes, count, shape.word))
+    entries = cells.size * (shape.rows + 1)
+    return total.then(pairwise.cost(nodes, entries, itemsize=shape.word.itemsize))

@@ -6,8 +6,8 @@
     d_i   = 0 of a free row, D_k of a row that is matched to column k
 
 The row at which the least was found is the column's parent: D falls from each column to the one
-before, by at least 1, so that there is no cycle, whatever r >= 0 is. Each root takes the nearest
-free column of its tree, and all rows on the way move on. Prices stay as they are.
+before, by at least 1, so that there is no cycle, whatever r >= 0 is. Each root takes the first free
+column of its tree, and all rows on the way move on. Prices stay as they are.
 
 A minimum per step and one round between two; 1 round per product. Nobody learns anything, not how
 many rows were free.
@@ -16,15 +16,15 @@ many rows were free.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from tacit.mpc.cost import Cost
-from tacit.mpc.forest import augment, ordering, trees
-from tacit.mpc.forest.augment import first_free_columns
-from tacit.mpc.forest.ordering import Sorted, sort_lines
+from tacit.mpc.forest import augment, trees
+from tacit.mpc.forest.augment import first_of_each
 from tacit.mpc.forest.shape import ForestShape
-from tacit.mpc.forest.trees import Trees, ancestors_of
+from tacit.mpc.forest.trees import ancestors_of
 from tacit.mpc.handover import two_at_once
 from tacit.mpc.protocols import b2a, bit_products, minimum, pairwise
 from tacit.mpc.protocols.bit_products import both, matrix_product
@@ -34,7 +34,7 @@ from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare
 
 _ONE = np.ones(1, dtype=np.uint8)
-SUBSTREAMS = 4
+SUBSTREAMS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +82,7 @@ async def _distances(
     step = 0
     while True:
         further = (of_rows[cells.rows] + reduced).add_public(np.ones(1, dtype=word))
-        found = await least_of_columns(
-            session, further, cells.far, cells, label=f"{label}.{step}"
-        )
+        found = await least_of_columns(session, further, cells.far, cells, label=f"{label}.{step}")
         step += 1
         if step == steps:
             return found
@@ -105,42 +103,28 @@ async def sweep(
 ) -> Matched:
     """The matching after a sweep of so many steps."""
     found = await _distances(session, reduced, held, cells, steps, label=f"{label}.paths")
-    matched = held.bits.map(cells.square)
-
-    async def grow(t: Session) -> tuple[BitShare, Trees]:
-        whole = await found.bit_marks(t, label=f"{label}.marks")
-        marks = whole[cells.places].map(lambda part: part & np.uint8(1))
-        parents = marks.map(cells.square)
-        free = held.bits.map(lambda part: cells.odd_lines(part, cells.rows)).add_public(_ONE)
-        edges, direct = await two_at_once(
-            t,
-            lambda u: matrix_product(
-                u, parents, matched.map(lambda p: p.swapaxes(1, 2)), label=f"{label}.edges"
-            ),
-            lambda u: both(u, parents, free[None, None], label=f"{label}.direct"),
-            substreams=substreams[2:],
-        )
-        ancestors = await ancestors_of(t, edges, label=f"{label}.ancestors")
-        roots = await matrix_product(t, ancestors, direct, label=f"{label}.roots")
-        return marks, Trees(ancestors, roots, parents)
-
-    async def sort(t: Session) -> Sorted:
-        word = cells.word
-        keys = found.lines[:, 1].map(lambda part: part << word.type(cells.column_bits))
-        lines = keys.add_public(np.arange(cells.size).astype(word))[:, None]
-        order, _, _ = await sort_lines(
-            t, lines, 1, bits=cells.sort_bits, label=f"{label}.columns"
-        )
-        return order
-
-    (marks, grown), order = await two_at_once(session, grow, sort, substreams=substreams)
-    shape = ForestShape(cells.size, spread=0)
-    nearest = await first_free_columns(session, order, grown, matched, shape, label=label)
-    ends = nearest.first.map(lambda part: np.bitwise_xor.reduce(part, axis=2)[:, None, :])
-    on_path = await matrix_product(session, ends, nearest.ancestors, label=f"{label}.path")
-    taken = await both(
-        session, on_path[0, 0][cells.columns], marks + held.bits, label=f"{label}.taken"
+    matched, rows, columns = held.bits.map(cells.square), cells.rows, cells.columns
+    marks = (await found.bit_marks(session, label=f"{label}.marks"))[cells.places]
+    marks = marks.map(lambda part: part & np.uint8(1))
+    parents = marks.map(cells.square)
+    free_rows, free_columns = (
+        held.bits.map(partial(cells.odd_lines, lines)).add_public(_ONE) for lines in (rows, columns)
     )
+    edges, direct = await two_at_once(
+        session,
+        lambda t: matrix_product(
+            t, parents, matched.map(lambda p: p.swapaxes(1, 2)), label=f"{label}.edges"
+        ),
+        lambda t: both(t, parents, free_rows[None, None], label=f"{label}.direct"),
+        substreams=substreams,
+    )
+    ancestors = await ancestors_of(session, edges, label=f"{label}.ancestors")
+    roots = await matrix_product(session, ancestors, direct, label=f"{label}.roots")
+    ways = await both(session, roots, free_columns[None, :, None], label=f"{label}.free")
+    first = await first_of_each(session, ways, label=f"{label}.choose")
+    ends = first.map(lambda part: np.bitwise_xor.reduce(part, axis=2)[:, None, :])
+    on_path = await matrix_product(session, ends, ancestors, label=f"{label}.path")
+    taken = await both(session, on_path[0, 0][columns], marks + held.bits, label=f"{label}.taken")
     made = held.bits + taken
     numbers = await b2a.bits_to_arithmetic(
         session, made, label=f"{label}.numbers", dtype=cells.word
@@ -166,8 +150,7 @@ def cost(nodes: int, cells: AllowedCells, steps: int) -> Cost:
         total = total.then(between).then(least)
     one = bit_products.cost(nodes, size**2)
     marks = minimum.cost_of_marks(nodes, cells.group_sizes, np.dtype(np.uint8))
-    grow = marks.then(one.beside(one)).then(trees.cost_of_ancestors(nodes, shape)).then(one)
-    sort = ordering.cost(nodes, 1, size, 1, word, bits=cells.sort_bits, changed=False)
-    total = total.then(grow.beside(sort)).then(augment.cost_of_choosing(nodes, shape))
+    total = total.then(marks).then(one.beside(one)).then(trees.cost_of_ancestors(nodes, shape))
+    total = total.then(one).then(one).then(augment.cost_of_first(nodes, shape))
     total = total.then(bit_products.cost(nodes, size)).then(bit_products.cost(nodes, count))
     return total.then(b2a.cost(nodes, count, word))

@@ -53,10 +53,15 @@ def closure_rounds(size: int) -> int:
     return doublings if doublings > 1 else 0
 
 
-async def ancestors_of(session: Session, edges: BitShare, *, label: str) -> BitShare:
-    """Each column's ancestors and itself, from its parent: weightings x columns x columns."""
+async def ancestors_of(
+    session: Session, edges: BitShare, *, label: str, depth: int | None = None
+) -> BitShare:
+    """Each column's ancestors and itself, from its parent: weightings x columns x columns.
+
+    With a `depth`, of columns that are deeper not all.
+    """
     size = edges.shape[-1]
-    rounds = closure_rounds(size)
+    rounds = closure_rounds(size if depth is None else depth)
     covered, power = edges.add_public(np.eye(size, dtype=np.uint8)), edges
     for number in range(1, rounds + 1):
         right = power if number == 1 else covered if number == rounds else None
@@ -120,9 +125,10 @@ def cost(nodes: int, phase: Phase, shape: ForestShape) -> Cost:
     return marks.then(cost_of_ancestors(nodes, shape).beside(one.then(one))).then(one)
 
 
-def cost_of_ancestors(nodes: int, shape: ForestShape) -> Cost:
+def cost_of_ancestors(nodes: int, shape: ForestShape, *, depth: int | None = None) -> Cost:
     """The cost of all ancestors, from parents."""
-    table, rounds = shape.weightings * shape.size**2, closure_rounds(shape.size)
+    rounds = closure_rounds(shape.size if depth is None else depth)
+    table = shape.weightings * shape.size**2
     total = Cost.free(nodes)
     for number in range(1, rounds + 1):
         entries = table if number in (1, rounds) else 2 * table

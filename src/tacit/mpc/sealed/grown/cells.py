@@ -86,6 +86,11 @@ class AllowedCells:
         return tuple(int(count) + 1 for count in self.allowed.sum(axis=0))
 
     @cached_property
+    def group_ties(self) -> Indices:
+        """Of equal candidates of a column the first wins."""
+        return numbers_in_groups(self.group_sizes)
+
+    @cached_property
     def places(self) -> Indices:
         """Where each cell stands in the groups of the columns."""
         return np.arange(len(self.columns)) + self.columns
@@ -132,7 +137,7 @@ class AllowedCells:
 
     @property
     def tie_bits(self) -> int:
-        """Of equal candidates the first wins."""
+        """The bits of a number in a group."""
         return (self._most - 1).bit_length()
 
     @property
@@ -144,6 +149,16 @@ class AllowedCells:
     def levels(self) -> int:
         """In which the least candidate is found."""
         return 1 if self._most <= ALL_PAIRS else levels_for(self._most)
+
+    def depth(self, steps: int, /) -> int:
+        """How many columns a path may have after so many steps: a power of 2.
+
+        Most have as many as there are steps; the parent of one may have a longer path by then.
+
+        >>> AllowedCells(np.eye(99, dtype=bool), 9).depth(6)
+        16
+        """
+        return int(1 << (min(2 * steps, self.size) - 1).bit_length())
 
     @property
     def penalty(self) -> int:

@@ -47,7 +47,7 @@ def _swept(reduced: Costs, cells: AllowedCells, column_of: Indices, steps: int) 
     made, served = column_of.copy(), set()
     for column in np.flatnonzero(free & (parent != _NOBODY)):
         path = _path(int(column), parent, column_of)
-        if path[-1][0] not in served:
+        if len(path) <= cells.depth(steps) and path[-1][0] not in served:
             served.add(path[-1][0])
             for row, at in path:
                 made[row] = at

@@ -29,7 +29,7 @@ from tacit.mpc.handover import two_at_once
 from tacit.mpc.protocols import b2a, bit_products, minimum, pairwise
 from tacit.mpc.protocols.bit_products import both, matrix_product
 from tacit.mpc.protocols.minimum import Found, find_least, with_ties
-from tacit.mpc.sealed.grown.cells import AllowedCells, Numbers, numbers_in_groups
+from tacit.mpc.sealed.grown.cells import AllowedCells, Numbers
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare
 
@@ -51,7 +51,7 @@ async def least_of_columns(
     """The least of each column's cells, and of a public number."""
     word = cells.word
     groups = values.map(cells.grouped).add_public(cells.ends.astype(word) * word.type(most))
-    ties = numbers_in_groups(cells.group_sizes)
+    ties = cells.group_ties
     return await find_least(
         session,
         with_ties(groups, ties, tie_bits=cells.tie_bits),
@@ -118,7 +118,10 @@ async def sweep(
         lambda t: both(t, parents, free_rows[None, None], label=f"{label}.direct"),
         substreams=substreams,
     )
-    ancestors = await ancestors_of(session, edges, label=f"{label}.ancestors")
+    # Deeper columns have no root, and so are not taken.
+    ancestors = await ancestors_of(
+        session, edges, label=f"{label}.ancestors", depth=cells.depth(steps)
+    )
     roots = await matrix_product(session, ancestors, direct, label=f"{label}.roots")
     ways = await both(session, roots, free_columns[None, :, None], label=f"{label}.free")
     first = await first_of_each(session, ways, label=f"{label}.choose")
@@ -150,7 +153,11 @@ def cost(nodes: int, cells: AllowedCells, steps: int) -> Cost:
         total = total.then(between).then(least)
     one = bit_products.cost(nodes, size**2)
     marks = minimum.cost_of_marks(nodes, cells.group_sizes, np.dtype(np.uint8))
-    total = total.then(marks).then(one.beside(one)).then(trees.cost_of_ancestors(nodes, shape))
+    total = (
+        total.then(marks)
+        .then(one.beside(one))
+        .then(trees.cost_of_ancestors(nodes, shape, depth=cells.depth(steps)))
+    )
     total = total.then(one).then(one).then(augment.cost_of_first(nodes, shape))
     total = total.then(bit_products.cost(nodes, size)).then(bit_products.cost(nodes, count))
     return total.then(b2a.cost(nodes, count, word))

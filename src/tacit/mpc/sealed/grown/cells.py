@@ -20,7 +20,8 @@ Indices = NDArray[np.intp]
 Numbers = NDArray[Any]
 ALL_PAIRS = 24
 """Up to so many candidates are compared pair by pair, in the fewest rounds."""
-SHORTEST, LONGEST = 2, 8
+LONGEST = 8
+"""Steps of a sweep; longer ones find better paths, and take longer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +175,7 @@ class AllowedCells:
     def sweeps(self) -> tuple[int, ...]:
         """The steps of each sweep. Each leaves half of the free rows or fewer: log2 of the size."""
         count = max(1, (self.size**2).bit_length() // 2)
-        return tuple(min(SHORTEST * number, LONGEST) for number in range(1, count + 1))
+        return tuple(min(number, LONGEST) for number in range(2, count + 2))
 
 
 def numbers_in_groups(sizes: tuple[int, ...], /) -> Indices:

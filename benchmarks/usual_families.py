@@ -27,6 +27,8 @@ from tacit.engine.derived import (
     finish_rule,
     finished_course,
     fitted_search,
+    fitted_start,
+    start_seconds,
     step_seconds,
 )
 from tacit.problems import Problem, generate_assignment, generate_named
@@ -98,15 +100,22 @@ def problem_of(family: str, rows: int, seed: int) -> Problem:
 def _usual(problem: Problem, deadline: float, pace: float) -> tuple[SealedParameters, int]:
     """What is chosen for a deadline, and how many generations, at this pace."""
     search = fitted_parameters(problem)
-    chosen = fitted_search(problem, search, [(1,)], KnownTime(deadline=deadline))
+    known = KnownTime(deadline=deadline)
+    chosen = fitted_search(problem, search, [(1,)], known)
+    chosen = fitted_start(problem, chosen, [(1,)], known)
     model = step_seconds(finished_course(problem, replace(search, finish=1), (1,)))
     slower = 1 / pace / step_seconds(_same_size(problem)).generation
+    grown = start_seconds(problem, chosen, (1,)) if chosen.start == "grown" else 0.0
     left, phase, begins = deadline - SET_UP, model.phase * slower, model.beginning * slower
+    left -= grown * slower
+    if left < 0:
+        raise ValueError(f"the start of {problem.name} does not fit {deadline} s")
     rule = finish_rule(finished_course(problem, replace(search, finish=1), (1,)).forest.layout)
     most = min(MARGIN * (begins + chosen.finish * phase), rule.part * deadline)
     phases = min(chosen.finish, max(0, int((most - begins) / phase))) if chosen.finish else 0
     generation = model.generation * slower
-    return replace(chosen, finish=phases), max(1, int((left - most * bool(phases)) / generation))
+    rest = int((left - most * bool(phases)) / generation)
+    return replace(chosen, finish=phases), max(0 if grown else 1, rest)
 
 
 def _same_size(problem: Problem) -> FinishedCourse:

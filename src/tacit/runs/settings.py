@@ -157,10 +157,13 @@ def sealed_settings(
         return search
     if any(each.best_mode is BestMode.IMPROVEMENT for each in problem.objectives):
         return search
-    from tacit.engine.derived import fitted_search, fitted_tour
+    from tacit.engine.derived import fitted_search, fitted_start, fitted_tour
 
-    fitted = fitted_tour if is_tour else fitted_search
-    return fitted(problem, search, weightings or default_weightings(problem), time)
+    factors = weightings or default_weightings(problem)
+    if is_tour:
+        return fitted_tour(problem, search, factors, time)
+    search = fitted_search(problem, search, factors, time)
+    return search if "start" in changes else fitted_start(problem, search, factors, time)
 
 
 def default_preset(problem: Problem, /) -> str:

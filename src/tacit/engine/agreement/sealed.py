@@ -19,6 +19,7 @@ from tacit.engine.agreement.bisecting import check_order
 from tacit.engine.agreement.exact import ForestCourse, forest_courses
 from tacit.engine.agreement.finished import FinishedCourse, finishing_course
 from tacit.engine.agreement.frame_sizes import ROOM
+from tacit.engine.agreement.grown import grown_course
 from tacit.engine.agreement.terms import Agreement, PinnedSearch
 from tacit.errors import AgreementError, ParameterError, ProblemError
 from tacit.mpc import RING_BITS, Size
@@ -313,6 +314,8 @@ def search_course(
 ) -> Schedule | FinishedCourse:
     """The public course of a search of a problem, with its finish if there is one."""
     schedule = Schedule(shape, parameters, seed=seed, stream=stream)
+    if parameters.start == "grown":
+        grown_course(problem, shape)
     if not parameters.finish:
         return schedule
     finish, gap = parameters.finish, parameters.gap

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         fitted_search,
         step_seconds,
     )
+    from tacit.engine.derived.start_time import clear_start, fitted_start, start_seconds
     from tacit.engine.derived.tour_time import fitted_tour, generation_seconds
 else:
     __getattr__ = lazily(__name__)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tacit.mpc.forest.clear_outcome import ClearAnswer, finish_in_the_clear
     from tacit.mpc.forest.coins import Coins
     from tacit.mpc.forest.first_duals import start
-    from tacit.mpc.forest.layout import Layout
+    from tacit.mpc.forest.layout import MOSTLY, Layout
     from tacit.mpc.forest.minima import most_compared
     from tacit.mpc.forest.outcome import Answer, Outcome, finish
     from tacit.mpc.forest.phases import advance, cost

@@ -80,16 +80,20 @@ async def first_free_columns(
     )
     roots, ancestors = mixed[:, :, :size], mixed[:, :, size : 2 * size]
     found = await both(session, roots, mixed[:, :, 2 * size, None], label=f"{name}.free")
+    return Candidates(await first_of_each(session, found, label=name), roots, ancestors)
+
+
+async def first_of_each(session: Session, found: BitShare, *, label: str) -> BitShare:
+    """Of the bits below each other in a column of a matrix, the first that is 1."""
     some, step = found, 1
-    while step < size:  # whether there is one here or before
+    while step < found.shape[1]:  # whether there is one here or before
         before = some[:, :-step]
-        meet = await both(session, some[:, step:], before, label=f"{name}.{step}")
+        meet = await both(session, some[:, step:], before, label=f"{label}.{step}")
         more = before + meet
         some = BitShare({c: _added(p, more.parts[c], step) for c, p in some.parts.items()})
         step *= 2
     none_before = some.map(_moved_down).add_public(_ONE)
-    first = await both(session, found, none_before, label=f"{name}.first")
-    return Candidates(first, roots, ancestors)
+    return await both(session, found, none_before, label=f"{label}.first")
 
 
 def _added(some: Bits, more: Bits, step: int) -> Bits:
@@ -146,11 +150,17 @@ def cost_of_choosing(nodes: int, shape: ForestShape) -> Cost:
     k, size = shape.weightings, shape.size
     one = bit_products.cost(nodes, k * size**2)
     total = shuffle.cost(nodes, (k * size, _packed_bytes(shape)), np.dtype(np.uint8)).then(one)
-    step = 1
+    return total.then(cost_of_first(nodes, shape))
+
+
+def cost_of_first(nodes: int, shape: ForestShape) -> Cost:
+    """The cost of the first 1 of each column of a square."""
+    k, size = shape.weightings, shape.size
+    total, step = Cost.free(nodes), 1
     while step < size:
         total = total.then(bit_products.cost(nodes, k * (size - step) * size))
         step *= 2
-    return total.then(one)
+    return total.then(bit_products.cost(nodes, k * size**2))
 
 
 def cost(nodes: int, shape: ForestShape) -> Cost:

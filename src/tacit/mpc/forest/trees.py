@@ -53,6 +53,30 @@ def closure_rounds(size: int) -> int:
     return doublings if doublings > 1 else 0
 
 
+async def ancestors_of(
+    session: Session, edges: BitShare, *, label: str, depth: int | None = None
+) -> BitShare:
+    """Each column's ancestors and itself, from its parent: weightings x columns x columns.
+
+    With a `depth`, of columns that are deeper not all.
+    """
+    size = edges.shape[-1]
+    rounds = closure_rounds(size if depth is None else depth)
+    covered, power = edges.add_public(np.eye(size, dtype=np.uint8)), edges
+    for number in range(1, rounds + 1):
+        right = power if number == 1 else covered if number == rounds else None
+        product = await matrix_product(
+            session,
+            power,
+            _beside(power, covered) if right is None else right,
+            label=f"{label}.{number}",
+        )
+        if number > 1:
+            covered = covered + product[:, :, -size:]
+        power = product[:, :, :size]
+    return covered
+
+
 async def grow_trees(
     session: Session,
     substreams: list[Session],
@@ -63,10 +87,9 @@ async def grow_trees(
 ) -> Trees:
     """The trees of all roots."""
     name, size = f"{phase.number}.trees", shape.size
-    rounds = closure_rounds(size)
-    identity = np.broadcast_to(np.eye(size, dtype=np.uint8), shape.square)
     if paths.parents is None:
         roots = await paths.roots.marks(session, label=f"{name}.roots")
+        identity = np.broadcast_to(np.eye(size, dtype=np.uint8), shape.square)
         itself = public_share(identity, BitShare, me=session.me, nodes=session.nodes)
         return Trees(itself, roots, roots)
     parents = paths.parents
@@ -79,19 +102,7 @@ async def grow_trees(
     edges = by_parents[:, :, :size]
 
     async def closure(t: Session) -> BitShare:
-        covered, power = edges.add_public(identity), edges
-        for number in range(1, rounds + 1):
-            right = power if number == 1 else covered if number == rounds else None
-            product = await matrix_product(
-                t,
-                power,
-                _beside(power, covered) if right is None else right,
-                label=f"{name}.{number}",
-            )
-            if number > 1:
-                covered = covered + product[:, :, -size:]
-            power = product[:, :, :size]
-        return covered
+        return await ancestors_of(t, edges, label=name)
 
     async def rows(t: Session) -> tuple[BitShare, BitShare]:
         direct = await both(t, by_parents[:, :, size:], by_roots, label=f"{name}.direct")
@@ -111,8 +122,15 @@ def cost(nodes: int, phase: Phase, shape: ForestShape) -> Cost:
         return marks
     marks = marks.beside(minima.cost_of_marks(nodes, shape, size + 1))
     one = bit_products.cost(nodes, table)
-    closure, rounds = Cost.free(nodes), closure_rounds(size)
+    return marks.then(cost_of_ancestors(nodes, shape).beside(one.then(one))).then(one)
+
+
+def cost_of_ancestors(nodes: int, shape: ForestShape, *, depth: int | None = None) -> Cost:
+    """The cost of all ancestors, from parents."""
+    rounds = closure_rounds(shape.size if depth is None else depth)
+    table = shape.weightings * shape.size**2
+    total = Cost.free(nodes)
     for number in range(1, rounds + 1):
-        single = number in (1, rounds)
-        closure = closure.then(one if single else bit_products.cost(nodes, 2 * table))
-    return marks.then(closure.beside(one.then(one))).then(one)
+        entries = table if number in (1, rounds) else 2 * table
+        total = total.then(bit_products.cost(nodes, entries))
+    return total

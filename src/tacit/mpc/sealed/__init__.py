@@ -24,6 +24,9 @@ from tacit.lazy import lazily
 
 if TYPE_CHECKING:
     from tacit.mpc.sealed.generations import advance, cost
+    from tacit.mpc.sealed.grown.cells import AllowedCells
+    from tacit.mpc.sealed.grown.clear import grown_in_the_clear
+    from tacit.mpc.sealed.grown.start import cost_of_growing, grown_start
     from tacit.mpc.sealed.moves import Step, TableShape
     from tacit.mpc.sealed.start import secret_start
     from tacit.mpc.sealed.state import SealedState, state_sizes

@@ -25,6 +25,8 @@ from tacit.runs.sealed.searching import OpenedPlan, SealedSearching
 from tacit.runs.summarize import plan_set
 from tacit.search.moves import ExactParameters, SealedParameters, named_settings
 
+LEAST_SECONDS = 1.0
+"""Left after a start that took longer than it should: the plan has to be opened."""
 LATE_SECONDS = 30.0
 """So long after the deadline further plans of a group may still be opened."""
 PHASES_AT_A_TIME = 3
@@ -70,6 +72,8 @@ class SealedDriver:
     """Seconds left unused, besides what each search reserves for its opening."""
     account: float = 0.0
     """Seconds that counting the run for balances takes, before its plan is opened."""
+    begun: float | None = None
+    """When nodes began to grow a start, if they did: that is part of the time."""
     most_in_batch: int = MOST_IN_BATCH
     notes: list[str] = field(default_factory=list)
 
@@ -127,6 +131,9 @@ class SealedDriver:
         """Start the clock."""
         self._begun = time.monotonic()
         end = end_of(self.limits, until)
+        if end is not None and self.begun is not None:
+            grown = self._begun - self.begun
+            end = max(end - grown, min(end, self._begun + LEAST_SECONDS))
         left = None if end is None else end - self._begun
         self._end = None if left is None else self._begun + left - min(self.spare, 0.1 * left)
         self._next_search()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -68,9 +69,12 @@ def local_sealed(
     ) as engine:
         searches = engine.sealed_groups()
         announce("drawing the secret start")
+        begun = time.monotonic()
         for search in searches:
             search.start()
         driver = SealedDriver(problem, searches, limits, parameters, factors, engine="nodes")
+        if not isinstance(parameters, ExactParameters) and parameters.start == "grown":
+            driver.begun = begun
         if choice.plan == "owners":
             driver.notes.append(FOR_OWNERS)
         yield driver

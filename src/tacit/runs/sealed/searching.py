@@ -130,10 +130,15 @@ class SimulatedSealedSearch:
         self._finish: ClearExact | None = None
         self._best_mode = problem.objectives[0].best_mode
         schedule = Schedule(shape, parameters, seed=seed, stream=stream)
-        words = np.random.PCG64([seed, stream, _START_STREAM]).random_raw(
-            parameters.parents * shape.columns
-        )
-        start = np.argsort(words.reshape(parameters.parents, -1), axis=1, kind="stable")
+        if parameters.start == "grown":
+            from tacit.engine.derived import clear_start
+
+            start = np.tile(clear_start(values, problem, shape), (parameters.parents, 1))
+        else:
+            words = np.random.PCG64([seed, stream, _START_STREAM]).random_raw(
+                parameters.parents * shape.columns
+            )
+            start = np.argsort(words.reshape(parameters.parents, -1), axis=1, kind="stable")
         self.twin = ClearSealedSearch(values, schedule, start, problem.sealed_items)
         """The search in the clear, for studies, which may look at everything."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from tacit.errors import ParameterError
 from tacit.search.moves.exact import MOST_PHASES, ExactParameters, check_gap
@@ -46,6 +47,9 @@ class SealedParameters:
     With a `finish`, so many phases of the exact solver follow the search at most. They begin with
     its plan, and where they come to their end, the plan is proved to be the optimum.
 
+    Where few pairs are allowed, nearly all moves lead to forbidden ones. The `start`, which is an
+    order of the items that is drawn and that nobody knows, may then be a plan that is grown.
+
     >>> SealedParameters(block=6).block
     6
     >>> SealedParameters(heat_start=10, heat_end=20)
@@ -73,6 +77,8 @@ class SealedParameters:
     """Phases of the exact solver after the search; assignments only."""
     gap: int = 0
     """With a finish: as `ExactParameters` has it."""
+    start: Literal["drawn", "grown"] = "drawn"
+    """Whether the first plan is drawn, or grown on allowed pairs; assignments only."""
 
     def __post_init__(self) -> None:
         for name, low, high in (
@@ -103,7 +109,7 @@ class SealedParameters:
 
 
 def named_settings(parameters: SealedParameters | ExactParameters, /) -> dict[str, int | str]:
-    """The settings by name; a finish, and what may be told besides, only where there is any.
+    """The settings by name; a finish, a start, and what may be told, only where there is any.
 
     So what is agreed without them looks as it did before there were such.
 
@@ -113,7 +119,7 @@ def named_settings(parameters: SealedParameters | ExactParameters, /) -> dict[st
     return {name: value for name, value in vars(parameters).items() if (name, value) not in _NONE}
 
 
-_NONE = (("finish", 0), ("checkpoints", ""), ("gap", 0), ("bisect", False))
+_NONE = (("finish", 0), ("checkpoints", ""), ("gap", 0), ("bisect", False), ("start", "drawn"))
 SEALED_PRESETS = {"sealed-ap": "assignment", "sealed-tsp": "tour"}
 """Presets of sealed searches, by the moves whose settings they are."""
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from tacit.engine.agreement.exact import ForestCourse
 from tacit.engine.agreement.finished import FinishedCourse
+from tacit.engine.agreement.grown import grown_course
 from tacit.engine.agreement.sealed import Course, largest_message, sealed_terms, shape_of, table_of
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.wire.messages import Advance
@@ -22,7 +23,14 @@ from tacit.mpc import ArithmeticShare, BitShare, Session, Size, public_word, sca
 from tacit.mpc.forest import ForestState, Phase, finish, tell_finished, warm_start
 from tacit.mpc.forest import advance as grow
 from tacit.mpc.forest import start as first_duals
-from tacit.mpc.sealed import SealedState, Step, TableShape, secret_start, state_sizes
+from tacit.mpc.sealed import (
+    SealedState,
+    Step,
+    TableShape,
+    grown_start,
+    secret_start,
+    state_sizes,
+)
 from tacit.mpc.sealed import advance as search
 from tacit.search.moves import Schedule
 
@@ -109,14 +117,20 @@ class SearchMethod:
         return starts or largest_message(self.schedule) > LARGE_MESSAGE
 
     async def start(self, session: Session, values: Values) -> Shares:
-        """The items in a secret order."""
+        """The items in a secret order, or in that of a plan that is grown."""
         known, lines = self.agreement_state.agreement.known_problem, values(self.number)
         if known.forbidden is not None:
             self._forbid(lines)
         if not known.between_places:
             lines = lines.map(lambda part: np.ascontiguousarray(part.T[known.sealed_items]))
         columns = known.sealed_items
-        state = await secret_start(session, lines, self.table, label="start", columns=columns)
+        if self.schedule.parameters.start == "drawn":
+            state = await secret_start(session, lines, self.table, label="start", columns=columns)
+            return state.shares
+        grown = grown_course(known, self.schedule.shape)
+        state = await grown_start(
+            session, lines, self.table, grown.cells, grown.known, high=grown.high, columns=columns
+        )
         return state.shares
 
     def _forbid(self, values: ArithmeticShare) -> None:

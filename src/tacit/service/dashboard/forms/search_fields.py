@@ -45,6 +45,7 @@ LABELS = {
     "parents": "Parents",
     "meet_every": "Generations between meetings",
     "finish": "Phases of the exact finish",
+    "start": "First plan",
     "phases": "Phases",
     "scaling": "Scaling of costs first",
     "steps": "Steps of a path",

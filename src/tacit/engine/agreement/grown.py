@@ -1,0 +1,49 @@
+"""The public side of a start that is grown on allowed pairs: which they are, and a plan of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.errors import AgreementError, ParameterError
+from tacit.mpc.sealed import AllowedCells
+from tacit.problems import Problem, feasible_assignment
+from tacit.search.moves import PublicShape
+
+
+@dataclass(frozen=True, eq=False)
+class GrownStart:
+    """What nodes need to know: it follows from the mask and the bounds alone."""
+
+    cells: AllowedCells
+    known: NDArray[np.intp]
+    """The item of each row in any plan without forbidden pairs."""
+    high: int
+    """The largest value of a pair, which costs nothing."""
+
+
+def grown_course(problem: Problem, public: PublicShape, /) -> GrownStart:
+    """What follows for a problem; refused where there is no such start.
+
+    >>> from tacit.problems import generate_named
+    >>> from tacit.search.moves import public_shape
+    >>> problem = generate_named("sparse", 1, rows=30)
+    >>> len(grown_course(problem, public_shape(problem, (1,))).cells.rows)
+    172
+    """
+    if public.kind != "assignment" or problem.forbidden is None or public.rows != public.columns:
+        raise AgreementError(
+            "a start is grown where pairs are forbidden and there are as many items as rows; "
+            "set start to drawn"
+        )
+    allowed = ~problem.forbidden[:, problem.sealed_items]
+    known = feasible_assignment(allowed)
+    if known is None:
+        raise AgreementError("every plan has a forbidden pair, so none is grown; allow more pairs")
+    try:
+        cells = AllowedCells(allowed, public.unit)
+    except ParameterError as error:
+        raise AgreementError(f"no start is grown, so set start to drawn: {error}") from None
+    return GrownStart(cells, known.astype(np.intp), public.low + public.spread)

@@ -33,6 +33,7 @@ from tacit.engine.derived import (
 )
 from tacit.problems import Problem, generate_assignment, generate_named
 from tacit.runs import Limits, solve
+from tacit.runs.sealed.finishing import FEWEST_PHASES
 from tacit.search.moves import SealedParameters, fitted_parameters
 
 SEEDS = {30: 11, 100: 11, 300: 3}
@@ -112,7 +113,8 @@ def _usual(problem: Problem, deadline: float, pace: float) -> tuple[SealedParame
         raise ValueError(f"the start of {problem.name} does not fit {deadline} s")
     rule = finish_rule(finished_course(problem, replace(search, finish=1), (1,)).forest.layout)
     most = min(MARGIN * (begins + chosen.finish * phase), rule.part * deadline)
-    phases = min(chosen.finish, max(0, int((most - begins) / phase))) if chosen.finish else 0
+    fits = int((most - begins) / phase)
+    phases = min(chosen.finish, fits) if fits >= min(rule.least, FEWEST_PHASES) else 0
     generation = model.generation * slower
     rest = int((left - most * bool(phases)) / generation)
     return replace(chosen, finish=phases), max(0 if grown else 1, rest)

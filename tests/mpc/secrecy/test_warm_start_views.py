@@ -1,6 +1,6 @@
 """What a forest that begins with a plan shows to a node: neither the plan nor the costs.
 
-Minima open signs; the plan's matching and the choice at the end only send letters.
+Minima open signs; the plan's matching, its cycles and the choice at the end only send letters.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from tacit.mpc.forest import Coins, Layout, warm_start
 from tacit.mpc.forest.after_search.better import cheaper
+from tacit.mpc.forest.after_search.cycles import cancel_cycles
 from tacit.mpc.forest.after_search.matching import matching_of_ids
 from tacit.mpc.local import parties
 from tacit.mpc.masks import KeyedMasks
 from tacit.mpc.ring import Words
 from tacit.mpc.session import Session
-from tacit.mpc.shares import ArithmeticShare
+from tacit.mpc.shares import ArithmeticShare, BitShare
 from tests.mpc.both import three_and_four
 from tests.mpc.secrecy.letters_seen import letters_seen
 from tests.mpc.secrecy.sealed_views import CHANCE, corrected_p
@@ -86,6 +87,14 @@ async def _matching(
     await matching_of_ids(s, ids, LAYOUT, SHAPE)
 
 
+async def _cycles(
+    s: Session, _: ArithmeticShare, __: ArithmeticShare, first: ArithmeticShare
+) -> None:
+    # Columns are on a cycle in the one case, and their own parents in the other.
+    lowest = {c: (part & part.dtype.type(1)).astype(np.uint8) for c, part in first.parts.items()}
+    await cancel_cycles(s, BitShare(lowest), BitShare(lowest), SHAPE, label="cycles")
+
+
 async def _choice(
     s: Session, costs: ArithmeticShare, _: ArithmeticShare, first: ArithmeticShare
 ) -> None:
@@ -110,13 +119,14 @@ class NotMixed(KeyedMasks):
 
 
 @three_and_four
-@pytest.mark.parametrize("work", [_warm, _matching, _choice])
+@pytest.mark.parametrize("work", [_warm, _matching, _cycles, _choice])
 def test_going_on_from_a_plan_shows_nothing(work: Work, nodes: int) -> None:
     assert p_value(work, nodes) > CHANCE
 
 
 @pytest.mark.parametrize(
-    ("work", "masks"), [(_warm, NotMixed), (_matching, Unmasked), (_choice, Unmasked)]
+    ("work", "masks"),
+    [(_warm, NotMixed), (_matching, Unmasked), (_cycles, Unmasked), (_choice, Unmasked)],
 )
 def test_what_is_not_hidden_is_noticed(work: Work, masks: type[KeyedMasks]) -> None:
     assert p_value(work, 3, masks) < SURE

@@ -56,7 +56,7 @@ def test_what_the_search_found_is_brought_to_the_optimum_and_proved(problem: Pro
 
 
 def test_what_is_not_proved_is_said_and_no_worse_than_what_the_search_found() -> None:
-    problem = generate_delays(2, flights=20, slots=30)
+    problem = generate_assignment(1, rows=80)
     found, before = (solved(problem, finish=finish) for finish in (1, 0))
     assert found.proved is False
     assert found.notes == [
@@ -66,7 +66,7 @@ def test_what_is_not_proved_is_said_and_no_worse_than_what_the_search_found() ->
     assert before.proved is None
     assert found.value is not None
     assert before.value is not None
-    assert found.value[0] <= before.value[0]
+    assert found.value[0] >= before.value[0]
 
 
 def test_what_has_no_finish() -> None:
@@ -159,7 +159,7 @@ def test_a_finish_that_does_not_fit_is_cut_short(monkeypatch: pytest.MonkeyPatch
     reason, notes = driven(search, deadline=12)
     assert reason is StopReason.DEADLINE
     assert 1 <= search.phases < PHASES
-    assert search.turned_at >= 12 / 2 - 1
+    assert search.turned_at >= 12 * 0.3 - 1
     assert "its finish ended before" in notes[0]
 
 
@@ -215,9 +215,9 @@ def chosen(problem: Problem, deadline: float | None, **changes: object) -> int:
 
 def test_a_search_gets_the_finish_that_fits_its_time() -> None:
     problem = generate_assignment(1, rows=100)
-    assert [chosen(problem, each) for each in (2, 5, 8, 20, None)] == [0, 0, 12, 24, 0]
+    assert [chosen(problem, each) for each in (2, 5, 8, 20, None)] == [0, 7, 12, 12, 0]
     small = generate_assignment(1, rows=30)
-    assert [chosen(small, each) for each in (2, 5)] == [0, 12]
+    assert [chosen(small, each) for each in (1, 2, 5)] == [0, 3, 6]
     assert chosen(problem, 20, method="search") == 0
     assert chosen(problem, 20, finish=7) == 7
     assert chosen(generate_tour(1, cities=9), 100) == 0
@@ -253,8 +253,8 @@ def test_improvements_and_few_agreed_steps_leave_none() -> None:
         assert isinstance(settings, SealedParameters)
         return settings.finish
 
-    assert finish(KnownTime(deadline=20, steps=1000)) == 12
-    assert finish(KnownTime(deadline=20, steps=20)) == 10
-    assert finish(KnownTime(deadline=20, steps=10)) == 0
+    assert finish(KnownTime(deadline=20, steps=1000)) == 6
+    assert finish(KnownTime(deadline=20, steps=6)) == 4
+    assert finish(KnownTime(deadline=20, steps=2)) == 0
     assert finish(KnownTime(deadline=20), best="improvement") == 0
     assert finish(KnownTime(deadline=20, nodes=4, delay=0.01)) == 0

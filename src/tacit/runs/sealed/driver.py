@@ -19,7 +19,7 @@ from tacit.runs.driver import Disclosed, Outcome, Progress, end_of
 from tacit.runs.limits import Limits, StopReason
 from tacit.runs.plan_values import Values, opened_values
 from tacit.runs.result import History
-from tacit.runs.sealed.finishing import Finishing
+from tacit.runs.sealed.finishing import FEWEST_PHASES, Finishing
 from tacit.runs.sealed.pace import MOST_IN_BATCH, Pace
 from tacit.runs.sealed.searching import OpenedPlan, SealedSearching
 from tacit.runs.summarize import plan_set
@@ -97,14 +97,15 @@ class SealedDriver:
 
         courses = [finished_course(self.problem, parameters, each) for each in self.weightings]
         slowest = max((step_seconds(each) for each in courses), key=lambda each: each.phase)
-        part = finish_rule(courses[0].forest.layout).part
+        rule = finish_rule(courses[0].forest.layout)
         return Finishing(
             parameters.finish,
             generation=slowest.generation,
             phase=slowest.phase,
             beginning=slowest.beginning,
             pace=self._pace,
-            part=part,
+            part=rule.part,
+            fewest=min(rule.least, FEWEST_PHASES),
         )
 
     @property

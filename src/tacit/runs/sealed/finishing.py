@@ -13,7 +13,7 @@ from tacit.runs.sealed.pace import Pace
 MARGIN = 1.3
 """By which a phase may take longer than it should."""
 FEWEST_PHASES = 4
-"""Where fewer fit, the search goes on to the end."""
+"""With fewer a finish is not worth its beginning, unless its rule says otherwise."""
 MOST_IN_BATCH = 6
 """A node that dies costs the batch that is under way."""
 ENDING = 0.25
@@ -45,6 +45,8 @@ class Finishing:
     """Of the generations."""
     part: float = 0.5
     """Of the time, at most, for the finish: what does not fit is cut off."""
+    fewest: int = FEWEST_PHASES
+    """Where fewer fit, the search goes on to the end."""
     _measured: float | None = field(init=False, default=None)
     _time: float = field(init=False, default=0.0)
 
@@ -72,7 +74,7 @@ class Finishing:
             return 0.0
         besides = self._begins + ENDING * (1 + self.phases / MOST_IN_BATCH)
         most = self._time * self.part
-        if most < (FEWEST_PHASES + besides) * self.seconds:
+        if most < (self.fewest + besides) * self.seconds:
             return 0.0
         return min(MARGIN * (self.phases + besides) * self.seconds, most)
 

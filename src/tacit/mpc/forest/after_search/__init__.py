@@ -3,6 +3,7 @@
 ::
 
     matching    the plan as a matching of the forest, from its ids
+    cycles      along which the matching gets cheaper, taken while prices are sought
     duals       prices under which as much of it as possible is tight; the rest goes free
     better      at the end, of the two matchings the cheaper one
 

@@ -4,14 +4,15 @@
 
     v_j = least C_ij of column j
     v_j = least over columns k of  v_k + C_ij - C_ik,  row i matched to k      (some steps)
+          after every other step: cycles along which the matching gets cheaper are taken
     b_i = least over columns of    C_ij - v_j
     rows with C_ij - v_j - b_i above epsilon at their column j go free
 
-With enough steps and an optimum nothing goes free. A step is v = least over rows of C_ij - a_i,
-a_i = C_ik - v_k being what row i pays now, and b >= a. So prices differ by at most the bound, and
-every column has a row with r_ij = 0, as the forest's bounds ask for.
+With enough steps the matching is an optimum (`cycles`) and nothing goes free. A step is v = least
+over rows of C_ij - a_i, a_i = C_ik - v_k being what row i pays now, and b >= a. So prices differ by
+at most the bound, and every column has a row with r_ij = 0, as the forest's bounds ask for.
 
-A minimum per step and two more, a product, and the filter. Nobody learns anything.
+A minimum per step and two more, cycles, products, and the filter. Nobody learns anything.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 
 from tacit.mpc.cost import Cost
 from tacit.mpc.forest import filtering, minima
-from tacit.mpc.forest.after_search import better, matching
+from tacit.mpc.forest.after_search import better, cycles, matching
 from tacit.mpc.forest.coins import FIRST_STEP, PROFITS, ROOTS, START, Coins
 from tacit.mpc.forest.first_duals import transposed
 from tacit.mpc.forest.layout import Layout
@@ -35,8 +36,10 @@ from tacit.mpc.protocols import pairwise
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare
 
-STEPS = 20
-"""Half as many leave twice the phases where costs have structure; more change little."""
+STEPS = 48
+"""After these most plans of up to 100 rows are optimal and proved; after half as many few are."""
+BETWEEN_CYCLES = 2
+"""Steps from one search for cycles to the next: more find fewer, and fewer cost rounds."""
 NO_STEPS = 0
 """Where few pairs are allowed the search's plan is poor, and prices that follow it are worse."""
 FREEING = Phase(0, 1, 1, falls=True)
@@ -46,6 +49,15 @@ FREEING = Phase(0, 1, 1, falls=True)
 def steps_for(layout: Layout, /) -> int:
     """How many steps prices take; follows from the mask, which is public."""
     return NO_STEPS if layout.is_sparse else STEPS
+
+
+def takes_cycles(step: int, /) -> bool:
+    """Whether cycles are taken after this step of the prices.
+
+    >>> [takes_cycles(step) for step in range(4)]
+    [False, True, False, True]
+    """
+    return step % BETWEEN_CYCLES == BETWEEN_CYCLES - 1
 
 
 async def warm_start(
@@ -80,17 +92,21 @@ async def warm_start(
     first = await matching.matching_of_ids(session, ids, layout, shape)
     if fallback is not None:
         first = await better.cheaper(session, first, fallback, costs, shape, label="plan.better")
-    columns = transposed(costs)
     found = await line_minima(
-        session, columns, coins.ties(START, ROOTS, size, size), shape, label="warm.prices"
+        session, transposed(costs), coins.ties(START, ROOTS, size, size), shape, label="warm.prices"
     )
-    table = await pairwise.product(session, first, costs, np.matmul, label="warm.table")
-    own = table.map(lambda part: np.diagonal(part, axis1=1, axis2=2))
-    between, prices = transposed(table - own[:, :, None]), found.values
+    # The lowest bit of a sum is that of all lowest bits together.
+    bits = BitShare({c: _lowest_bits(part) for c, part in first.parts.items()})
+    prices, between = found.values, await _between(session, first, costs, label="warm.table")
     for step in range(steps_for(layout) if steps is None else steps):
-        ties = coins.ties(START, FIRST_STEP + step, size, size)
-        further = between + prices[:, None, :]
-        prices = (await line_minima(session, further, ties, shape, label=f"warm.{step}")).values
+        name = f"warm.{step}"
+        ties = cycles.itself_last(coins.ties(START, FIRST_STEP + step, size, size))
+        found = await line_minima(session, between + prices[:, None, :], ties, shape, label=name)
+        prices = found.values
+        if takes_cycles(step):
+            parents = await found.marks(session, label=f"{name}.parents")
+            bits, first = await cycles.cancel_cycles(session, parents, bits, shape, label=name)
+            between = await _between(session, first, costs, label=f"{name}.table")
     found = await line_minima(
         session,
         costs - prices[:, None, :],
@@ -98,12 +114,19 @@ async def warm_start(
         shape,
         label="warm.profits",
     )
-    # The lowest bit of a sum is that of all lowest bits together.
-    bits = BitShare({c: _lowest_bits(part) for c, part in first.parts.items()})
     nothing = np.zeros(shape.square[:2], dtype=shape.word)
     kept = ArithmeticShare(dict.fromkeys(session.held, nothing))
     whole = ForestState(bits, first, prices, found.values, kept, first)
     return await filtering.filter_rows(session, costs, whole, FREEING, shape)
+
+
+async def _between(
+    session: Session, matching: ArithmeticShare, costs: ArithmeticShare, *, label: str
+) -> ArithmeticShare:
+    """C_ij - C_ik for columns j and k, row i being matched to k."""
+    table = await pairwise.product(session, matching, costs, np.matmul, label=label)
+    own = table.map(lambda part: np.diagonal(part, axis1=1, axis2=2))
+    return transposed(table - own[:, :, None])
 
 
 def _lowest_bits(part: NDArray[Any]) -> NDArray[np.uint8]:
@@ -124,8 +147,11 @@ def cost_of_warm_start(
     if has_fallback:
         total = total.then(better.cost(nodes, shape))
     entries = shape.weightings * shape.size**2
-    total = total.then(one)
-    total = total.then(pairwise.cost(nodes, entries, itemsize=shape.word.itemsize))
-    for _ in range(1 + (steps_for(layout) if steps is None else steps)):
+    table = pairwise.cost(nodes, entries, itemsize=shape.word.itemsize)
+    total = total.then(one).then(table)
+    for step in range(steps_for(layout) if steps is None else steps):
         total = total.then(one)
-    return total.then(filtering.cost(nodes, shape))
+        if takes_cycles(step):
+            marks = minima.cost_of_marks(nodes, shape, shape.size)
+            total = total.then(marks).then(cycles.cost(nodes, shape)).then(table)
+    return total.then(one).then(filtering.cost(nodes, shape))

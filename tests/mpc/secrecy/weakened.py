@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from tacit.mpc.masks import MaskSource
+from tacit.mpc.masks import KeyedMasks, MaskSource
 from tacit.mpc.ring import to_ring
 from tacit.mpc.shares import ArithmeticShare, BitShare, held_by, total
 from tests.mpc.secrecy.remembered_masks import RememberedMasks
@@ -25,7 +25,7 @@ class Unshuffled(RememberedMasks):
 
 
 def fixed_for(
-    observer: int, number: int, kind: type[RememberedMasks] = RememberedMasks, *, nodes: int = 3
+    observer: int, number: int, kind: type[KeyedMasks] = RememberedMasks, *, nodes: int = 3
 ) -> Callable[[int], MaskSource]:
     """Keys of which the observer's own never change; the one that it lacks is new each time."""
     keys = {c: bytes([c + 1]) * 32 for c in range(nodes)}

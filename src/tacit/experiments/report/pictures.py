@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,7 +83,9 @@ def draw_fronts(
     figure.savefig(path, dpi=110)
 
 
-def empty_figure(width: float, height: float, /, *, layout: str = "constrained") -> Figure:
+def empty_figure(
+    width: float, height: float, /, *, layout: Literal["constrained"] | None = "constrained"
+) -> Figure:
     """A figure that needs no display."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -98,7 +100,7 @@ def panels_of(names: list[str], /) -> tuple[Figure, list[Axes]]:
     rows = -(-len(names) // COLUMNS_OF_PANELS)
     height = 0.8 + 2.1 * rows
     # Panels of one size need no layout engine, which draws each of them several times.
-    figure = empty_figure(WIDTH, height, layout="none")
+    figure = empty_figure(WIDTH, height, layout=None)
     figure.subplots_adjust(
         left=0.7 / WIDTH,
         right=1 - 0.15 / WIDTH,

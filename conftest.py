@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from tests.support.processes import MARK, guarded, install_guard, uses_processes
@@ -25,6 +26,17 @@ SLOW_DOCTESTS = ("tacit.audit.attacks", "tacit.audit.audit.", "tacit.audit.score
 
 def pytest_configure() -> None:
     install_guard()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(
+    file_path: Path,
+) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Doctests are looked for where some are, which all workers do, in a thousand files."""
+    found = yield
+    if not found or b">>>" in file_path.read_bytes():
+        return found
+    return [each for each in found if type(each) is pytest.Module]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -12,12 +12,12 @@ from tacit.mpc import COORDINATOR
 from tacit.mpc.forest.told import checkpoint
 from tacit.mpc.forest.told.checkpoint import hear_finished, tell_finished
 from tacit.mpc.local import parties, run_parties
-from tacit.mpc.masks import KeyedMasks
 from tacit.mpc.ring import Words
 from tacit.mpc.session import Session
 from tacit.mpc.shares import BitShare, deal_bits
 from tests.mpc.both import check_cost, three_and_four
 from tests.mpc.secrecy.letters_seen import letters_seen
+from tests.mpc.secrecy.remembered_masks import RememberedMasks
 from tests.mpc.secrecy.sealed_views import CHANCE, corrected_p
 from tests.mpc.secrecy.weakened import SURE, fixed_for, split_bits_alike
 
@@ -32,7 +32,7 @@ def test_it_is_told_whether_all_are_proved(nodes: int, bits: list[int]) -> None:
     check_cost(run, checkpoint.cost(nodes, len(bits)))
 
 
-class Unmasked(KeyedMasks):
+class Unmasked(RememberedMasks):
     """A weakened source: products have no masks."""
 
     def words(self, label: str, component: int, count: int) -> Words:
@@ -45,7 +45,7 @@ async def _the_last(session: Session, proved: BitShare) -> bool:
 
 
 def p_of_same_view(
-    nodes: int, masks: type[KeyedMasks] = KeyedMasks, tell: object = tell_finished
+    nodes: int, masks: type[RememberedMasks] = RememberedMasks, tell: object = tell_finished
 ) -> float:
     """Node 1 and the coordinator see the same whichever of three plans is not proved."""
     observer = 1

@@ -16,7 +16,6 @@ from tacit.mpc.forest import ForestShape, ForestState, bound_of, certificate, la
 from tacit.mpc.forest.clear_outcome import finish_in_the_clear
 from tacit.mpc.forest.told import gap
 from tacit.mpc.local import deal_integers, parties, run_parties
-from tacit.mpc.masks import KeyedMasks
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare
 from tests.mpc.both import check_cost, three_and_four
@@ -25,6 +24,7 @@ from tests.mpc.forest.problems import opened
 from tests.mpc.forest.test_checkpoint import Unmasked
 from tests.mpc.forest.test_forest import problem
 from tests.mpc.secrecy.letters_seen import letters_seen
+from tests.mpc.secrecy.remembered_masks import RememberedMasks
 from tests.mpc.secrecy.sealed_views import CHANCE, corrected_p
 from tests.mpc.secrecy.weakened import SURE, fixed_for, split_alike
 
@@ -96,7 +96,7 @@ SHAPE = ForestShape(2, 9)
 STEPS = ladder(4, 18)
 
 
-def p_of_same_view(nodes: int, masks: type[KeyedMasks] = KeyedMasks) -> float:
+def p_of_same_view(nodes: int, masks: type[RememberedMasks] = RememberedMasks) -> float:
     """Node 1 sees the same of two plans whose gaps differ within a step."""
     observer = 1
 

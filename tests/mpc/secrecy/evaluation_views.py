@@ -25,11 +25,12 @@ from tacit.mpc import (
     evaluate,
 )
 from tacit.mpc.local import parties
-from tacit.mpc.masks import KeyedMasks, MaskSource
+from tacit.mpc.masks import MaskSource
 from tacit.mpc.rank import all_pairs
 from tacit.mpc.ring import to_ring
 from tacit.mpc.shares import deal, held_by
 from tests.mpc.secrecy.letters_seen import letters_seen
+from tests.mpc.secrecy.remembered_masks import RememberedMasks
 from tests.mpc.secrecy.sealed_views import corrected_p
 from tests.mpc.secrecy.weakened import fixed_for, split_alike
 
@@ -54,7 +55,7 @@ class Question:
     text: str
     best: Best
     observers: Observers
-    masks: type[KeyedMasks] = KeyedMasks
+    masks: type[RememberedMasks] = RememberedMasks
     nodes: int = 3
     told: bool = False
     """Whether the nodes are told the answer, too."""

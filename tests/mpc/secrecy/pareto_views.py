@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tacit.mpc import COORDINATOR, ArithmeticShare, FitnessBound, Session, Spec
 from tacit.mpc.disclose import node as node_module
 from tacit.mpc.local import parties
-from tacit.mpc.masks import KeyedMasks, MaskSource
+from tacit.mpc.masks import MaskSource
 from tacit.mpc.pareto import front, score
 from tacit.mpc.pareto.disclosed import collect_pareto, evaluate_pareto
 from tacit.mpc.pareto.front import collect_front, reveal_front
@@ -27,6 +27,7 @@ from tacit.mpc.ring import to_ring
 from tacit.mpc.shares import deal, held_by
 from tests.mpc.secrecy.evaluation_views import Bits, p_of_single_bits
 from tests.mpc.secrecy.letters_seen import letters_seen
+from tests.mpc.secrecy.remembered_masks import RememberedMasks
 from tests.mpc.secrecy.weakened import fixed_for, split_alike
 
 Values = Sequence[Sequence[int]]
@@ -42,7 +43,7 @@ class Asked:
     """A disclosure; `plans` or `values` for the final reveal."""
     observers: tuple[int, ...]
     nodes: int = 3
-    masks: type[KeyedMasks] = KeyedMasks
+    masks: type[RememberedMasks] = RememberedMasks
 
     @property
     def is_reveal(self) -> bool:

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from tacit.mpc.forest import Coins, ForestShape, ForestState, Phase, advance, ordering
 from tacit.mpc.forest.ordering import sort_lines
 from tacit.mpc.local import parties
-from tacit.mpc.masks import KeyedMasks
 from tacit.mpc.protocols.bit_products import both, matrix_product
 from tacit.mpc.protocols.tournament import Level
 from tacit.mpc.ring import Words
@@ -30,6 +29,7 @@ from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, held_by
 from tests.mpc.both import three_and_four
 from tests.mpc.secrecy.letters_seen import letters_seen
+from tests.mpc.secrecy.remembered_masks import RememberedMasks
 from tests.mpc.secrecy.sealed_views import CHANCE, corrected_p
 from tests.mpc.secrecy.test_minimum_views import Scripted
 from tests.mpc.secrecy.weakened import SURE, fixed_for, split_alike, split_bits_alike
@@ -82,7 +82,7 @@ def known_state(which: int, nodes: int) -> tuple[list[ArithmeticShare], list[For
 
 
 async def observed(
-    which: int, masks: type[KeyedMasks], numbers: range, nodes: int
+    which: int, masks: type[RememberedMasks], numbers: range, nodes: int
 ) -> NDArray[np.uint8]:
     """One line per run of a phase: all signs that are opened to the observer."""
     costs, states = known_state(which, nodes)
@@ -100,7 +100,7 @@ async def observed(
     return np.array(lines, dtype=np.uint8)
 
 
-def p_value(nodes: int, masks: type[KeyedMasks] = KeyedMasks, runs: int = 20) -> float:
+def p_value(nodes: int, masks: type[RememberedMasks] = RememberedMasks, runs: int = 20) -> float:
     """Whether the opened signs are the same for two problems."""
 
     async def two() -> float:
@@ -111,7 +111,7 @@ def p_value(nodes: int, masks: type[KeyedMasks] = KeyedMasks, runs: int = 20) ->
     return asyncio.run(two())
 
 
-class NotMixed(KeyedMasks):
+class NotMixed(RememberedMasks):
     """A weakened source: what goes into the minima of roots stays where it is."""
 
     def words(self, label: str, component: int, count: int) -> Words:
@@ -120,7 +120,7 @@ class NotMixed(KeyedMasks):
         return super().words(label, component, count)
 
 
-class Unsorted(KeyedMasks):
+class Unsorted(RememberedMasks):
     """A weakened source: columns are not shuffled before they are sorted."""
 
     def words(self, label: str, component: int, count: int) -> Words:
@@ -137,11 +137,11 @@ def test_what_a_phase_opens_does_not_depend_on_the_costs(nodes: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("masks", "nodes"), [(NotMixed, 3), (Unsorted, 3)])
-def test_weakened_phases_are_caught(masks: type[KeyedMasks], nodes: int) -> None:
+def test_weakened_phases_are_caught(masks: type[RememberedMasks], nodes: int) -> None:
     assert p_value(nodes, masks) < SURE
 
 
-class Unmasked(KeyedMasks):
+class Unmasked(RememberedMasks):
     """A weakened source: products of bits have no masks."""
 
     def words(self, label: str, component: int, count: int) -> Words:
@@ -152,7 +152,9 @@ class Unmasked(KeyedMasks):
 def test_products_of_bits_show_nothing(nodes: int) -> None:
     """Two ANDs and a product of matrices of one line."""
 
-    async def lines(bits: list[int], masks: type[KeyedMasks], numbers: range) -> NDArray[np.uint8]:
+    async def lines(
+        bits: list[int], masks: type[RememberedMasks], numbers: range
+    ) -> NDArray[np.uint8]:
         shares = split_bits_alike(np.array(bits, dtype=np.uint8), OBSERVER, nodes=nodes)
 
         async def node(s: Session) -> None:
@@ -168,13 +170,13 @@ def test_products_of_bits_show_nothing(nodes: int) -> None:
             made.append(np.unpackbits(np.concatenate([e.reshape(-1) for e in arrived[OBSERVER]])))
         return np.array(made, dtype=np.uint8)
 
-    async def compared(masks: type[KeyedMasks]) -> float:
+    async def compared(masks: type[RememberedMasks]) -> float:
         return corrected_p(
             await lines([1, 1, 1, 0], masks, range(40)),
             await lines([0, 1, 0, 1], masks, range(40, 80)),
         )
 
-    assert asyncio.run(compared(KeyedMasks)) > CHANCE
+    assert asyncio.run(compared(RememberedMasks)) > CHANCE
     assert asyncio.run(compared(Unmasked)) < SURE
 
 

@@ -18,7 +18,6 @@ import pytest
 from numpy.typing import NDArray
 
 from tacit.mpc.local import parties
-from tacit.mpc.masks import KeyedMasks
 from tacit.mpc.protocols.minimum import find_least
 from tacit.mpc.protocols.tournament import Level, tournament
 from tacit.mpc.ring import Words
@@ -26,6 +25,7 @@ from tacit.mpc.session import Session
 from tacit.mpc.shares import held_by
 from tests.mpc.both import three_and_four
 from tests.mpc.secrecy.letters_seen import letters_seen
+from tests.mpc.secrecy.remembered_masks import RememberedMasks
 from tests.mpc.secrecy.sealed_views import CHANCE, arrived_bits, corrected_p
 from tests.mpc.secrecy.weakened import SURE, fixed_for, split_alike
 
@@ -34,7 +34,7 @@ Seen = Counter[Orders]
 Permutation = tuple[int, ...]
 
 
-class Scripted(KeyedMasks):
+class Scripted(RememberedMasks):
     """Masks of which the permutations under some labels are given."""
 
     given: dict[tuple[str, int], Permutation]
@@ -143,7 +143,7 @@ def test_weakened_orders_are_noticed(nodes: int) -> None:
     assert one != simulated([2, 2])
 
 
-class Unmasked(KeyedMasks):
+class Unmasked(RememberedMasks):
     """A weakened source: without a shuffle's masks a node sees the permutation that it lacks."""
 
     def words(self, label: str, component: int, count: int) -> Words:
@@ -151,7 +151,7 @@ class Unmasked(KeyedMasks):
         return words * np.uint64(0) if "shuffle.q" in label else words
 
 
-def p_value(observer: int, nodes: int, masks: type[KeyedMasks]) -> float:
+def p_value(observer: int, nodes: int, masks: type[RememberedMasks]) -> float:
     """Whether what arrives and is opened tells two secrets apart; the marks go back, too."""
     secrets = np.array([2, 9]), np.array([9, 2])
 
@@ -182,5 +182,5 @@ def p_value(observer: int, nodes: int, masks: type[KeyedMasks]) -> float:
 
 @three_and_four
 def test_letters_show_a_node_nothing(nodes: int) -> None:
-    assert p_value(nodes - 1, nodes, KeyedMasks) > CHANCE
+    assert p_value(nodes - 1, nodes, RememberedMasks) > CHANCE
     assert p_value(nodes - 1, nodes, Unmasked) < SURE

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from tacit.mpc import COORDINATOR, Session
-from tacit.mpc.masks import KeyedMasks
 from tacit.mpc.pareto import score
 from tacit.mpc.protocols.order import SecretPermutation, draw_block_order
 from tacit.mpc.ring import Words
 from tests.mpc.both import three_and_four
 from tests.mpc.secrecy.pareto_views import Asked, p_of_same_view
+from tests.mpc.secrecy.remembered_masks import RememberedMasks
 from tests.mpc.secrecy.sealed_views import CHANCE
 from tests.mpc.secrecy.weakened import SURE
 
@@ -101,7 +101,7 @@ def test_opening_the_ranks_of_the_first_objective_is_noticed(
     assert p_of_same_view((AGREEING, REVERSED), ask, runs=RUNS)[0] < SURE
 
 
-class Reused(KeyedMasks):
+class Reused(RememberedMasks):
     """A weakened source: one mask for all rows of a shuffle."""
 
     def words(self, label: str, component: int, count: int) -> Words:

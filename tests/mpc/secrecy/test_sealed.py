@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tacit.mpc.local import parties
-from tacit.mpc.masks import KeyedMasks, MaskSource
+from tacit.mpc.masks import MaskSource
 from tacit.mpc.ring import Words
 from tacit.mpc.sealed.best import select_parents
 from tacit.mpc.sealed.generations import advance
@@ -26,6 +26,7 @@ from tests.mpc.sealed.searches import Search
 from tests.mpc.secrecy.enumeration import Protocol, Setting, check_masks, spread
 from tests.mpc.secrecy.enumeration import seen_alike as alike
 from tests.mpc.secrecy.letters_seen import letters_seen
+from tests.mpc.secrecy.remembered_masks import RememberedMasks
 from tests.mpc.secrecy.sealed_views import (
     CHANCE,
     WEIGHTS,
@@ -42,7 +43,7 @@ CHILDREN = re.compile(r"\d+\.order\.p")
 """The label under which the children of a generation are mixed; the start has another."""
 
 
-class NotMixed(KeyedMasks):
+class NotMixed(RememberedMasks):
     """A weakened source: the children of a block stay where they are."""
 
     def words(self, label: str, component: int, count: int) -> Words:
@@ -51,12 +52,12 @@ class NotMixed(KeyedMasks):
         return super().words(label, component, count)
 
 
-class SameSeed(KeyedMasks):
+class SameSeed(RememberedMasks):
     """A weakened source: what mixes the children is the same in every run."""
 
     def words(self, label: str, component: int, count: int) -> Words:
         if CHILDREN.fullmatch(label):
-            return KeyedMasks({component: bytes(32)}).words(label, component, count)
+            return RememberedMasks({component: bytes(32)}).words(label, component, count)
         return super().words(label, component, count)
 
 
@@ -93,7 +94,7 @@ async def observed(
     return np.array(lines, dtype=np.uint8)
 
 
-def p_value(name: str, nodes: int, observer: int, masks: type[KeyedMasks], runs: int) -> float:
+def p_value(name: str, nodes: int, observer: int, masks: type[RememberedMasks], runs: int) -> float:
     """The p-value for two different matrices giving the same view, whichever bits one looks at."""
     kind = "tour" if name == "tour" else "assignment"
     schedule = Search.random(kind, 4, 4, spread=9, **SETTINGS[name]).schedule
@@ -126,7 +127,7 @@ SETTINGS: dict[str, dict[str, int]] = {
     ],
 )
 def test_generations_show_a_node_nothing(name: str, nodes: int, observer: int) -> None:
-    assert p_value(name, nodes, observer, KeyedMasks, runs=25) > CHANCE
+    assert p_value(name, nodes, observer, RememberedMasks, runs=25) > CHANCE
 
 
 @pytest.mark.parametrize(
@@ -137,7 +138,7 @@ def test_generations_show_a_node_nothing(name: str, nodes: int, observer: int) -
     ],
 )
 def test_weakened_generations_are_caught(
-    masks: type[KeyedMasks], name: str, nodes: int, observer: int
+    masks: type[RememberedMasks], name: str, nodes: int, observer: int
 ) -> None:
     assert p_value(name, nodes, observer, masks, runs=25) < SURE
 

@@ -9,12 +9,12 @@ import pytest
 from numpy.typing import NDArray
 
 from tacit.mpc.local import parties
-from tacit.mpc.masks import KeyedMasks
 from tacit.mpc.ring import Words
 from tacit.mpc.sealed.best import settle
 from tacit.mpc.sealed.moves import TableShape
 from tacit.mpc.session import Session
 from tests.mpc.secrecy.letters_seen import letters_seen
+from tests.mpc.secrecy.remembered_masks import RememberedMasks
 from tests.mpc.secrecy.sealed_views import (
     CHANCE,
     arrived_bits,
@@ -27,7 +27,7 @@ from tests.mpc.secrecy.weakened import SURE, fixed_for
 pytestmark = pytest.mark.slow
 
 
-class PlansNotMixed(KeyedMasks):
+class PlansNotMixed(RememberedMasks):
     """A weakened source: the plans stay where they are."""
 
     def words(self, label: str, component: int, count: int) -> Words:
@@ -36,17 +36,17 @@ class PlansNotMixed(KeyedMasks):
         return super().words(label, component, count)
 
 
-class SameEveryTime(KeyedMasks):
+class SameEveryTime(RememberedMasks):
     """A weakened source: what mixes the plans is the same in every run."""
 
     def words(self, label: str, component: int, count: int) -> Words:
         if label == "end.order.p":
-            return KeyedMasks({component: bytes(32)}).words(label, component, count)
+            return RememberedMasks({component: bytes(32)}).words(label, component, count)
         return super().words(label, component, count)
 
 
 def p_value(
-    parents: int, nodes: int, observer: int, masks: type[KeyedMasks], *, runs: int
+    parents: int, nodes: int, observer: int, masks: type[RememberedMasks], *, runs: int
 ) -> float:
     """The p-value for improvements and none, by another parent each, giving the same view."""
     about = TableShape("assignment", 2, 2, key_bits=9, total_bits=9, parents=parents)
@@ -82,12 +82,12 @@ CASES = [(1, 3, 0), (2, 3, 1), (2, 4, 3)]
 
 @pytest.mark.parametrize(("parents", "nodes", "observer"), CASES)
 def test_settling_shows_a_node_nothing(parents: int, nodes: int, observer: int) -> None:
-    assert p_value(parents, nodes, observer, KeyedMasks, runs=30) > CHANCE
+    assert p_value(parents, nodes, observer, RememberedMasks, runs=30) > CHANCE
 
 
 @pytest.mark.parametrize(("parents", "nodes", "observer"), CASES)
 @pytest.mark.parametrize("masks", [PlansNotMixed, SameEveryTime])
 def test_weakened_settling_is_caught(
-    masks: type[KeyedMasks], parents: int, nodes: int, observer: int
+    masks: type[RememberedMasks], parents: int, nodes: int, observer: int
 ) -> None:
     assert p_value(parents, nodes, observer, masks, runs=30) < SURE

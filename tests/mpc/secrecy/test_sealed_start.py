@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from scipy.stats import chisquare
 
 from tacit.mpc.local import parties, reveal
-from tacit.mpc.masks import KeyedMasks
 from tacit.mpc.ring import Words
 from tacit.mpc.sealed.start import secret_start
 from tests.mpc.sealed.searches import Search
 from tests.mpc.secrecy.letters_seen import letters_seen
+from tests.mpc.secrecy.remembered_masks import RememberedMasks
 from tests.mpc.secrecy.sealed_views import (
     CHANCE,
     WEIGHTS,
@@ -33,7 +33,7 @@ SETTINGS = {"assignment": {"block": 2}, "tour": {"children": 3}}
 ORDER = "start.order.p"
 
 
-class NotMixed(KeyedMasks):
+class NotMixed(RememberedMasks):
     """A weakened source: the items stay where they are."""
 
     def words(self, label: str, component: int, count: int) -> Words:
@@ -42,16 +42,16 @@ class NotMixed(KeyedMasks):
         return super().words(label, component, count)
 
 
-class KnownOrder(KeyedMasks):
+class KnownOrder(RememberedMasks):
     """A weakened source: every permutation is one that all nodes could derive."""
 
     def words(self, label: str, component: int, count: int) -> Words:
         if label == ORDER:
-            return KeyedMasks({component: bytes(32)}).words(label, component, count)
+            return RememberedMasks({component: bytes(32)}).words(label, component, count)
         return super().words(label, component, count)
 
 
-class SameForAll(KeyedMasks):
+class SameForAll(RememberedMasks):
     """A weakened source: all parents start in the same order."""
 
     def words(self, label: str, component: int, count: int) -> Words:
@@ -60,7 +60,7 @@ class SameForAll(KeyedMasks):
 
 
 def p_of_any_order(
-    kind: str, nodes: int, observer: int, masks: type[KeyedMasks], *, runs: int
+    kind: str, nodes: int, observer: int, masks: type[RememberedMasks], *, runs: int
 ) -> float:
     """The p-value for all starts being as likely, with all that the observer draws held fixed."""
     search = Search.random(kind, 3, 3, **SETTINGS[kind])
@@ -90,7 +90,7 @@ def p_of_any_order(
     [("assignment", 3, 0), ("tour", 3, 2), ("assignment", 4, 1), ("tour", 4, 3)],
 )
 def test_the_start_is_any_order_to_each_node(kind: str, nodes: int, observer: int) -> None:
-    assert p_of_any_order(kind, nodes, observer, KeyedMasks, runs=90) > CHANCE
+    assert p_of_any_order(kind, nodes, observer, RememberedMasks, runs=90) > CHANCE
 
 
 @pytest.mark.parametrize(
@@ -98,12 +98,12 @@ def test_the_start_is_any_order_to_each_node(kind: str, nodes: int, observer: in
 )
 @pytest.mark.parametrize("masks", [NotMixed, KnownOrder])
 def test_a_start_that_a_node_could_derive_is_caught(
-    masks: type[KeyedMasks], kind: str, nodes: int, observer: int
+    masks: type[RememberedMasks], kind: str, nodes: int, observer: int
 ) -> None:
     assert p_of_any_order(kind, nodes, observer, masks, runs=24) < SURE
 
 
-def p_of_two_starts(nodes: int, observer: int, masks: type[KeyedMasks], *, runs: int) -> float:
+def p_of_two_starts(nodes: int, observer: int, masks: type[RememberedMasks], *, runs: int) -> float:
     """The p-value for the orders of two parents having nothing to do with each other."""
     search = Search.random("assignment", 2, 2, block=2, parents=2)
     shares = search.dealt(nodes)
@@ -126,11 +126,11 @@ def p_of_two_starts(nodes: int, observer: int, masks: type[KeyedMasks], *, runs:
 
 @pytest.mark.parametrize(("nodes", "observer"), [(3, 1), (4, 3)])
 def test_each_parent_starts_in_an_order_of_its_own(nodes: int, observer: int) -> None:
-    assert p_of_two_starts(nodes, observer, KeyedMasks, runs=60) > CHANCE
+    assert p_of_two_starts(nodes, observer, RememberedMasks, runs=60) > CHANCE
     assert p_of_two_starts(nodes, observer, SameForAll, runs=40) < SURE
 
 
-def p_value(kind: str, nodes: int, observer: int, masks: type[KeyedMasks]) -> float:
+def p_value(kind: str, nodes: int, observer: int, masks: type[RememberedMasks]) -> float:
     """The p-value for two different matrices giving the same view of the start."""
     schedule = Search.random(kind, 4, 4, spread=9, **SETTINGS[kind]).schedule
 
@@ -161,4 +161,4 @@ def p_value(kind: str, nodes: int, observer: int, masks: type[KeyedMasks]) -> fl
     [("tour", 3, 1), ("assignment", 4, 3)],
 )
 def test_the_start_shows_a_node_nothing(kind: str, nodes: int, observer: int) -> None:
-    assert p_value(kind, nodes, observer, KeyedMasks) > CHANCE
+    assert p_value(kind, nodes, observer, RememberedMasks) > CHANCE

@@ -16,11 +16,12 @@ from scipy.stats import chisquare
 from tacit.mpc import FitnessBound, Session, Spec, check_ranges, evaluate
 from tacit.mpc.disclose import node as node_module
 from tacit.mpc.local import deal_integers, parties
-from tacit.mpc.masks import KeyedMasks, MaskSource
+from tacit.mpc.masks import MaskSource
 from tacit.mpc.rank.all_pairs import rank_all_pairs
 from tacit.mpc.rank.result import Ranking
 from tacit.mpc.shares import ArithmeticShare
 from tests.mpc.both import three_and_four
+from tests.mpc.secrecy.remembered_masks import RememberedMasks
 from tests.mpc.secrecy.weakened import SURE, fixed_for, least_p, split_alike
 
 pytestmark = pytest.mark.slow
@@ -60,7 +61,7 @@ def p_of_uniform(
     f: Sequence[int],
     observer: int,
     monkeypatch: pytest.MonkeyPatch,
-    kind: type[KeyedMasks] = KeyedMasks,
+    kind: type[RememberedMasks] = RememberedMasks,
     *,
     nodes: int,
     runs: int = 60,
@@ -94,7 +95,7 @@ def test_the_opened_order_is_uniform_for_whoever_looks(
     assert p_of_uniform(f, observer, monkeypatch, nodes=nodes) > SURE
 
 
-class OneUnshuffled(KeyedMasks):
+class OneUnshuffled(RememberedMasks):
     """A weakened source: the permutation of component 1 does not permute."""
 
     def permutation(self, label: str, component: int, size: int) -> NDArray[np.intp]:

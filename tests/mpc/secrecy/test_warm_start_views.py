@@ -17,12 +17,12 @@ from tacit.mpc.forest.after_search.better import cheaper
 from tacit.mpc.forest.after_search.cycles import cancel_cycles
 from tacit.mpc.forest.after_search.matching import matching_of_ids
 from tacit.mpc.local import parties
-from tacit.mpc.masks import KeyedMasks
 from tacit.mpc.ring import Words
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare
 from tests.mpc.both import three_and_four
 from tests.mpc.secrecy.letters_seen import letters_seen
+from tests.mpc.secrecy.remembered_masks import RememberedMasks
 from tests.mpc.secrecy.sealed_views import CHANCE, corrected_p
 from tests.mpc.secrecy.test_forest_views import NODE, OBSERVER, opened_signs
 from tests.mpc.secrecy.weakened import SURE, fixed_for, split_alike
@@ -44,7 +44,7 @@ def _secrets(which: int, nodes: int) -> list[list[ArithmeticShare]]:
 
 
 async def _views(
-    work: Work, which: int, masks: type[KeyedMasks], numbers: range, nodes: int
+    work: Work, which: int, masks: type[RememberedMasks], numbers: range, nodes: int
 ) -> NDArray[np.uint8]:
     """One line per run: opened signs, or the bits of all letters where nothing is opened."""
     shared = _secrets(which, nodes)
@@ -65,7 +65,7 @@ async def _views(
     return np.array(lines, dtype=np.uint8)
 
 
-def p_value(work: Work, nodes: int, masks: type[KeyedMasks] = KeyedMasks) -> float:
+def p_value(work: Work, nodes: int, masks: type[RememberedMasks] = RememberedMasks) -> float:
     """Whether views are the same for two problems and plans."""
 
     async def two() -> float:
@@ -102,14 +102,14 @@ async def _choice(
     await cheaper(s, first, other, costs, SHAPE)
 
 
-class Unmasked(KeyedMasks):
+class Unmasked(RememberedMasks):
     """A weakened source without masks."""
 
     def words(self, label: str, component: int, count: int) -> Words:
         return super().words(label, component, count) * np.uint64(0)
 
 
-class NotMixed(KeyedMasks):
+class NotMixed(RememberedMasks):
     """A weakened source: candidates for a price stay where they are."""
 
     def words(self, label: str, component: int, count: int) -> Words:
@@ -128,5 +128,5 @@ def test_going_on_from_a_plan_shows_nothing(work: Work, nodes: int) -> None:
     ("work", "masks"),
     [(_warm, NotMixed), (_matching, Unmasked), (_cycles, Unmasked), (_choice, Unmasked)],
 )
-def test_what_is_not_hidden_is_noticed(work: Work, masks: type[KeyedMasks]) -> None:
+def test_what_is_not_hidden_is_noticed(work: Work, masks: type[RememberedMasks]) -> None:
     assert p_value(work, 3, masks) < SURE

@@ -11,12 +11,13 @@ from scipy.stats import chi2
 from tacit.mpc.masks import KeyedMasks, MaskSource
 from tacit.mpc.ring import to_ring
 from tacit.mpc.shares import ArithmeticShare, BitShare, held_by, total
+from tests.mpc.secrecy.remembered_masks import RememberedMasks
 
 SURE = 1e-6
 """A p-value below this is not chance."""
 
 
-class Unshuffled(KeyedMasks):
+class Unshuffled(RememberedMasks):
     """A weakened source: permutations that do not permute."""
 
     def permutation(self, label: str, component: int, size: int) -> NDArray[np.intp]:  # noqa: ARG002
@@ -24,7 +25,7 @@ class Unshuffled(KeyedMasks):
 
 
 def fixed_for(
-    observer: int, number: int, kind: type[KeyedMasks] = KeyedMasks, *, nodes: int = 3
+    observer: int, number: int, kind: type[KeyedMasks] = RememberedMasks, *, nodes: int = 3
 ) -> Callable[[int], MaskSource]:
     """Keys of which the observer's own never change; the one that it lacks is new each time."""
     keys = {c: bytes([c + 1]) * 32 for c in range(nodes)}
@@ -56,11 +57,20 @@ def split_alike(values: NDArray[np.int64], observer: int, *, nodes: int) -> list
 def least_p(first: NDArray[np.uint8], second: NDArray[np.uint8]) -> float:
     """The smallest p-value over all single bits and all pairs of bits."""
     cells = []
-    for x in (first.astype(np.int64), second.astype(np.int64)):
-        y = 1 - x
-        cells.append(np.stack([x.T @ x, x.T @ y, y.T @ x, y.T @ y]))
-    total = cells[0] + cells[1]
-    # Two samples of the same size: the statistic of a table with two lines.
-    statistic = ((cells[0] - cells[1]) ** 2 / np.maximum(total, 1)).sum(axis=0)
-    freedom = np.maximum((total > 0).sum(axis=0) - 1, 1)
-    return float(chi2.sf(statistic, freedom).min())
+    for lines in (first, second):
+        # Counts this small are exact as floats, which are multiplied far faster than integers.
+        x = lines.astype(np.float32)
+        ones, both = x.sum(axis=0), x.T @ x
+        only_first, only_second = ones[:, None] - both, ones[None, :] - both
+        cells.append((both, only_first, only_second, len(x) - both - only_first - only_second))
+    statistic, filled = np.zeros_like(both), np.zeros_like(both)
+    for one, other in zip(*cells, strict=True):
+        total = one + other
+        # Two samples of the same size: the statistic of a table with two lines.
+        statistic += (one - other) ** 2 / np.maximum(total, 1)
+        filled += total > 0
+    freedom = np.maximum(filled - 1, 1)
+    # The tail gets smaller with the statistic, so of each freedom only the largest matters.
+    return min(
+        float(chi2.sf(statistic[freedom == each].max(), each)) for each in np.unique(freedom)
+    )

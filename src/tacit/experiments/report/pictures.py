@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,8 @@ COLOURS = {
 }
 OTHER = "#E69F00"
 COLUMNS_OF_PANELS = 4
+WIDTH = 10.0
+"""Of a figure with panels, in inches."""
 
 
 def draw_convergence(
@@ -81,12 +83,14 @@ def draw_fronts(
     figure.savefig(path, dpi=110)
 
 
-def empty_figure(width: float, height: float, /) -> Figure:
+def empty_figure(
+    width: float, height: float, /, *, layout: Literal["constrained"] | None = "constrained"
+) -> Figure:
     """A figure that needs no display."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = Figure(figsize=(width, height), layout=layout)
     FigureCanvasAgg(figure)
     return figure
 
@@ -94,7 +98,17 @@ def empty_figure(width: float, height: float, /) -> Figure:
 def panels_of(names: list[str], /) -> tuple[Figure, list[Axes]]:
     """A figure with one panel per name, all on the same scale."""
     rows = -(-len(names) // COLUMNS_OF_PANELS)
-    figure = empty_figure(10, 0.8 + 2.1 * rows)
+    height = 0.8 + 2.1 * rows
+    # Panels of one size need no layout engine, which draws each of them several times.
+    figure = empty_figure(WIDTH, height, layout=None)
+    figure.subplots_adjust(
+        left=0.7 / WIDTH,
+        right=1 - 0.15 / WIDTH,
+        bottom=0.5 / height,
+        top=1 - 0.55 / height,
+        wspace=0.08,
+        hspace=0.22,
+    )
     grid = figure.subplots(rows, COLUMNS_OF_PANELS, sharex=True, sharey=True, squeeze=False)
     panels: list[Axes] = list(grid.ravel())
     for unused in panels[len(names) :]:

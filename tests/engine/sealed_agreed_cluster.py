@@ -48,13 +48,13 @@ def directed_tour() -> Problem:
     )
 
 
-def partly_forbidden() -> Problem:
-    weights = np.random.default_rng(5).integers(0, 99, (6, 8))
-    forbidden = np.random.default_rng(6).random((6, 8)) < 0.4
+def partly_forbidden(rows: int = 6, columns: int = 8, seed: int = 5) -> Problem:
+    weights = np.random.default_rng(seed).integers(0, 99, (rows, columns))
+    forbidden = np.random.default_rng(seed + 1).random((rows, columns)) < 0.4
     return Assignment(
         name="some",
-        rows=6,
-        columns=8,
+        rows=rows,
+        columns=columns,
         objectives=(Objective("pay", weights),),
         forbidden=forbidden,
     )
@@ -75,6 +75,17 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
     "tour": symmetric_tour,
     "directed": directed_tour,
 }
+
+SEVEN: dict[str, Callable[[], Problem]] = {
+    # Proved by its second phase whatever the tie-breaks are, and not by its first.
+    "balanced": lambda: generate_assignment(1, rows=7, participants=3),
+    "imbalanced": lambda: generate_assignment(3, rows=4, columns=7),
+    "forbidden": lambda: partly_forbidden(5, 7, seed=8),
+    "capacitated": lambda: replace(
+        generate_capacitated(4, rows=5, columns=2, participants=2), capacities=(3, 4)
+    ),
+}
+"""For the exact solver: with more than seven rows and columns a phase takes 190 rounds, not 124."""
 
 
 def draft(cluster: LocalCluster, problem: Problem, **changes: Any) -> AgreedCluster:

@@ -25,15 +25,15 @@ from tacit.runs.sealed.exact import SimulatedExact
 from tacit.search.moves import ExactParameters
 from tacit.verify.sealed.opened import check_opened
 from tests.engine.agreed_cluster import AgreedCluster, ask, run
-from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed
+from tests.engine.sealed_agreed_cluster import SEVEN, begin, draft, sealed
 from tests.support.mending import mend
 
 pytestmark = pytest.mark.processes
-SETTINGS = ExactParameters(phases=20, checkpoints="1:8:12")
+SETTINGS = ExactParameters(phases=20, checkpoints="1:3:5")
 
 
 def agreed_on(cluster: LocalCluster) -> AgreedCluster:
-    problem = sealed(PROBLEMS["balanced"]())
+    problem = sealed(SEVEN["balanced"]())
     return draft(cluster, problem, search=pin_sealed(SETTINGS), evaluations=20)
 
 
@@ -64,8 +64,8 @@ def test_it_stops_where_all_is_proved_also_after_a_crash(own_cluster: LocalClust
             mend(own_cluster)
             second = await search.advance(9, 20, until=time.monotonic() + 60)
             clear.advance(9, 20, until=None)
-            assert (second.batch.end, second.told.finished) == (8, clear.finished) == (8, True)
-            with pytest.raises(RefusedError, match="all was proved after phase 8"):
+            assert (second.batch.end, second.told.finished) == (3, clear.finished) == (3, True)
+            with pytest.raises(RefusedError, match="all was proved after phase 3"):
                 await search.advance(1, 20, until=None)
             again = SealedSearch(coordinator, 0)
             coordinator.end_epoch()
@@ -84,28 +84,28 @@ def test_it_stops_where_all_is_proved_also_after_a_crash(own_cluster: LocalClust
     assert isinstance(first, FinishedBit)
     assert isinstance(second, FinishedBit)
     told = agreed.events(0, FinishedTold)
-    assert {(event.number, event.finished) for event in told} == {(1, False), (8, True)}
+    assert {(event.number, event.finished) for event in told} == {(1, False), (3, True)}
     replace = msgspec.structs.replace
     lies: list[tuple[list[LedgerEntry], str]] = [
-        ([first, plan], "after phase 8, which the ledger leaves out"),
-        ([first, replace(second, finished=False), plan], "another word after phase 8"),
-        ([first, replace(second, number=7), plan], "another word after phase 7"),
-        ([first, replace(second, parts=first.parts), plan], "another word after phase 8"),
+        ([first, plan], "after phase 3, which the ledger leaves out"),
+        ([first, replace(second, finished=False), plan], "another word after phase 3"),
+        ([first, replace(second, number=2), plan], "another word after phase 2"),
+        ([first, replace(second, parts=first.parts), plan], "another word after phase 3"),
     ]
     for changed, words in lies:
         with pytest.raises(LogError, match=words):
             check_opened(agreed.agreement, logs, changed)
     # Cut off between the bit and its line, the nodes have nothing to say of it.
     silent = [
-        [e for e in log if not (isinstance(e, FinishedTold) and e.number == 8)] for log in logs
+        [e for e in log if not (isinstance(e, FinishedTold) and e.number == 3)] for log in logs
     ]
     for shown in ([first, plan], ledger):
-        with pytest.raises(UnprovenError, match=r"with phase 8, .* no log says what was told"):
+        with pytest.raises(UnprovenError, match=r"with phase 3, .* no log says what was told"):
             check_opened(agreed.agreement, silent, shown)
     assert check_opened(agreed.agreement, [*silent[:2], logs[2]], ledger) == report
     for number, finished, words in (
-        (8, False, "one of them lies"),
-        (7, True, "which was not agreed"),
+        (3, False, "one of them lies"),
+        (2, True, "which was not agreed"),
     ):
         other = replace(told[-1], number=number, finished=finished)
         with pytest.raises(LogError, match=words):
@@ -150,18 +150,18 @@ def test_four_nodes_tell_at_the_declared_cost_and_never_pass_by(four: LocalClust
 def test_a_checkpoint_with_the_plan_or_later_is_refused(cluster: LocalCluster) -> None:
     late = pin_sealed(ExactParameters(phases=6, checkpoints="3:6"))
     with pytest.raises(AgreementError, match="after phase 6 of 6"):
-        draft(cluster, sealed(PROBLEMS["balanced"]()), search=late, evaluations=6)
+        draft(cluster, sealed(SEVEN["balanced"]()), search=late, evaluations=6)
     agreed = agreed_on(cluster)
-    assert checkpoints_of(agreed.agreement, 0) == (1, 8, 12)
+    assert checkpoints_of(agreed.agreement, 0) == (1, 3, 5)
 
 
 def test_solve_stops_early(cluster: LocalCluster) -> None:
     found = solve(
-        PROBLEMS["balanced"](),
+        SEVEN["balanced"](),
         disclose="sealed",
         limits=Limits(deadline=60),
         settings=SETTINGS,
         engine=EngineChoice(cluster=cluster.folder / "cluster.toml"),
     )
     assert found.proved
-    assert (found.generations, found.stopped) == (8, StopReason.OPTIMAL)
+    assert (found.generations, found.stopped) == (3, StopReason.OPTIMAL)

@@ -15,14 +15,14 @@ from tacit.runs.sealed.exact import SimulatedExact
 from tacit.search.moves import ExactParameters, SealedParameters
 from tacit.verify.sealed.opened import check_opened
 from tests.engine.agreed_cluster import run
-from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed
+from tests.engine.sealed_agreed_cluster import SEVEN, begin, draft, sealed
 
 pytestmark = pytest.mark.processes
 SETTINGS = ExactParameters(phases=6, gap=4)
 
 
 def test_three_nodes_open_the_gap_of_the_twin(cluster: LocalCluster) -> None:
-    problem = sealed(PROBLEMS["balanced"](), "value")
+    problem = sealed(SEVEN["balanced"](), "value")
     agreed = draft(cluster, problem, search=pin_sealed(SETTINGS), evaluations=6)
 
     async def work() -> OpenedPlan:
@@ -51,10 +51,10 @@ def test_three_nodes_open_the_gap_of_the_twin(cluster: LocalCluster) -> None:
 
 def test_four_nodes_open_it_after_a_search_to_owners_too(four: LocalCluster) -> None:
     found = solve(
-        PROBLEMS["balanced"](),
+        SEVEN["balanced"](),
         disclose="sealed",
         limits=Limits(generations=3),
-        settings=SealedParameters(block=4, finish=12, gap=10),
+        settings=SealedParameters(block=4, finish=4, gap=10),
         engine=EngineChoice(cluster=four.folder / "cluster.toml", plan="owners"),
     )
     assert found.proved
@@ -65,7 +65,7 @@ def test_a_search_alone_has_no_gap(cluster: LocalCluster) -> None:
     with pytest.raises(AgreementError, match="does not know what its plan lacks"):
         draft(
             cluster,
-            sealed(PROBLEMS["balanced"]()),
+            sealed(SEVEN["balanced"]()),
             search=pin_sealed(SealedParameters(gap=2)),
             evaluations=6,
         )

@@ -225,7 +225,8 @@ def test_a_result_says_from_when_on_three_computed(four: LocalCluster) -> None:
         lost.append(progress)
 
     choice = EngineChoice(cluster=four.folder / "cluster.toml", on_loss="three")
-    result = solve(made, limits=Limits(deadline=6.0), settings=SMALL, engine=choice, observe=lose)
+    limits = Limits(deadline=60, generations=20)
+    result = solve(made, limits=limits, settings=SMALL, engine=choice, observe=lose)
     (note,) = [each for each in result.notes if "not checked" in each]
     assert note.startswith("node 2 was lost: computed by three, not checked, from ")
 

@@ -33,15 +33,15 @@ def test_nodes_and_clear_search_find_the_same(cluster: LocalCluster, name: str, 
         async with agreed.coordinator() as coordinator:
             on_nodes = await begin(agreed, coordinator)
             clear = twin(agreed, start_of(agreed), on_nodes.seed)
-            first = await on_nodes.advance(7, 40, until=None)
-            second = await on_nodes.advance(33, 40, until=None)
+            first = await on_nodes.advance(7, 16, until=None)
+            second = await on_nodes.advance(9, 16, until=None)
             opened = await on_nodes.open(until=None)
             return opened, first.improved + second.improved, clear
 
     opened, told, clear = run(search())
-    improved = clear.advance(40, horizon=40)
+    improved = clear.advance(16, horizon=16)
     assert opened.plan == clear.plan().tolist()
-    assert opened.generation == 40
+    assert opened.generation == 16
     assert opened.value == (clear.best_value if best == "value" else None)
     assert told == (improved if best == "improvement" else [])
     agreed.problem.check_plan(opened.plan)

@@ -30,12 +30,12 @@ from tests.support.mending import mend
 
 pytestmark = pytest.mark.processes
 WEIGHTINGS = [(0, 1), (1, 3), (1, 1), (3, 1), (1, 0)]
-SETTINGS = ExactParameters(phases=6, together=3)
+SETTINGS = ExactParameters(phases=5, together=3)
 GROUPS = [(0, 1), (2, 3, 4)]
 
 
 def exact(cluster: LocalCluster, **changes: object) -> AgreedCluster:
-    problem = sealed(generate_assignment(3, rows=8, objectives=2), "value")
+    problem = sealed(generate_assignment(3, rows=6, objectives=2), "value")
     pinned = pin_sealed(SETTINGS, WEIGHTINGS)
     agreed = draft(cluster, problem, search=pinned, evaluations=SETTINGS.phases, **changes)
     assert groups_of(agreed.agreement) == GROUPS
@@ -70,15 +70,15 @@ def test_a_killed_node_comes_back_to_the_phase_before(own_cluster: LocalCluster)
     async def work() -> list[OpenedPlan]:
         async with agreed.coordinator() as coordinator:
             first, second = await begun(agreed, coordinator)
-            await first.advance(6, 6, until=None)
-            plans = await opened(agreed, first, 6)
-            await second.advance(2, 6, until=None)
+            await first.advance(5, 5, until=None)
+            plans = await opened(agreed, first, 5)
+            await second.advance(2, 5, until=None)
             own_cluster.kill(1)
             with pytest.raises(MpcError):
-                await second.advance(4, 6, until=time.monotonic() + 1)
+                await second.advance(3, 5, until=time.monotonic() + 1)
             mend(own_cluster)
-            await second.advance(4, 6, until=time.monotonic() + 90)
-            plans |= await opened(agreed, second, 6)
+            await second.advance(3, 5, until=time.monotonic() + 90)
+            plans |= await opened(agreed, second, 5)
             return [
                 OpenedPlan(k, each.plan, each.value, each.parts, each.unchecked, each.outcome)
                 for k, each in plans.items()
@@ -88,7 +88,7 @@ def test_a_killed_node_comes_back_to_the_phase_before(own_cluster: LocalCluster)
     assert [plan.outcome for plan in ledger] == ["optimum"] * 5
     logs = [agreed.log(node) for node in range(3)]
     assert "only 5 plans were opened, as 15 parts" in check_opened(agreed.agreement, logs, ledger)
-    assert check_generations_asked(logs) == 12
+    assert check_generations_asked(logs) == 10
 
 
 def test_rounds_and_bytes_are_those_declared_for_the_group(cluster: LocalCluster) -> None:
@@ -101,8 +101,8 @@ def test_rounds_and_bytes_are_those_declared_for_the_group(cluster: LocalCluster
     async def work() -> tuple[int, int]:
         async with agreed.coordinator() as coordinator:
             _, second = await begun(agreed, coordinator)
-            await second.advance(1, 6, until=None)
-            await second.advance(2, 6, until=None)
+            await second.advance(1, 5, until=None)
+            await second.advance(2, 5, until=None)
             return second.rounds, second.sent
 
     cost = greeting_cost(3, phases.first_letters(3, made[0], shape))
@@ -118,9 +118,9 @@ def test_four_nodes_hand_the_state_of_a_group_over(four: LocalCluster) -> None:
     async def work() -> None:
         async with agreed.coordinator() as coordinator:
             _, search = await begun(agreed, coordinator)
-            await search.advance(1, 6, until=None)
+            await search.advance(1, 5, until=None)
             four.kill(2)
-            by_three = await search.advance(1, 6, until=time.monotonic() + 60)
+            by_three = await search.advance(1, 5, until=time.monotonic() + 60)
             assert by_three.without == 2
             mend(four)
             until = time.monotonic() + 60
@@ -128,9 +128,9 @@ def test_four_nodes_hand_the_state_of_a_group_over(four: LocalCluster) -> None:
                 coordinator.end_epoch()
                 with suppress(RefusedError):  # while not all know that it is back
                     await coordinator.persist(coordinator.epoch, until=until)
-            by_all = await search.advance(4, 6, until=time.monotonic() + 60)
+            by_all = await search.advance(3, 5, until=time.monotonic() + 60)
             assert by_all.without is None
-            await opened(agreed, search, 6)
+            await opened(agreed, search, 5)
 
     run(work())
     assert len(agreed.events(2, BuiltOnThree)) == 1
@@ -142,9 +142,9 @@ def test_a_group_is_bound_as_one_and_asked_for_by_its_first(cluster: LocalCluste
     async def work() -> None:
         async with agreed.coordinator() as coordinator:
             first, _ = await begun(agreed, coordinator)
-            await first.advance(1, 6, until=None)
+            await first.advance(1, 5, until=None)
             before = first._last
-            await first.advance(1, 6, until=None)
+            await first.advance(1, 5, until=None)
             await first.open(1, until=None)
             # Search 0 goes on with search 1, so its plan is of the same phase.
             for client in coordinator.clients:
@@ -152,13 +152,13 @@ def test_a_group_is_bound_as_one_and_asked_for_by_its_first(cluster: LocalCluste
                 with pytest.raises(RefusedError, match="another plan"):
                     await ask(client, request)
             with pytest.raises(RefusedError, match="was opened"):
-                await first.advance(1, 6, until=None)
+                await first.advance(1, 5, until=None)
             alone = Advance(
                 agreement=coordinator.hash,
                 search=1,
                 first=2,
                 count=1,
-                horizon=6,
+                horizon=5,
                 epoch=await coordinator.epoch(),
                 attempt=900,
                 parent_attempt=first._last,
@@ -178,14 +178,14 @@ def test_a_group_is_bound_as_one_and_asked_for_by_its_first(cluster: LocalCluste
 
 
 def test_solve_opens_a_plan_for_each_weighting(cluster: LocalCluster) -> None:
-    problem = sealed(generate_assignment(3, rows=8, objectives=2))
+    problem = sealed(generate_assignment(3, rows=6, objectives=2))
     found = solve(
         problem,
-        limits=Limits(generations=6),
+        limits=Limits(generations=5),
         settings=SolveSettings(parameters=SETTINGS, weightings=WEIGHTINGS),
         engine=EngineChoice(cluster=cluster.folder / "cluster.toml"),
     )
     assert found.proved
     assert found.parameters["groups"] == [list(group) for group in GROUPS]
     assert len(found.best_known.plans) == 5
-    assert found.generations == 12
+    assert found.generations == 10

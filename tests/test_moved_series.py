@@ -67,12 +67,12 @@ def finish(world: World, run: str) -> None:
         weights = np.random.default_rng(place).integers(0, 1000, (rows, 4))
         sealed = seal_rows(agreement, name, 0, weights, key=world.keys[name].signing)
         boxes = [b64encode(box).decode() for box in sealed.boxes]
-        body = {"objective": 0, "manifest": sealed.manifest.hex(), "boxes": boxes}
+        rest: dict[str, Any] = {"objective": 0, "manifest": sealed.manifest.hex(), "boxes": boxes}
         world.ok(
             "POST",
             f"/runs/{run}/submission",
             name,
-            json={**body, "signature": sealed.signature.hex()},
+            json={**rest, "signature": sealed.signature.hex()},
         )
     state = wait_for(lambda: _end(world.ok("GET", f"/runs/{run}", "op")))
     assert state["state"] == "finished", state

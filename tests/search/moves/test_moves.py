@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 import numpy as np
 import pytest
@@ -187,6 +188,6 @@ def test_costs_with_a_long_tail_are_searched_to_the_end() -> None:
         ({"heat_start": 1, "heat_end": 2}, "let it fall"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(changes: dict[str, int], words: str) -> None:
+def test_settings_that_make_no_sense_are_refused(changes: dict[str, Any], words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         SealedParameters(**changes)

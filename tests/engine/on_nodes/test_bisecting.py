@@ -49,15 +49,15 @@ def test_the_front_is_that_of_all_weightings(together: int) -> None:
 
 @pytest.mark.processes
 def test_nodes_solve_what_does_not_follow_and_the_ledger_shows_it(cluster: LocalCluster) -> None:
-    problem = two(4)
-    parameters = ExactParameters(phases=4, bisect=True, together=1)
+    problem = two(3)
+    parameters = ExactParameters(phases=3, bisect=True, together=1)
     found = solved(problem, parameters, EngineChoice(cluster=cluster.folder / "cluster.toml"), 9)
     count = len(found.best_known.plans)
     assert found.proved
     assert 2 <= count < 9
     weightings = even_weightings(problem, 9)
     pinned = pin_sealed(parameters, weightings)
-    agreed = draft(cluster, problem, search=pinned, evaluations=4)
+    agreed = draft(cluster, problem, search=pinned, evaluations=3)
     opened = [weightings.index(tuple(each)) for each in found.parameters["weightings"]]
     ledger = [
         OpenedPlan(search, plan, None, [], outcome="optimum")

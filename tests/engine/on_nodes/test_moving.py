@@ -19,10 +19,12 @@ async def books(series: EquitySeries, made: AgreedCluster) -> GivenBooks:
         return await earlier.books(made.agreement, made.signatures, series.signed)
 
 
-async def start(series: EquitySeries, made: AgreedCluster, given: GivenBooks | None) -> None:
+async def start(
+    series: EquitySeries, made: AgreedCluster, given: GivenBooks | None, within: float = 60
+) -> None:
     async with made.coordinator() as coordinator:
         await coordinator.start_agreement(
-            made.signatures, within=60, series=series.signed, given=given
+            made.signatures, within=within, series=series.signed, given=given
         )
 
 
@@ -48,7 +50,7 @@ def test_balances_move_to_other_nodes_and_back(
     other = run(books(second, made))
     four.kill(3)
     with pytest.raises(MpcError):
-        run(start(second, made, one))
+        run(start(second, made, one, within=0.5))
     mend(four)
 
     # Boxes of two times fit together, and the run ends as if nothing had happened.

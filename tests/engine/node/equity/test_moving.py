@@ -264,3 +264,36 @@ def test_a_book_that_moved_is_on_the_disk_with_its_series(world: World, tmp_path
     # Nobody takes such a series without the book.
     with pytest.raises(RefusedError, match="balances are not here"):
         KeptSeries(tmp_path, most=9, node=1).admit(run, signed(world.second), now=time.time())
+
+
+def test_one_of_three_is_replaced_and_two_stay(world: World, tmp_path: Path) -> None:
+    """Who stays gives and takes like everybody, in another place, and has both books."""
+    stayed = [world.before.keys[2], world.before.keys[0]]
+    world.after = Place([*stayed, Keys.new("node")], Place.of(3).sealing)
+    world.second = made(world.after.run(), continues=series_hash(world.first))
+    run = run_in(world.second, world.after.run(), 2, world.head)
+    given = [world.ask(me, run) for me in range(3)]
+    held = []
+    for me, kept in enumerate([world.kept[2], world.kept[0], None]):
+        own = SimpleNamespace(offered_for=lambda _, me=me: (world.after.sealing[me], me))
+        books = {giver: given[giver][me] for giver in range(3)}
+        earlier = signed(world.first)
+        request = Agree(
+            agreement=b"",
+            signatures={},
+            books=books,
+            earlier=b"" if kept else earlier.data,
+            earlier_signatures={} if kept else earlier.signatures,
+        )
+        (tmp_path / "new").mkdir(exist_ok=True)
+        kept = kept or KeptSeries(tmp_path / "new", most=9, node=2)
+        book = moved_book(kept, own, run, signed(world.second), request)  # type: ignore[arg-type]
+        kept.admit(run, signed(world.second), now=time.time(), moved=book)
+        taken = kept.book_of(run)
+        assert taken is not None
+        assert taken.book.components == held_by(me, 3)
+        held.append(taken.book)
+    for name, step in zip(NAMES, STEPS, strict=True):
+        assert reveal([book.own_steps(name) for book in held]).tolist() == [step]
+    with pytest.raises(RefusedError, match="has taken over"):
+        world.kept[0].book_of(run_in(world.first, world.before.run(), 2, world.head))

@@ -176,6 +176,8 @@ def test_an_empty_book_moves_and_one_without_seeds_does_not() -> None:
     assert [book.own_steps("amber").shape for book in later] == [(0,)] * 4
     assert later[0].founders == NAMES
     assert cost(3, 4, 0) == 0
+    # As docs/protocols/equity.md says of four participants with 64 steps each.
+    assert (cost(3, 3, 256), cost(4, 4, 256)) == (8320, 18720)
     for book in books(3):
         with pytest.raises(ParameterError, match="count one more run"):
             parts_given(replace(book, seeds=None), nodes=3, bound=BOUND)

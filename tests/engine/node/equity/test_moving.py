@@ -20,7 +20,8 @@ from tacit.engine.agreement import Agreement, RunEquity, canonical, draft_agreem
 from tacit.engine.agreement.terms import AgreementLimits
 from tacit.engine.identity.keys import Keys
 from tacit.engine.local.engine import all_sign, public_keys
-from tacit.engine.node.kept_series import KeptSeries
+from tacit.engine.node.kept_agreements import agreements_naming
+from tacit.engine.node.kept_series import FOLDER, KeptSeries
 from tacit.engine.node.state.equity.moved_boxes import seal_parts
 from tacit.engine.node.work.equity.giving import give_book
 from tacit.engine.node.work.equity.taking import moved_book
@@ -297,3 +298,14 @@ def test_one_of_three_is_replaced_and_two_stay(world: World, tmp_path: Path) -> 
         assert reveal([book.own_steps(name) for book in held]).tolist() == [step]
     with pytest.raises(RefusedError, match="has taken over"):
         world.kept[0].book_of(run_in(world.first, world.before.run(), 2, world.head))
+
+
+def test_a_key_that_signs_balances_is_not_forgotten_before_they_moved(
+    world: World, tmp_path: Path
+) -> None:
+    config: Any = SimpleNamespace(folder=str(tmp_path), data="1", node=1)
+    key = world.before.keys[1].signing_public
+    assert agreements_naming(config, key) == [f"{FOLDER}/{series_hash(world.first)}"]
+    assert agreements_naming(config, "ab" * 32) == []
+    world.ask(1, run_in(world.second, world.after.run(), 2, world.head))
+    assert agreements_naming(config, key) == []

@@ -284,7 +284,7 @@ def test_one_of_three_is_replaced_and_two_stay(world: World, tmp_path: Path) -> 
             signatures={},
             books=books,
             earlier=b"" if kept else earlier.data,
-            earlier_signatures={} if kept else earlier.signatures,
+            earlier_signatures={} if kept else dict(earlier.signatures),
         )
         (tmp_path / "new").mkdir(exist_ok=True)
         kept = kept or KeptSeries(tmp_path / "new", most=9, node=2)

@@ -140,7 +140,7 @@ def test_coordinates_without_a_metric_only_draw(tmp_path: Path) -> None:
         (objective(weights=[[1, 2.5]]), "use scale 10 or round it"),
         (objective(weights=[]), "objectives[0].weights: the matrix is empty; give one list"),
         (objective(weights=[[]]), "objectives[0].weights: the matrix is empty; give one list"),
-        (objective(weights=3), "objectives[0].weights: expected named fields or a list or nothing, got"),
+        (objective(weights=3), "[0].weights: expected named fields or a list or nothing, got"),
         (objective(weights=None), "p.json, objectives[0]: objective 'pay' has neither weights nor"),
         (objective(weights=None, weight_bound=9), "rows: the size is unknown without weights; add"),
         (objective(weights={"file": "w.csv"}), "w.csv: there is no such file; check the path"),

@@ -70,6 +70,8 @@ def decoders_words(error: object, /) -> str:
     "the field 'url' is missing"
     >>> decoders_words("Expected `int`, got `str` - at `$.peers[0].node`")
     'at peers[0].node: expected a whole number, got text'
+    >>> decoders_words("Expected `int | null`, got `str`")
+    'expected a whole number or nothing, got text'
     >>> decoders_words("Input data was truncated")
     'it is empty or ends too early'
     """
@@ -84,9 +86,15 @@ def decoders_words(error: object, /) -> str:
     elif what == "Input data was truncated":
         what = "it is empty or ends too early"
     else:
-        what = re.sub(r"`(\w+)`", lambda found: _TYPES.get(found[1], found[0]), what)
+        what = re.sub(r"`([\w |]+)`", _types_in_words, what)
         what = what.replace("`", "'").replace("Expected", "expected")
     return f"at {place}: {what}" if place else what
+
+
+def _types_in_words(found: re.Match[str]) -> str:
+    """As in `int | array`; other words stay as they are."""
+    types = found[1].split(" | ")
+    return " or ".join(_TYPES[each] for each in types) if {*types} <= {*_TYPES} else found[0]
 
 
 def nearest_word(word: str, known: Iterable[str], /) -> str | None:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from tacit.audit.expected.adding_up import Together, expected_together
     from tacit.audit.expected.explanation import (
         costs_or_values,
-        expected_in,
         explain_expected,
         explain_leakage,
         how_much,

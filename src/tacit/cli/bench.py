@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tacit.cli.printing import example
 from tacit.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def _group() -> None:
     """Measure on this machine."""
 
 
-@app.command()
+@app.command(epilog=example("bench engine --population 100 --repeats 5"))
 def engine(
     population: Annotated[int, typer.Option(min=1, help="Candidates per evaluation.")] = 300,
     size: Annotated[int, typer.Option(min=1, help="Rows and columns of the matrix.")] = 100,

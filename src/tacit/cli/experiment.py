@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tacit import experiments
+from tacit.cli.printing import example
 from tacit.errors import TacitError
 from tacit.runs import show_duration
 
@@ -29,7 +30,7 @@ Scheduler = Annotated[
 Out = Annotated[Path, typer.Option(help="Where results go; a study has its own folder there.")]
 
 
-@app.command()
+@app.command(epilog=example("experiment run ap --quick"))
 def run(
     study: Annotated[
         str,
@@ -61,7 +62,7 @@ def run(
     )
 
 
-@app.command()
+@app.command(epilog=example("experiment reproduce --quick"))
 def reproduce(
     quick: Annotated[
         bool, typer.Option("--quick", help="One instance per class, eleven seeds: two minutes.")
@@ -114,7 +115,7 @@ def reproduce(
     )
 
 
-@app.command()
+@app.command(epilog=example("experiment leakage --quick"))
 def leakage(
     out: Out = Path("out"),
     workers: Workers = None,
@@ -144,7 +145,7 @@ def leakage(
     )
 
 
-@app.command()
+@app.command(epilog=example("experiment ablation --quick"))
 def ablation(
     out: Out = Path("out"),
     workers: Workers = None,
@@ -168,7 +169,7 @@ def ablation(
     )
 
 
-@app.command()
+@app.command(epilog=example("experiment equity --quick"))
 def equity(
     out: Out = Path("out"),
     workers: Workers = None,
@@ -193,7 +194,7 @@ def equity(
     )
 
 
-@app.command()
+@app.command(epilog=example("experiment together --quick"))
 def together(
     out: Out = Path("out"),
     workers: Workers = None,
@@ -218,7 +219,7 @@ def together(
     )
 
 
-@app.command(name="list")
+@app.command("list", epilog=example("experiment list"))
 def list_studies() -> None:
     """Show the studies of the package."""
     require_extra("polars")

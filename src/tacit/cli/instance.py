@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from tacit.cli.instance_report import describe, print_description
+from tacit.cli.printing import example
 from tacit.disclosure import SEALED, parse_disclosure
 from tacit.errors import InputError, ParameterError
 from tacit.problems import (
@@ -156,7 +157,7 @@ def check(
         raise typer.Exit(InputError.exit_code)
 
 
-@app.command("list")
+@app.command("list", epilog=example("instance list"))
 def list_shipped() -> None:
     """List the problems that come with tacit."""
     for name in shipped_names():

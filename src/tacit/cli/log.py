@@ -16,7 +16,7 @@ app = typer.Typer(no_args_is_help=True, help="Check what a node logged.")
 LogPath = Annotated[Path, typer.Argument(help="A node's log.jsonl.")]
 
 
-@app.command()
+@app.command(epilog=example("log verify log.jsonl"))
 def verify(path: LogPath) -> None:
     """Check that the chain of a log is unbroken, and count what is in it."""
     from collections import Counter
@@ -54,7 +54,12 @@ def check(
     verdict.check()
 
 
-@app.command()
+@app.command(
+    epilog=example(
+        "log replay node-0.jsonl --other node-1.jsonl --other node-2.jsonl "
+        "--agreement agreement.json --ledger ledger.jsonl"
+    )
+)
 def replay(
     path: LogPath,
     agreement: Annotated[Path, typer.Option(help="The agreement, agreement.json.")],

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 import tacit
+from tacit.cli.printing import example
 from tacit.cli.usage_errors import usage_words
 from tacit.errors import InputError, TacitError
 from tacit.plain_text import plain_line
@@ -50,7 +51,7 @@ def make_app(first: str | None = None, /) -> typer.Typer:
         pretty_exceptions_enable=False,
         help="Find a near-optimal plan before the deadline without anybody seeing anybody's costs.",
         epilog="Start here: [bold]tacit instance new ap --out ap.json[/bold], then "
-        "[bold]tacit solve ap.json --disclose top:15 --deadline 10s[/bold]",
+        "[bold]tacit solve ap.json --deadline 10s[/bold]",
         rich_markup_mode="rich",
     )
     alone = first in (*GROUPS, *COMMANDS, "version", "--version")
@@ -62,7 +63,7 @@ def make_app(first: str | None = None, /) -> typer.Typer:
             module = import_module(f"tacit.cli.{name}")
             app.command(name=name, epilog=module.EPILOG)(getattr(module, f"{name}_command"))
     app.callback()(_options)
-    app.command()(version)
+    app.command(epilog=example("version"))(version)
     return app
 
 

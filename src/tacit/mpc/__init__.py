@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
-    from tacit.mpc.bound import FitnessBound, bits_needed, check_bound_fits, key_bits
+    from tacit.mpc.bound import FitnessBound, check_bound_fits, key_bits
     from tacit.mpc.context import Context
     from tacit.mpc.cost import Cost
     from tacit.mpc.disclose.answer import DisclosedValues, read_answer
@@ -58,9 +58,7 @@ if TYPE_CHECKING:
         held_by,
         party_name,
         public_share,
-        reconstruct,
     )
-    from tacit.mpc.signed_letters import Signer
     from tacit.mpc.spec import Best, Spec
     from tacit.mpc.statements import SIGNATURE_BYTES, Group, Statement
     from tacit.mpc.wire import Wire

@@ -42,11 +42,6 @@ def recover_from(asked: View, /) -> Cells:
     return by_what_is_disclosed(asked, prior=flat_prior(asked.cell_count), found={})
 
 
-def recover_by_random(view: View, weights: NDArray[np.float64], /, *, seed: int = 0) -> Cells:
-    """Estimate the cells from random populations."""
-    return recover_from(random_view(view, weights, seed=seed))
-
-
 def recover_by_crafted(view: View, weights: NDArray[np.float64], /, *, seed: int = 0) -> Cells:
     """Estimate the cells from adaptively crafted populations."""
     rng = np.random.Generator(np.random.PCG64(seed))

@@ -28,13 +28,11 @@ if TYPE_CHECKING:
         is_own_https,
         write_https_certificate,
     )
-    from tacit.engine.identity.joining import Joined, join_cluster
+    from tacit.engine.identity.joining import join_cluster
     from tacit.engine.identity.keys import Keys, key_fingerprint, load_keys, save_keys
     from tacit.engine.identity.new_party import new_node, new_platform, renewed_half
-    from tacit.engine.identity.pinned import PinnedCertificates
     from tacit.engine.identity.public_half import (
         PublicHalf,
-        half_file,
         half_lines,
         is_half,
         load_half,

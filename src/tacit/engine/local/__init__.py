@@ -14,7 +14,7 @@ if TYPE_CHECKING:
         open_engine,
         platform_certificate,
     )
-    from tacit.engine.local.measure import DISCLOSURES, Measured, measure_engine, measure_engines
+    from tacit.engine.local.measure import DISCLOSURES, Measured, measure_engines
     from tacit.engine.local.measure_mpyc import seconds_with_mpyc
 else:
     __getattr__ = lazily(__name__)

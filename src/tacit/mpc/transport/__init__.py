@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from tacit.mpc.transport.certificate import (
         alternative_names,
         certificate_hosts,
-        has_expired,
         make_certificate,
         secret_pem,
         started_certificate,

@@ -7,7 +7,7 @@ import secrets
 import time
 from typing import Any
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from tacit.errors import NotThereError, WrongStateError
@@ -107,9 +107,3 @@ def drop_old_notices(session: Session, now: float, /) -> None:
     """Delete what was delivered or given up long ago."""
     is_old = Notice.at < now - KEEP_SECONDS
     session.execute(delete(Notice).where(Notice.next_at.is_(None), is_old))
-
-
-def count_undelivered(session: Session, /) -> int:
-    """How many notices are still to be delivered."""
-    query = select(func.count()).select_from(Notice).where(Notice.next_at.is_not(None))
-    return session.scalar(query) or 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +38,7 @@ class Search:
         *,
         seed: int = 1,
         spread: int = 1000,
-        **settings: int,
+        **settings: Any,
     ) -> Search:
         rng = np.random.default_rng(seed)
         values = rng.integers(0, spread, (rows, columns), endpoint=True)

@@ -22,7 +22,8 @@ from tests.mpc.secrecy.weakened import SURE, fixed_for, split_alike
 
 SHAPE = TableShape("assignment", 2, 2, key_bits=20, total_bits=33)
 CELLS = AllowedCells(np.ones((2, 2), dtype=bool), 9)
-RUNS = 12
+SIGNS, LETTERS = 16, 32
+"""Runs of each table: of letters, many more bits are compared."""
 pytestmark = pytest.mark.slow
 
 
@@ -53,8 +54,9 @@ def p_value(nodes: int, masks: type[KeyedMasks] = KeyedMasks, *, letters: bool =
     """Whether views are the same for two tables of costs."""
 
     async def two() -> float:
-        first = await _views(0, masks, range(RUNS), nodes, letters=letters)
-        second = await _views(1, masks, range(RUNS, 2 * RUNS), nodes, letters=letters)
+        runs = LETTERS if letters else SIGNS
+        first = await _views(0, masks, range(runs), nodes, letters=letters)
+        second = await _views(1, masks, range(runs, 2 * runs), nodes, letters=letters)
         return corrected_p(first, second)
 
     return asyncio.run(two())

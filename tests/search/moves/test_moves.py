@@ -186,6 +186,7 @@ def test_costs_with_a_long_tail_are_searched_to_the_end() -> None:
         ({"block": 99}, "give 0 to 20"),
         ({"children": 0}, "give 1 to"),
         ({"heat_start": 1, "heat_end": 2}, "let it fall"),
+        ({"start": "known"}, "drawn or grown"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(changes: dict[str, Any], words: str) -> None:

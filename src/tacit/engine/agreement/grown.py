@@ -31,7 +31,7 @@ def grown_course(problem: Problem, public: PublicShape, /) -> GrownStart:
     >>> from tacit.search.moves import public_shape
     >>> problem = generate_named("sparse", 1, rows=30)
     >>> len(grown_course(problem, public_shape(problem, (1,))).cells.rows)
-    172
+    176
     """
     if public.kind != "assignment" or problem.forbidden is None or public.rows != public.columns:
         raise AgreementError(

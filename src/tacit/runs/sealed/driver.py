@@ -25,7 +25,7 @@ from tacit.runs.sealed.searching import OpenedPlan, SealedSearching
 from tacit.runs.summarize import plan_set
 from tacit.search.moves import ExactParameters, SealedParameters, named_settings
 
-LEAST_SECONDS = 1.0
+LEAST_SECONDS = 3.0
 """Left after a start that took longer than it should: the plan has to be opened."""
 LATE_SECONDS = 30.0
 """So long after the deadline further plans of a group may still be opened."""

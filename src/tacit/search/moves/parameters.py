@@ -100,6 +100,8 @@ class SealedParameters:
             if not low <= value <= high:
                 raise ParameterError(f"{name} is {value}; give {low} to {high}")
         check_gap(self.gap)
+        if self.start not in ("drawn", "grown"):
+            raise ParameterError(f"start is {self.start!r}; it is drawn or grown")
         if self.block == 1:
             raise ParameterError("a block of one position has no moves; give 2 or more, or 0")
         if self.heat_end > self.heat_start:

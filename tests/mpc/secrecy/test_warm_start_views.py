@@ -114,10 +114,10 @@ class Unmasked(RememberedMasks):
 
 
 class NotMixed(RememberedMasks):
-    """A weakened source: candidates for a price stay where they are."""
+    """A weakened source: candidates for a profit stay where they are."""
 
     def words(self, label: str, component: int, count: int) -> Words:
-        if label == "warm.0.order.p":
+        if label == "warm.profits.order.p":
             return np.arange(count, dtype=np.uint64)
         return super().words(label, component, count)
 

@@ -18,7 +18,7 @@ from tacit.errors import AbortError, MismatchError, PeerError
 from tacit.mpc.letters import HASH_BYTES, Letter, frame_bytes, frames, opened
 from tacit.mpc.local import Party, parties
 from tacit.mpc.loss import share_without
-from tacit.mpc.masks import KeyedMasks, MaskSource
+from tacit.mpc.masks import MaskSource
 from tacit.mpc.protocols import b2a, choose, less_than, opening, pairwise, shuffle
 from tacit.mpc.protocols.handover import hand_over
 from tacit.mpc.protocols.order import draw_order
@@ -35,6 +35,7 @@ from tacit.mpc.shares import (
 )
 from tacit.mpc.signed_letters import Signer
 from tacit.mpc.transport.frame import Buffer
+from tests.mpc.remembered_masks import RememberedMasks
 from tests.mpc.tampering import Log, Sent, Tamper, run_without_waiting, tampered, untouched
 
 RNG = np.random.default_rng(4)
@@ -45,7 +46,7 @@ NUMBERS = np.array([100, 2**64 - 3, 17, 4], dtype=np.uint64)
 
 def source(seed: int, nodes: int) -> Callable[[int], MaskSource]:
     keys = [bytes([seed, c]) * 16 for c in range(nodes)]
-    return lambda me: KeyedMasks({c: keys[c] for c in held_by(me, nodes)})
+    return lambda me: RememberedMasks({c: keys[c] for c in held_by(me, nodes)})
 
 
 @dataclass(frozen=True)

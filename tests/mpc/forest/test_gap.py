@@ -23,8 +23,8 @@ from tests.mpc.forest.families import FAMILIES
 from tests.mpc.forest.problems import opened
 from tests.mpc.forest.test_checkpoint import Unmasked
 from tests.mpc.forest.test_forest import problem
+from tests.mpc.remembered_masks import RememberedMasks
 from tests.mpc.secrecy.letters_seen import letters_seen
-from tests.mpc.secrecy.remembered_masks import RememberedMasks
 from tests.mpc.secrecy.sealed_views import CHANCE, corrected_p
 from tests.mpc.secrecy.weakened import SURE, fixed_for, split_alike
 

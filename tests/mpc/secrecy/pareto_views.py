@@ -25,9 +25,9 @@ from tacit.mpc.rank.all_pairs import rank_all_pairs
 from tacit.mpc.rank.result import Ranking
 from tacit.mpc.ring import to_ring
 from tacit.mpc.shares import deal, held_by
+from tests.mpc.remembered_masks import RememberedMasks
 from tests.mpc.secrecy.evaluation_views import Bits, p_of_single_bits
 from tests.mpc.secrecy.letters_seen import letters_seen
-from tests.mpc.secrecy.remembered_masks import RememberedMasks
 from tests.mpc.secrecy.weakened import fixed_for, split_alike
 
 Values = Sequence[Sequence[int]]

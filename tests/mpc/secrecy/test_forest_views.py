@@ -28,8 +28,8 @@ from tacit.mpc.ring import Words
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, held_by
 from tests.mpc.both import three_and_four
+from tests.mpc.remembered_masks import RememberedMasks
 from tests.mpc.secrecy.letters_seen import letters_seen
-from tests.mpc.secrecy.remembered_masks import RememberedMasks
 from tests.mpc.secrecy.sealed_views import CHANCE, corrected_p
 from tests.mpc.secrecy.test_minimum_views import Scripted
 from tests.mpc.secrecy.weakened import SURE, fixed_for, split_alike, split_bits_alike

@@ -9,12 +9,12 @@ import pytest
 from numpy.typing import NDArray
 
 from tacit.mpc.local import parties
-from tacit.mpc.masks import KeyedMasks
 from tacit.mpc.ring import Words
 from tacit.mpc.sealed import AllowedCells, grown_start
 from tacit.mpc.sealed.moves import TableShape
 from tacit.mpc.session import Session
 from tests.mpc.both import three_and_four
+from tests.mpc.remembered_masks import RememberedMasks
 from tests.mpc.secrecy.letters_seen import letters_seen
 from tests.mpc.secrecy.sealed_views import CHANCE, corrected_p
 from tests.mpc.secrecy.test_forest_views import NODE, OBSERVER, opened_signs
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow
 
 
 async def _views(
-    which: int, masks: type[KeyedMasks], numbers: range, nodes: int, *, letters: bool
+    which: int, masks: type[RememberedMasks], numbers: range, nodes: int, *, letters: bool
 ) -> NDArray[np.uint8]:
     """One line per run: all signs that are opened to the observer, or all bits that arrive."""
     values = np.array([[9, 4], [7, 0]])[:, :: -1 if which else 1]
@@ -50,7 +50,9 @@ async def _views(
     return np.array(lines, dtype=np.uint8)
 
 
-def p_value(nodes: int, masks: type[KeyedMasks] = KeyedMasks, *, letters: bool = False) -> float:
+def p_value(
+    nodes: int, masks: type[RememberedMasks] = RememberedMasks, *, letters: bool = False
+) -> float:
     """Whether views are the same for two tables of costs."""
 
     async def two() -> float:
@@ -62,7 +64,7 @@ def p_value(nodes: int, masks: type[KeyedMasks] = KeyedMasks, *, letters: bool =
     return asyncio.run(two())
 
 
-class NotMixed(KeyedMasks):
+class NotMixed(RememberedMasks):
     """A weakened source: candidates for a distance stay where they are."""
 
     def words(self, label: str, component: int, count: int) -> Words:
@@ -71,7 +73,7 @@ class NotMixed(KeyedMasks):
         return super().words(label, component, count)
 
 
-class Unmasked(KeyedMasks):
+class Unmasked(RememberedMasks):
     """A weakened source: what is on a path goes without masks."""
 
     def words(self, label: str, component: int, count: int) -> Words:
@@ -89,5 +91,5 @@ def test_letters_of_a_grown_start_show_nothing() -> None:
 
 
 @pytest.mark.parametrize(("masks", "letters"), [(NotMixed, False), (Unmasked, True)])
-def test_weakened_starts_are_caught(masks: type[KeyedMasks], letters: bool) -> None:
+def test_weakened_starts_are_caught(masks: type[RememberedMasks], letters: bool) -> None:
     assert p_value(3, masks, letters=letters) < SURE

@@ -15,8 +15,8 @@ from tacit.mpc.pareto import score
 from tacit.mpc.protocols.order import SecretPermutation, draw_block_order
 from tacit.mpc.ring import Words
 from tests.mpc.both import three_and_four
+from tests.mpc.remembered_masks import RememberedMasks
 from tests.mpc.secrecy.pareto_views import Asked, p_of_same_view
-from tests.mpc.secrecy.remembered_masks import RememberedMasks
 from tests.mpc.secrecy.sealed_views import CHANCE
 from tests.mpc.secrecy.weakened import SURE
 

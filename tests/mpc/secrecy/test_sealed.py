@@ -22,11 +22,11 @@ from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare
 from tacit.search.moves.runs import Runs
 from tests.mpc.both import three_and_four
+from tests.mpc.remembered_masks import RememberedMasks
 from tests.mpc.sealed.searches import Search
 from tests.mpc.secrecy.enumeration import Protocol, Setting, check_masks, spread
 from tests.mpc.secrecy.enumeration import seen_alike as alike
 from tests.mpc.secrecy.letters_seen import letters_seen
-from tests.mpc.secrecy.remembered_masks import RememberedMasks
 from tests.mpc.secrecy.sealed_views import (
     CHANCE,
     WEIGHTS,

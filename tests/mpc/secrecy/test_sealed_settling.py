@@ -13,8 +13,8 @@ from tacit.mpc.ring import Words
 from tacit.mpc.sealed.best import settle
 from tacit.mpc.sealed.moves import TableShape
 from tacit.mpc.session import Session
+from tests.mpc.remembered_masks import RememberedMasks
 from tests.mpc.secrecy.letters_seen import letters_seen
-from tests.mpc.secrecy.remembered_masks import RememberedMasks
 from tests.mpc.secrecy.sealed_views import (
     CHANCE,
     arrived_bits,

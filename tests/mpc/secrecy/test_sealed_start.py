@@ -14,9 +14,9 @@ from scipy.stats import chisquare
 from tacit.mpc.local import parties, reveal
 from tacit.mpc.ring import Words
 from tacit.mpc.sealed.start import secret_start
+from tests.mpc.remembered_masks import RememberedMasks
 from tests.mpc.sealed.searches import Search
 from tests.mpc.secrecy.letters_seen import letters_seen
-from tests.mpc.secrecy.remembered_masks import RememberedMasks
 from tests.mpc.secrecy.sealed_views import (
     CHANCE,
     WEIGHTS,
@@ -26,6 +26,9 @@ from tests.mpc.secrecy.sealed_views import (
 from tests.mpc.secrecy.weakened import SURE, fixed_for
 
 pytestmark = pytest.mark.slow
+
+RUNS = 40
+"""Half of the orders of three would give a p-value of 1e-7."""
 
 SETTINGS = {"assignment": {"block": 2}, "tour": {"children": 3}}
 
@@ -90,7 +93,7 @@ def p_of_any_order(
     [("assignment", 3, 0), ("tour", 3, 2), ("assignment", 4, 1), ("tour", 4, 3)],
 )
 def test_the_start_is_any_order_to_each_node(kind: str, nodes: int, observer: int) -> None:
-    assert p_of_any_order(kind, nodes, observer, RememberedMasks, runs=90) > CHANCE
+    assert p_of_any_order(kind, nodes, observer, RememberedMasks, runs=RUNS) > CHANCE
 
 
 @pytest.mark.parametrize(
@@ -126,8 +129,8 @@ def p_of_two_starts(nodes: int, observer: int, masks: type[RememberedMasks], *, 
 
 @pytest.mark.parametrize(("nodes", "observer"), [(3, 1), (4, 3)])
 def test_each_parent_starts_in_an_order_of_its_own(nodes: int, observer: int) -> None:
-    assert p_of_two_starts(nodes, observer, RememberedMasks, runs=60) > CHANCE
-    assert p_of_two_starts(nodes, observer, SameForAll, runs=40) < SURE
+    assert p_of_two_starts(nodes, observer, RememberedMasks, runs=RUNS) > CHANCE
+    assert p_of_two_starts(nodes, observer, SameForAll, runs=RUNS) < SURE
 
 
 def p_value(kind: str, nodes: int, observer: int, masks: type[RememberedMasks]) -> float:

@@ -1,6 +1,6 @@
 """Real masks that are computed once for all nodes and all runs of a test.
 
-Tests here run a protocol dozens of times. All keys but one are the same in every run, and all
+Tests of views run a protocol dozens of times. All keys but one are the same in every run, and all
 nodes but one draw the same words, so nearly every draw was made before.
 """
 

@@ -125,6 +125,7 @@ def test_a_draft_is_changed_and_a_copy_has_everything(
     run = drafted(tacit, tmp_path)
     before = world.ok("GET", f"/runs/{run}", "op")["terms"]
     assert tacit("run", "change", run).code == 2
+    assert "no run has the name 'x'" in tacit("run", "invite", "x").err
     (tmp_path / "differ.json").write_text(json.dumps({"participants": {"alice": [0, 1, 2, 3]}}))
     said = tacit("run", "change", run, tmp_path / "differ.json", "--deadline", "9s", "--name", "b")
     assert said.code == 0, said

@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.platform_process import PlatformProcess
-from tacit.client import PlatformClient, tls_context
+from tacit.client import PlatformClient, platform_address, tls_context
 from tacit.client.connection import API
 from tacit.engine.agreement.sealing import seal_rows
-from tacit.engine.agreement.signatures import sign_agreement, sign_joining
+from tacit.engine.agreement.signatures import Joining, sign_agreement, sign_joining
 from tacit.engine.agreement.terms import Agreement, read_agreement
 from tacit.engine.identity.keys import Keys
 from tacit.engine.local.cluster import LocalCluster, free_addresses, memory_folder
@@ -115,8 +115,10 @@ class LivePlatform(PlatformProcess):
         body = {"code": code}
         if key:
             self.keys[name] = Keys.new(name)
-            body["signing_key"] = self.keys[name].signing_public
-            body["signature"] = sign_joining(code, self.keys[name].signing).hex()
+            here, keys = platform_address(self.settings.url), self.keys[name]
+            signature = sign_joining(Joining(code, name, here), keys.signing)
+            body |= {"signing_key": keys.signing_public, "signature": signature.hex()}
+            body |= {"account": name, "platform": here}
         self.tokens[name] = self.call("POST", "/join", json=body)["token"]
 
     def new_run(

@@ -119,6 +119,36 @@ def test_a_run_by_commands_alone(world: World, operator: str, tacit: Tacit, tmp_
     assert (gone.code, "no run has the name" in gone.err) == (2, True)
 
 
+def test_a_draft_is_changed_and_a_copy_has_everything(
+    world: World, operator: str, tacit: Tacit, tmp_path: Path
+) -> None:
+    run = drafted(tacit, tmp_path)
+    before = world.ok("GET", f"/runs/{run}", "op")["terms"]
+    assert tacit("run", "change", run).code == 2
+    assert "no run has the name 'x'" in tacit("run", "invite", "x").err
+    (tmp_path / "differ.json").write_text(json.dumps({"participants": {"alice": [0, 1, 2, 3]}}))
+    said = tacit("run", "change", run, tmp_path / "differ.json", "--deadline", "9s", "--name", "b")
+    assert said.code == 0, said
+    after = world.ok("GET", f"/runs/{run}", "op")["terms"]
+    assert (after["name"], after["deadline_seconds"], list(after["participants"])) == (
+        "b",
+        9.0,
+        ["alice"],
+    )
+    assert after["limits"]["evaluations"] != before["limits"]["evaluations"], "what fits anew"
+    # Public weights are not among the terms that are shown, and a copy has them all the same.
+    public = {"name": "known", "sense": "minimize", "weight_bound": 9, "confidential": False}
+    public |= {"disclosure": "none", "best": "value", "weights": [[1, 2, 3, 4]] * 4}
+    both = [{**before["objectives"][0], "disclosure": "top:15"}, public]
+    known = world.draft(objectives=both, participants=OWNERS)
+    made = tacit("run", "new", "--like", known, "--name", "copy", "--json")
+    assert made.code == 0, made
+    weights = world.ok("GET", f"/runs/{json.loads(made.out)['id']}/public-weights", "op")
+    assert weights["objectives"] == {"1": [[1, 2, 3, 4]] * 4}
+    world.ok("POST", f"/runs/{run}/invite", "op")
+    assert tacit("run", "change", run, "--name", "c").code == 4
+
+
 def test_watching_and_the_result(world: World, operator: str, tacit: Tacit, tmp_path: Path) -> None:
     run = world.ended(name="watched")
     said = tacit("run", "watch", run)

@@ -30,6 +30,7 @@ GENETIC: dict[str, Any] = {
     "parameters": {"population": 100, "elites": 15},
 }
 SEALED: dict[str, Any] = {}
+CASES = ((10, GENETIC), (10, SEALED), (50, GENETIC), (50, SEALED))
 
 
 def quality(milliseconds: float) -> Quality:
@@ -60,7 +61,7 @@ def test_runs_go_on_through_delays_resets_and_a_partition(
 ) -> None:
     hosts, deployment = across
     operator, four = deployment.operator, len(deployment.nodes) == 4
-    for milliseconds, kind in ((10, GENETIC), (10, SEALED), (50, GENETIC), (50, SEALED)):
+    for milliseconds, kind in CASES:
         hosts.relay.quality = quality(milliseconds)
         terms = slots(12, DEADLINE, on_loss="three" if four else "wait", **kind)
         run = deployment.start_run(terms)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,12 +12,15 @@ from typing import Any
 import msgspec
 import pytest
 
+from tacit.engine.records import EvaluationAnswer, read_ledger
 from tacit.errors import LogError, TrustError
 from tacit.participant import check_logs
 from tacit.participant.bundle_checking import check_bundle_here
+from tacit.problems import save_problem
 from tacit.service.storage import read_run
 from tacit.service.workflow import bundling
 from tacit.verify import Bundle, LogSignature, check_bundle, read_bundle, write_bundle
+from tests.conftest import RunTacit
 from tests.participant.conftest import World
 from tests.participant.platform import RUN
 from tests.support.command_line import Tacit
@@ -40,6 +44,31 @@ def test_a_bundle_is_checked_offline(finished: World, tacit: Tacit, tmp_path: Pa
         assert check_bundle_here(profile, path.read_bytes()).ok
     verdict = check_bundle(read_bundle(path.read_bytes()))
     assert verdict.ok, verdict.lines()
+
+
+def test_a_bundle_is_audited_by_whoever_knows_the_secret(
+    finished: World, tmp_path: Path, run_here: RunTacit
+) -> None:
+    """It gives every candidate again: the record is the one that the platform's folder gives."""
+    path, truth = tmp_path / "run.zip", tmp_path / "secret.json"
+    path.write_bytes(fetched(finished))
+    save_problem(finished.platform.problem, truth)
+    done = run_here("audit", path, "--truth", truth, "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    bundle = read_bundle(path.read_bytes())
+    entries = read_ledger(bundle.ledger, sealed=False)
+    answers = [each for each in entries if isinstance(each, EvaluationAnswer) and not each.again]
+    assert told["evaluations"] == len(answers) > 0
+    assert told["candidates"] == sum(len(each.disclosed) for each in answers)
+    # One that leaves something out of the ledger is not audited as if that was all.
+    lines = bundle.ledger.splitlines(keepends=True)
+    path.write_bytes(write_bundle(replace(bundle, ledger=b"".join(lines[:-1]))))
+    done = run_here("audit", path, "--truth", truth)
+    assert done.returncode == 3, done.stderr
+    path.write_bytes(b"PK not a bundle")
+    done = run_here("audit", path, "--truth", truth)
+    assert (done.returncode, "this is not an audit bundle" in done.stderr) == (3, True), done.stderr
 
 
 def test_two_downloads_are_the_same(finished: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 import tacit.participant.series.following as followed
 from tacit.engine.series import check_series
-from tacit.errors import AgreementError, LogError, PlatformError, TrustError
+from tacit.errors import AgreementError, LogError, PlatformError, TrustError, UnprovenError
 from tacit.participant import FileCosts, Follower, follow, signed_series
 from tacit.participant.series.kept import keep_series
 from tacit.participant.series.reviewing import review_series
@@ -95,6 +96,50 @@ def test_a_run_that_is_called_failed_is_checked_all_the_same(
         patch.setattr(followed, "check_logs", forged)
         with pytest.raises(LogError):
             follow(followers(cast, check=True)[0], every=1, once=True)
+
+
+@pytest.mark.parametrize("claimed", ["failed", "running", None])
+def test_after_three_runs_whose_logs_are_withheld_nothing_more_is_signed(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch, claimed: str | None
+) -> None:
+    """Called failed, running for ever, or left out of the list: each could have run unseen."""
+
+    def withheld(*_: object) -> None:
+        raise PlatformError("the platform failed (500)", status=500)
+
+    monkeypatch.setattr(followed, "check_logs", withheld)
+    hidden: list[str] = []
+
+    def lied_of(listed: Any) -> Any:
+        if not isinstance(listed, list):
+            return listed  # one that was just made
+        kept = [each for each in listed if claimed or each["id"] not in hidden]
+        return [{**each, "state": claimed} if each["id"] in hidden else each for each in kept]
+
+    cast.tamper["runs"] = lied_of
+    for _ in range(2):
+        hidden.append(finished_run(cast))
+    third = cast.run()
+    follower = followers(cast, check=True)[0]
+    follower.unseen = 3
+    with pytest.raises(UnprovenError) if claimed == "failed" else nullcontext():
+        follow(follower, every=1, once=True)
+    assert cast.signed(third) == ["north"], "two are put up with"
+    fourth = followers(cast, check=True)[0]
+    fourth.unseen = 2
+    with pytest.raises(TrustError, match="were never shown, and your costs were sealed"):
+        follow(fourth, every=1, once=True)
+    assert all(run in fourth.refused[third] for run in hidden)
+
+    class Fine:
+        def check(self) -> None:
+            """Everything is in order."""
+
+    monkeypatch.setattr(followed, "check_logs", lambda *_: Fine())
+    cast.tamper.clear()
+    again = followers(cast, check=True)[0]
+    again.unseen = 1
+    follow(again, every=1, once=True)
 
 
 @pytest.mark.parametrize("withheld", ["result", "check_logs"])

@@ -16,8 +16,9 @@ import numpy as np
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from fastapi import FastAPI
 
+from tacit.client import platform_address
 from tacit.engine.agreement.sealing import seal_rows
-from tacit.engine.agreement.signatures import sign_agreement, sign_joining
+from tacit.engine.agreement.signatures import Joining, sign_agreement, sign_joining
 from tacit.engine.agreement.terms import read_agreement
 from tacit.engine.identity.keys import Keys
 from tacit.engine.series import read_series, sign_series
@@ -29,6 +30,14 @@ from tests.service.example_terms import example_terms
 from tests.service.stand_in import StandIn
 
 API = "/api/v1"
+
+
+def joining_body(code: str, keys: Keys, account: str, url: str) -> dict[str, str]:
+    """What a participant hands in to join a platform at this address."""
+    platform = platform_address(url)
+    signature = sign_joining(Joining(code, account, platform), keys.signing)
+    signed = {"signing_key": keys.signing_public, "signature": signature.hex()}
+    return {"code": code, **signed, "account": account, "platform": platform}
 
 
 @contextmanager
@@ -99,8 +108,7 @@ class World:
         body = {"code": code}
         if key:
             self.keys.setdefault(name, Keys.new(name))
-            body["signing_key"] = self.keys[name].signing_public
-            body["signature"] = sign_joining(code, self.keys[name].signing).hex()
+            body |= joining_body(code, self.keys[name], name, self.platform.settings.url)
         self.tokens[name] = self.ok("POST", "/join", json=body)["token"]
 
     def add(self, name: str, role: str) -> None:

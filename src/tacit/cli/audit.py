@@ -10,9 +10,12 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-if TYPE_CHECKING:
-    from tacit.audit import AuditReport, Measured
+from tacit.plain_text import plain_line
 
+if TYPE_CHECKING:
+    from tacit.audit import AuditReport, Measured, Record
+
+ZIP = b"PK"
 UNFAITHFUL = "unfaithful platform"
 WHO = {"platform and participant": "with participant", UNFAITHFUL: "breaks agreement"}
 """Short enough for a narrow terminal."""
@@ -30,13 +33,18 @@ tacit audit run.record --truth ap.json
 
 tacit audit run.record --truth weights.csv --json --plot leakage.png
 
+tacit audit run.zip --truth ap.json
+
 tacit audit run.record --truth ap.json --last-week ap-last-week.json
 """
 
 
 def audit_command(
     record: Annotated[
-        Path, typer.Argument(metavar="RECORD", help="What 'tacit solve --record' wrote.")
+        Path,
+        typer.Argument(
+            metavar="RECORD", help="What 'tacit solve --record' or 'tacit run bundle' wrote."
+        ),
     ],
     truth: Annotated[
         str,
@@ -65,7 +73,6 @@ def audit_command(
     from tacit.audit import (
         audit_record,
         last_week_of,
-        load_record,
         load_truth,
         plot_growth,
         priors_that_fit,
@@ -76,7 +83,7 @@ def audit_command(
     check_writable(plot)
     if plot is not None:
         check_plot_name(plot)
-    recorded = load_record(record)
+    recorded = _recorded(record)
     place = recorded.objective_named(objective)
     weights, optimum = load_truth(truth, recorded, place)
     priors = priors_that_fit(recorded.problem)
@@ -91,6 +98,35 @@ def audit_command(
         sys.stdout.flush()
     else:
         show_report(report, Console())
+
+
+def _recorded(path: Path) -> Record:
+    """A record as it was written, or made from an audit bundle."""
+    from tacit.audit import load_record
+    from tacit.files import read_bytes
+
+    content = read_bytes(path)
+    return _of_bundle(content) if content.startswith(ZIP) else load_record(path)
+
+
+def _of_bundle(content: bytes) -> Record:
+    """The record of a bundle, which is checked first: else it might lack what was told."""
+    import numpy as np
+
+    from tacit.audit import record_of_agreed
+    from tacit.engine.agreement import read_agreement
+    from tacit.errors import UnprovenError
+    from tacit.verify import Verdict, bundled_logs, check_bundle, claim_of, read_bundle
+
+    bundle = read_bundle(content)
+    try:
+        check_bundle(bundle).check()
+    except UnprovenError as error:
+        typer.echo(plain_line(f"Note: {error}"), err=True)
+    agreement = read_agreement(bundle.agreement)
+    log, *_ = bundled_logs(bundle, agreement, Verdict(bundle.run, bundle.state))
+    public = {k: np.array(rows, dtype=np.int64) for k, rows in bundle.public.items()}
+    return record_of_agreed(agreement, log, bundle.ledger, claim_of(bundle).plan, public=public)
 
 
 def show_report(report: AuditReport, console: Console, /) -> None:

@@ -9,11 +9,12 @@ import typer
 
 from tacit.cli.printing import AsJson, echo_json, example
 from tacit.cli.run.account import json_file, json_object, operators_client, sign_in
+from tacit.cli.run.showing import named_run
 from tacit.errors import InputError
 from tacit.plain_text import plain_line
 
 if TYPE_CHECKING:
-    from tacit.client import SeriesView
+    from tacit.client import PlatformClient, SeriesView
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -22,7 +23,18 @@ app = typer.Typer(
     epilog="In order: sign-in, new, show, run; participants use tacit participant follow.",
 )
 
-Series = Annotated[str, typer.Argument(help="The series, by its id.")]
+Series = Annotated[str, typer.Argument(help="The series, by its id or its name.")]
+
+
+def _named(client: PlatformClient, series: str) -> str:
+    """The id of a series that was given by its id or its name."""
+    if series.startswith("s-"):
+        return series
+    found = [each.id for each in client.series.all() if each.name == series]
+    if len(found) != 1:
+        many = "several series have" if found else "no series has"
+        raise InputError(f"{many} the name {series!r}; give the id that tacit series list shows")
+    return found[0]
 
 
 app.command("sign-in", epilog=example("series sign-in ops.tacit"))(sign_in)
@@ -66,7 +78,7 @@ def new(
         if terms is not None:
             asked = json_file(terms)
         else:
-            pattern = client.runs.show(str(like)).terms
+            pattern = client.runs.terms(named_run(client, str(like)))
             asked = {"name": name or pattern["name"], "run": pattern}
             asked |= {"runs_per_day": runs_per_day, "days": days}
             if every is not None or at:
@@ -91,7 +103,7 @@ def list_all(as_json: AsJson = False) -> None:
 def show(series: Series, as_json: AsJson = False) -> None:
     """Show who has signed a series, and its runs."""
     with operators_client() as client:
-        _show(client.series.show(series), as_json=as_json)
+        _show(client.series.show(_named(client, series)), as_json=as_json)
 
 
 @app.command(epilog=example("series run s-abcdefghij --changes tuesday.json"))
@@ -108,7 +120,7 @@ def run(
     """Start the next run: a copy of the last one, with what is different."""
     asked = {} if changes is None else json_object(changes)
     with operators_client() as client:
-        made = client.series.next_run(series, asked, start=not draft)
+        made = client.series.next_run(_named(client, series), asked, start=not draft)
     if as_json:
         echo_json(made)
         return
@@ -124,5 +136,5 @@ def end(
 ) -> None:
     """Make no more runs of a series; what runs goes on."""
     with operators_client() as client:
-        client.series.end(series, reason=reason)
+        client.series.end(_named(client, series), reason=reason)
     typer.echo(f"{series} has ended")

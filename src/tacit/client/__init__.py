@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         certificate_fingerprint,
         certificate_to_pin,
         checked_url,
+        platform_address,
         tls_context,
     )
     from tacit.client.connection import Connection

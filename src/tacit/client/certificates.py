@@ -28,6 +28,23 @@ def checked_url(url: str, /) -> str:
     return url.rstrip("/")
 
 
+def platform_address(url: str, /) -> str:
+    """By what a platform is told from others: scheme, host and port, in one form.
+
+    >>> platform_address("HTTPS://Platform.Example/"), platform_address("http://[::1]:8443")
+    ('https://platform.example:443', 'http://[::1]:8443')
+    """
+    parts = urlsplit(checked_url(url))
+    try:
+        host, port = (parts.hostname or "").rstrip("."), parts.port
+        shown = f"[{host}]" if ":" in host else host.encode("idna").decode()
+    except ValueError:
+        raise InputError(
+            f"{url!r} is not the address of a platform; write https://host:port"
+        ) from None
+    return f"{parts.scheme}://{shown}:{port or (443 if parts.scheme == 'https' else 80)}"
+
+
 def certificate_fingerprint(pem: str, /) -> str:
     """A certificate's SHA-256, as much of it as two people compare by phone (128 bits).
 

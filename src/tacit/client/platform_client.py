@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
 from tacit.client.accounts import Accounts
+from tacit.client.certificates import platform_address
 from tacit.client.connection import Connection
 from tacit.client.notifications import Notifications
 from tacit.client.runs import Runs
@@ -60,16 +61,20 @@ class PlatformClient(Connection):
         /,
         *,
         signing_key: str | None = None,
-        signature: bytes | None = None,
+        sign: Callable[[str], bytes] | None = None,
+        account: str | None = None,
         label: str = "",
     ) -> Joined:
         """Turn a one-time code into a token, which this connection then shows.
 
-        A participant brings its signing key, and shows that it is its own: see `sign_joining`.
+        A participant brings its signing key, and shows that it is its own: `sign` gets the address
+        of this platform and returns `sign_joining` of it, the code and the account.
         """
         body: dict[str, str] = {"code": code}
-        if signing_key is not None and signature is not None:
-            body |= {"signing_key": signing_key, "signature": signature.hex()}
+        if signing_key is not None and sign is not None and account is not None:
+            here = platform_address(self.url)
+            body |= {"signing_key": signing_key, "signature": sign(here).hex()}
+            body |= {"account": account, "platform": here}
         if label:
             body["label"] = label
         joined = self.post("/join", body, Joined)

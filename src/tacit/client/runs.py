@@ -43,6 +43,19 @@ class Runs:
         """A run with its members and how far it is."""
         return self._connection.get(_at(run), RunView)
 
+    def terms(self, run: str, /) -> dict[str, Any]:
+        """All terms of a run, also the weights of public objectives: to copy or to change it."""
+        terms = self.show(run).terms
+        objectives = terms.get("objectives", [])
+        if all(each.get("confidential", True) for each in objectives):
+            return terms
+        known = self.public_weights(run).objectives
+        with_weights = [
+            {**each, "weights": known.get(k, each.get("weights"))}
+            for k, each in enumerate(objectives)
+        ]
+        return {**terms, "objectives": with_weights}
+
     def new(self, terms: Mapping[str, Any], /) -> RunView:
         """Draft a run; terms that no agreement could be made of are refused."""
         return self._connection.post("/runs", terms, RunView)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import logging
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from msgspec.structs import replace
 from sqlalchemy import update
 
-from tacit.engine.agreement.signatures import sign, sign_joining
+from tacit.engine.agreement.signatures import Joining, sign
+from tacit.engine.identity import write_https_certificate
 from tacit.engine.identity.keys import Keys
+from tacit.service.access.addresses import own_addresses
 from tacit.service.server.logs import JsonLines
 from tacit.service.server.settings import Settings
 from tacit.service.storage import Invitation, Token
-from tests.service.world import MakeWorld, World
+from tests.service.world import MakeWorld, World, joining_body
 
 
 def test_a_code_can_be_used_once_also_by_many_at_a_time(world: World) -> None:
@@ -47,29 +49,65 @@ def test_a_code_that_never_was_was_used_or_has_expired_gets_the_same_answer(worl
 def test_a_participant_brings_a_key_of_its_own_and_a_refusal_leaves_the_code(world: World) -> None:
     code = world.first_code("west", "participant")
     assert world.call("POST", "/join", json={"code": code}).status_code == 422
-    taken = joining(code, world.keys["outsider"])
+    url = world.platform.settings.url
+    taken = joining_body(code, world.keys["outsider"], "west", url)
     assert world.call("POST", "/join", json=taken).status_code == 422
-    mine = joining(code, Keys.new("west"))
+    mine = joining_body(code, Keys.new("west"), "west", url)
     assert world.call("POST", "/join", json=mine).status_code == 200
-
-
-def joining(code: str, keys: Keys, *, signed: str | None = None) -> dict[str, str]:
-    signature = sign_joining(signed or code, keys.signing).hex()
-    return {"code": code, "signing_key": keys.signing_public, "signature": signature}
 
 
 def test_nobody_joins_with_a_key_that_it_does_not_hold(world: World) -> None:
     """Else somebody could take another's key first, which would then be kept out."""
     code, west, other = world.first_code("west", "participant"), Keys.new("west"), Keys.new("x")
-    bare = {"code": code, "signing_key": west.signing_public}
-    of_another = {**joining(code, other), "signing_key": west.signing_public}
-    agreed = sign(west.signing, "agreement", hashlib.sha256(code.encode()).digest())
-    as_another = {**bare, "signature": agreed.hex()}
-    for body in (bare, of_another, joining(code, west, signed="tci_other"), as_another):
+    url = world.platform.settings.url
+    mine = joining_body(code, west, "west", url)
+    bare = {name: each for name, each in mine.items() if name != "signature"}
+    of_another = {**joining_body(code, other, "west", url), "signing_key": west.signing_public}
+    signed = Joining(code, "west", mine["platform"]).signed_bytes
+    as_another = {**mine, "signature": sign(west.signing, "agreement", signed).hex()}
+    with_another = {**joining_body("tci_other", west, "west", url), "code": code}
+    for body in (bare, of_another, with_another, as_another):
         refused = world.call("POST", "/join", json=body)
         assert refused.status_code == 422
         assert "not shown to be yours" in refused.json()["message"]
-    assert world.call("POST", "/join", json=joining(code, west)).status_code == 200
+    assert world.call("POST", "/join", json=mine).status_code == 200
+
+
+def test_what_is_signed_to_join_counts_for_one_account_at_one_platform(world: World) -> None:
+    """A platform in the middle hands in what it got: as it is, or with another account or address.
+
+    What an earlier version signs says neither, and could be handed in anywhere.
+    """
+    url, keys = world.platform.settings.url, Keys.new("west")
+    code, east = world.first_code("west", "participant"), world.first_code("east", "participant")
+    mine = joining_body(code, keys, "west", url)
+    elsewhere = joining_body(code, keys, "west", "https://evil.example")
+    bare = {name: mine[name] for name in ("code", "signing_key", "signature")}
+    for body, said in (
+        (elsewhere, "this platform is https://127.0.0.1:"),
+        ({**elsewhere, "platform": mine["platform"]}, "not shown to be yours"),
+        ({**mine, "code": east}, "for the account 'east', and you join as 'west'"),
+        ({**mine, "code": east, "account": "east"}, "not shown to be yours"),
+        ({**mine, "code": "tci_none"}, "the code does not count"),
+        (bare, "as by an earlier version of tacit; upgrade tacit and join again"),
+    ):
+        refused = world.call("POST", "/join", json=body)
+        assert (refused.status_code in (401, 422), said in refused.text) == (True, True), said
+    # No refusal has used up the invitation.
+    assert world.call("POST", "/join", json=mine).status_code == 200
+
+
+def test_a_platform_knows_itself_by_the_names_of_its_certificate(settings: Settings) -> None:
+    port = settings.listen.rpartition(":")[2]
+    assert f"https://localhost:{port}" in own_addresses(settings)
+    public = replace(settings, url="https://Platform.example")
+    assert own_addresses(public) == {"https://platform.example:443"}
+    write_https_certificate(settings.place("."), ["p.example", "::2", "127.0.0.1"], name="more")
+    named = replace(public, tls_certificate="more.pem")
+    others = {f"https://{host}:{each}" for host in ("p.example", "[::2]") for each in (443, port)}
+    assert own_addresses(named) == {"https://platform.example:443", *others}
+    proxied = replace(public, tls_certificate=None)
+    assert own_addresses(proxied) == {"https://platform.example:443"}
 
 
 def test_a_key_stays_while_an_agreement_has_it(world: World) -> None:
@@ -77,7 +115,9 @@ def test_a_key_stays_while_an_agreement_has_it(world: World) -> None:
     run_id = world.invited()
     shown = world.call("GET", f"/runs/{run_id}/agreement", "south").content
     code = world.ok("POST", "/accounts/north/invitation", "op")["invitation"]
-    refused = world.call("POST", "/join", json=joining(code, Keys.new("north")))
+    url = world.platform.settings.url
+    other = joining_body(code, Keys.new("north"), "north", url)
+    refused = world.call("POST", "/join", json=other)
     assert refused.status_code == 409
     assert run_id in refused.json()["message"]
     assert world.call("GET", f"/runs/{run_id}/agreement", "south").content == shown
@@ -85,7 +125,8 @@ def test_a_key_stays_while_an_agreement_has_it(world: World) -> None:
     world.join("north", code, key=True)
     code = world.ok("POST", "/accounts/north/invitation", "op")["invitation"]
     world.ok("POST", f"/runs/{run_id}/cancel", "op", json={})
-    assert world.call("POST", "/join", json=joining(code, Keys.new("north"))).status_code == 200
+    another = joining_body(code, Keys.new("north"), "north", url)
+    assert world.call("POST", "/join", json=another).status_code == 200
 
 
 def test_a_new_invitation_ends_the_earlier(world: World) -> None:

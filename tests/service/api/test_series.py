@@ -131,6 +131,43 @@ def test_runs_start_by_the_clock_and_never_pile_up(world: World) -> None:
     assert world.call("POST", f"/series/{series_id}/runs", "op").status_code == 409
 
 
+def test_a_draft_of_a_series_is_changed_within_what_was_signed(world: World) -> None:
+    series_id = world.agreed_series(runs_per_day=9)
+    series = read_series(world.call("GET", f"/series/{series_id}/document", "op").content)
+    drafted = next_run(world, series_id, start=False)
+    path, terms = f"/runs/{drafted['id']}", drafted["terms"]
+    smaller = {**terms["problem"], "rows": 3}
+    changed = {
+        **terms,
+        "name": "tuesday",
+        "problem": smaller,
+        "participants": {"south": [2], "north": [0, 1]},
+        "deadline_seconds": terms["deadline_seconds"] / 2,
+    }
+    seen = world.ok("PUT", path, "op", json=changed)
+    assert (seen["name"], seen["state"], seen["series_number"]) == ("tuesday", State.DRAFT, 1)
+    limits = terms["limits"]
+    for wrong, said in (
+        ({"objectives": [{**terms["objectives"][0], "disclosure": "none"}]}, "objectives: signed"),
+        ({"parameters": {"population": 120}}, "parameters: signed with the series"),
+        ({"on_loss": "three"}, "on_loss: signed"),
+        ({"limits": {**limits, "expiry_hours": 3.0}}, "expiry_hours: signed"),
+        ({"limits": {**limits, "evaluations": limits["evaluations"] + 1}}, "at most"),
+        ({"deadline_seconds": terms["deadline_seconds"] + 1}, "the deadline of a run of this"),
+        ({"participants": {"north": [0, 1], "outsider": [2]}}, "'outsider' did not sign"),
+        ({"problem": {**smaller, "columns": 9}}, "2 to 8 were agreed on"),
+    ):
+        refused = world.call("PUT", path, "op", json={**changed, **wrong})
+        assert (refused.status_code, said in refused.text) == (422, True), (wrong, refused.text)
+    assert world.ok("GET", path, "op")["terms"] == seen["terms"]
+    world.ok("POST", f"{path}/invite", "op")
+    agreement = read_agreement(world.call("GET", f"{path}/agreement", "op").content)
+    assert departures(series, agreement, now=time.time()) == []
+    assert agreement.problem.rows == 3
+    assert [each.name for each in agreement.participants] == ["north", "south"]
+    assert world.call("PUT", path, "op", json=changed).status_code == 409
+
+
 def test_a_run_that_has_expired_does_not_block_the_next(world: World) -> None:
     series_id = world.agreed_series(runs_per_day=9)
     first = next_run(world, series_id)

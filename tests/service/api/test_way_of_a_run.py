@@ -6,7 +6,6 @@ import time
 
 import pytest
 
-from tacit.engine.agreement.signatures import sign_joining
 from tacit.engine.agreement.terms import Agreement, read_agreement
 from tacit.engine.identity.keys import Keys
 from tacit.errors import ServiceError
@@ -14,7 +13,7 @@ from tacit.service.storage import set_agreement
 from tacit.service.workflow import submitting
 from tacit.service.workflow.lifecycle import State
 from tests.service.example_terms import example_terms
-from tests.service.world import World
+from tests.service.world import World, joining_body
 
 
 def test_from_draft_to_result(world: World) -> None:
@@ -169,8 +168,7 @@ def test_an_agreement_that_is_drawn_up_keeps_its_keys(world: World) -> None:
     old = world.keys.pop("north")
     code = world.ok("POST", "/accounts/north/invitation", "op")["invitation"]
     new = Keys.new("north")
-    body = {"code": code, "signing_key": new.signing_public}
-    body["signature"] = sign_joining(code, new.signing).hex()
+    body = joining_body(code, new, "north", world.platform.settings.url)
     assert world.call("POST", "/join", json=body).status_code == 409
     assert world.ok("GET", f"/runs/{agreed}", "op") == before
     world.ok("POST", f"/runs/{agreed}/cancel", "op", json={})

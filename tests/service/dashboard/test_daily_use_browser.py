@@ -156,6 +156,7 @@ def a_series_is_made_of_a_run_and_copied(dashboard: World, at: Watched) -> None:
     page.get_by_role("button", name="Start the next run").click()
     page.locator(".dialog").get_by_role("button", name="Start it").click()
     expect(page.get_by_role("heading", name="every day 1")).to_be_visible()
+    a_draft_of_a_series_is_edited(dashboard, at, series)
     page.goto(f"/series/{series}")
     expect(page.get_by_role("link", name="every day 1")).to_be_visible()
     looked_at(at, "35-series")
@@ -168,6 +169,28 @@ def a_series_is_made_of_a_run_and_copied(dashboard: World, at: Watched) -> None:
     page.goto("/series")
     expect(page.locator(".runs li", has_text="every day")).to_contain_text("Ended")
     looked_at(at, "36-all-series")
+
+
+def a_draft_of_a_series_is_edited(dashboard: World, at: Watched, series: str) -> None:
+    """What all have signed cannot be filled in; what is beyond it is refused at its field."""
+    page = at.page
+    draft = dashboard.ok("POST", f"/series/{series}/runs", "op", json={"start": False})
+    page.goto(f"/runs/{draft['id']}")
+    page.get_by_role("link", name="Edit").click()
+    expect(page.get_by_label("Largest weight")).to_be_disabled()
+    expect(page.get_by_label("Signatures expire after hours")).to_be_disabled()
+    expect(page.get_by_text("Search settings")).not_to_be_visible()
+    page.get_by_label("Deadline in seconds").fill("6")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("The deadline of a run of this series is 5 s at most")).to_be_visible()
+    looked_at(at, "38-edit-in-series")
+    page.get_by_label("Deadline in seconds").fill("4")
+    page.get_by_label("Name of the run").fill("every day, shorter")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".terms")).to_contain_text("4 s from the start")
+    kept = dashboard.ok("GET", f"/runs/{draft['id']}", "op")["terms"]
+    was = draft["terms"]
+    assert kept == {**was, "deadline_seconds": 4.0, "name": "every day, shorter"}
 
 
 def nodes_are_looked_at(at: Watched) -> None:

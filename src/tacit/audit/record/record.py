@@ -150,7 +150,7 @@ def load_record(path: str | Path, /) -> Record:
     try:
         return decoded(content)
     except InputError as error:
-        remedy = "give a file of 'tacit solve --record'"
+        remedy = "give a file of 'tacit solve --record', or a bundle of 'tacit run bundle'"
         raise FileError(path, None, str(error), remedy) from None
 
 

@@ -112,6 +112,10 @@ def follow(
     check: Annotated[
         bool, typer.Option("--check/--no-check", help="Check the nodes' logs after each run.")
     ] = True,
+    unseen: Annotated[
+        int,
+        typer.Option(min=1, help="Sign no more after so many runs whose logs were never shown."),
+    ] = 3,
     once: Annotated[bool, typer.Option("--once", help="Do what there is to do now, and end.")] = (
         False
     ),
@@ -157,5 +161,6 @@ def follow(
         again=again,
         results=results,
         check=check,
+        unseen=unseen,
     )
     participant.follow(follower, every=every, once=once)

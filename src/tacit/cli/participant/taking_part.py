@@ -46,6 +46,10 @@ def join(
     ca: Annotated[
         Path | None, typer.Option(help="With an address: the platform's certificate, to pin it.")
     ] = None,
+    account: Annotated[
+        str | None,
+        typer.Option("--as", help="With an address: your account. Default: the key's name."),
+    ] = None,
     profile: Folder = None,
 ) -> None:
     """Hand in your invitation. If your access has expired, ask for a new one and join again.
@@ -58,12 +62,19 @@ def join(
 
     folder = folder_of(profile)
     given = opened_invitation(invitation, code, ca)
+    if given.account is not None and account not in (None, given.account):
+        raise InputError(f"the invitation is for {given.account!r}; leave --as out")
     if given.account is not None and key is None and not list(folder.glob("*.key")):
         key = participant.new_key_file(given.account, folder)
         said = f"made {key}: readable by you alone, keep a copy in a safe place"
         typer.echo(plain_line(said), err=True)
     made = participant.join(
-        given.url, given.code, profile=folder, key=key, certificate=given.certificate
+        given.url,
+        given.code,
+        profile=folder,
+        key=key,
+        certificate=given.certificate,
+        account=given.account or account,
     )
     until = time.strftime("%Y-%m-%d", time.localtime(made.expires))
     said = f"you are {made.account!r} at {made.url} until {until}; profile in {made.folder}"

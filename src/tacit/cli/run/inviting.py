@@ -9,6 +9,7 @@ import typer
 
 from tacit.cli.printing import AsJson, echo_json
 from tacit.cli.run.account import operators_client
+from tacit.cli.run.showing import Run, named_run
 from tacit.errors import InputError
 from tacit.plain_text import plain_line
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def invite(
-    run: Annotated[str, typer.Argument(help="The run, by its id.")],
+    run: Run,
     names: Annotated[
         list[str] | None,
         typer.Argument(help="Participants. Default: all who have not joined yet."),
@@ -40,6 +41,7 @@ def invite(
         raise InputError("--out is the file of one participant; name it, or give --folder")
     written, fingerprint = {}, None
     with operators_client() as client:
+        run = named_run(client, run)
         chosen = _invited(client, run, names or [])
         for name in chosen:
             file = client.runs.invitation(run, name)

@@ -3,123 +3,39 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tacit.cli.printing import AsJson, echo_json, echo_runs, example
-from tacit.cli.run.account import json_object, operators_client, sign_in
+from tacit.cli.run.account import operators_client, sign_in
+from tacit.cli.run.drafting import change, new
 from tacit.cli.run.inviting import invite
 from tacit.cli.run.notifying import AddWebhook, Mail, RemoveWebhook, change_notifications
-from tacit.cli.run.watching import Timeout, seconds_of, waits_for, watch_run
-from tacit.errors import FileError, InputError, RunEndedError
+from tacit.cli.run.showing import Run, named_run, show_run
+from tacit.cli.run.watching import Timeout, seconds_of, watch_run
+from tacit.errors import InputError, RunEndedError
 from tacit.plain_text import plain_line
 
 if TYPE_CHECKING:
-    from tacit.client import PlatformClient, RunResult, RunView
+    from tacit.client import RunResult
 
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
     help="Create runs and see them through (operators).",
-    epilog="In order: sign-in, new, invite, watch, result, bundle. Exit codes: 0 all is well, 2 "
-    "what you gave is wrong, 4 the platform refuses or is away, 6 the run ended without being "
-    "finished, 7 it did not happen in time.",
+    epilog="In order: sign-in, new, change, invite, watch, result, bundle. Exit codes: 0 all is "
+    "well, 2 what you gave is wrong, 4 the platform refuses or is away, 6 the run ended without "
+    "being finished, 7 it did not happen in time.",
 )
-
-Run = Annotated[str, typer.Argument(help="The run, by its id or its name.")]
-
-
-def _named(client: PlatformClient, run: str) -> str:
-    """The id of a run that was given by its id or its name."""
-    if run.startswith("r-"):
-        return run
-    found = [each.id for each in client.runs.all() if each.name == run]
-    if len(found) != 1:
-        many = "several runs have" if found else "no run has"
-        raise InputError(f"{many} the name {run!r}; give the id that tacit run list shows")
-    return found[0]
 
 
 app.command("sign-in", epilog=example("run sign-in ops.tacit"))(sign_in)
+app.command(epilog=example("run new problem.json --disclose sealed --deadline 60s --name morning"))(
+    new
+)
+app.command(epilog=example("run change r-abcdefghij tuesday.json --deadline 30s"))(change)
 app.command(epilog=example("run invite r-abcdefghij alice --out alice.tacit"))(invite)
-
-
-@app.command(epilog=example("run new problem.json --disclose sealed --deadline 60s --name morning"))
-def new(
-    file: Annotated[
-        Path | None, typer.Argument(help="A problem file, or the terms of a run as JSON.")
-    ] = None,
-    like: Annotated[
-        str | None, typer.Option(help="In place of a file: the run to copy the terms of.")
-    ] = None,
-    name: Annotated[str | None, typer.Option(help="Its name.")] = None,
-    disclose: Annotated[
-        str | None, typer.Option(help="Of a problem: what is disclosed, such as sealed or top:15.")
-    ] = None,
-    best: Annotated[
-        str | None, typer.Option(help="Of a problem: nothing, improvement or value of the best.")
-    ] = None,
-    deadline: Annotated[str | None, typer.Option(help="How long to search, such as 60s.")] = None,
-    invites: Annotated[
-        bool, typer.Option("--invite", help="Invite the participants at once.")
-    ] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Draft a run, which participants are not told of before they are invited."""
-    if (file is None) == (like is None):
-        raise InputError("give a file, or a run with --like, and not both")
-    with operators_client() as client:
-        if file is not None:
-            terms = _terms_of(file, name, disclose, best, deadline)
-        else:
-            terms = _changed(client.runs.show(_named(client, str(like))).terms, name, deadline)
-            if disclose is not None or best is not None:
-                raise InputError("a copy discloses what its pattern does; change its terms instead")
-        made: RunView = client.runs.new(terms)
-        if invites:
-            made = client.runs.invite(made.id)
-    show_run(made, as_json=as_json)
-
-
-def _terms_of(
-    file: Path, name: str | None, disclose: str | None, best: str | None, deadline: str | None
-) -> dict[str, Any]:
-    found = json_object(file)
-    if "participants" in found and "problem" in found:
-        if disclose is not None or best is not None:
-            raise InputError("the terms say what is disclosed; change it in the file")
-        return _changed(found, name, deadline)
-    from tacit.errors import ParameterError
-    from tacit.runs import parse_duration
-    from tacit.service import Rules, run_terms, uploaded
-
-    try:
-        upload = uploaded(file.read_bytes())
-        rules = upload.rules
-        if disclose is not None or best is not None:
-            rules = tuple(
-                each._replace(disclosure=disclose or each.disclosure, best=best or each.best)
-                for each in rules
-            )
-        decided = Rules(
-            name or upload.problem.name,
-            rules[0].disclosure,
-            rules[0].best,
-            parse_duration(deadline or "60s"),
-            0,
-            24.0,
-            objectives=rules,
-        )
-        return run_terms(upload.problem, decided)
-    except ParameterError as error:
-        raise FileError(file, None, str(error), "see docs/platform.md") from None
-
-
-def _changed(terms: dict[str, Any], name: str | None, deadline: str | None) -> dict[str, Any]:
-    seconds = seconds_of(deadline)
-    given = {"name": name, "deadline_seconds": seconds}
-    return {**terms, **{key: value for key, value in given.items() if value is not None}}
 
 
 @app.command("list", epilog=example("run list --state running"))
@@ -137,27 +53,7 @@ def list_all(
 def show(run: Run, as_json: AsJson = False) -> None:
     """Show how far a run is, and whom it waits for."""
     with operators_client() as client:
-        show_run(client.runs.show(_named(client, run)), as_json=as_json)
-
-
-def show_run(seen: RunView, /, *, as_json: bool) -> None:
-    """Print a run."""
-    if as_json:
-        echo_json(seen)
-        return
-    why = f" ({seen.reason})" if seen.reason else ""
-    typer.echo(plain_line(f"{seen.id}  {seen.state}{why}  {seen.name}"))
-    if waits := waits_for(seen):
-        typer.echo(plain_line(waits.removeprefix(", ")))
-    for each in seen.members:
-        how = "signed" if each.signed else "joined" if each.joined else "invited"
-        typer.echo(plain_line(f"  {each.name}  {how}, inputs {each.submission_state}"))
-    if seen.progress is not None:
-        typer.echo(f"generation {seen.progress.generation}")
-    for warning in seen.warnings:
-        typer.echo(plain_line(f"Note: {warning}"), err=True)
-    for name, code in getattr(seen, "invitations", {}).items():
-        typer.echo(plain_line(f"invitation of {name} (shown once): {code}"))
+        show_run(client.runs.show(named_run(client, run)), as_json=as_json)
 
 
 @app.command(epilog=example("run watch r-abcdefghij --timeout 1h"))
@@ -167,7 +63,7 @@ def watch(run: Run, timeout: Timeout = None, as_json: AsJson = False) -> None:
     Ends with 0 if the run is finished, and with 6 if it ended in any other way.
     """
     with operators_client() as client:
-        watch_run(client, _named(client, run), timeout=timeout, as_json=as_json)
+        watch_run(client, named_run(client, run), timeout=timeout, as_json=as_json)
 
 
 @app.command(epilog=example('run cancel r-abcdefghij --reason "wrong day"'))
@@ -178,7 +74,7 @@ def cancel(
 ) -> None:
     """Cancel a run; one that is running keeps its best so far. A draft is discarded."""
     with operators_client() as client:
-        named = _named(client, run)
+        named = named_run(client, run)
         if client.runs.show(named).state == "draft":
             client.runs.discard(named)
             if as_json:
@@ -217,7 +113,7 @@ def notify(
 def resume(run: Run, as_json: AsJson = False) -> None:
     """Let an interrupted run go on."""
     with operators_client() as client:
-        show_run(client.runs.resume(_named(client, run)), as_json=as_json)
+        show_run(client.runs.resume(named_run(client, run)), as_json=as_json)
 
 
 @app.command(epilog=example("run result r-abcdefghij --wait --csv > plan.csv"))
@@ -230,7 +126,7 @@ def result(
 ) -> None:
     """Show the result of a run that has ended."""
     with operators_client() as client:
-        named = _named(client, run)
+        named = named_run(client, run)
         if wait:
             client.runs.wait_for_end(named, timeout=seconds_of(timeout))
         found = client.runs.result(named)
@@ -269,7 +165,7 @@ def bundle(
     from tacit.files import replace_file, writing
 
     with operators_client() as client:
-        named = _named(client, run)
+        named = named_run(client, run)
         data = client.runs.bundle(named)
     path = out or Path(f"{named}.zip")
     with writing(path):

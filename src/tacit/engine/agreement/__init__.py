@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     )
     from tacit.engine.agreement.sealing_offer import sign_offer
     from tacit.engine.agreement.signatures import (
+        Joining,
         check_signatures,
         is_joining_signed,
         is_signed,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from cryptography.exceptions import InvalidSignature
@@ -17,7 +18,7 @@ Purpose = Literal[
     "book",
     "box",
     "frame",
-    "join",
+    "joining",
     "log",
     "log head",
     "manifest",
@@ -59,14 +60,33 @@ def sign_agreement(agreement: Agreement, key: Ed25519PrivateKey) -> bytes:
     return sign(key, "agreement", agreement_hash(agreement))
 
 
-def sign_joining(code: str, key: Ed25519PrivateKey) -> bytes:
-    """A participant's proof that the key it joins with is its own, for this invitation alone."""
-    return sign(key, "join", hashlib.sha256(code.encode()).digest())
+@dataclass(frozen=True)
+class Joining:
+    """What a participant joins: with which code, as whom, and which platform, by its address."""
+
+    code: str
+    account: str
+    platform: str
+
+    @property
+    def signed_bytes(self) -> bytes:
+        """The SHA-256 of each, so that no end of one can count as the beginning of the next."""
+        parts = (self.code, self.account, self.platform)
+        return b"".join(hashlib.sha256(part.encode()).digest() for part in parts)
 
 
-def is_joining_signed(public_key: str, code: str, signature: bytes) -> bool:
-    """Whether the holder of a key joins with this invitation."""
-    return is_signed(public_key, "join", hashlib.sha256(code.encode()).digest(), signature)
+def sign_joining(joining: Joining, key: Ed25519PrivateKey) -> bytes:
+    """A participant's proof that the key it joins with is its own.
+
+    It counts for this invitation, this account and this platform alone, so that nobody in the
+    middle can hand it in elsewhere.
+    """
+    return sign(key, "joining", joining.signed_bytes)
+
+
+def is_joining_signed(public_key: str, joining: Joining, signature: bytes) -> bool:
+    """Whether the holder of a key joins with this invitation, as this account, here."""
+    return is_signed(public_key, "joining", joining.signed_bytes, signature)
 
 
 def check_signatures(agreement: Agreement, signatures: Mapping[str, bytes]) -> None:

@@ -42,7 +42,11 @@ class HttpsCertificate:
 def make_https_certificate(hosts: Sequence[str], /, *, days: float = 365) -> HttpsCertificate:
     """A certificate for these names and addresses, with the authority that signed it."""
     common = hosts[0][:LONGEST_COMMON_NAME]
-    whose = x509.Name(_named(f"tacit platform {common}"[:LONGEST_COMMON_NAME]))
+    authority_name = f"tacit platform {common}"[:LONGEST_COMMON_NAME]
+    whose = x509.Name(_named(authority_name))
+    if not any(_is_name(host) for host in hosts):
+        # OpenSSL takes it for a name otherwise, and the authority vouches for none.
+        common = f"platform at {common}"
     signer = ec.generate_private_key(ec.SECP256R1())
     signer_id = x509.SubjectKeyIdentifier.from_public_key(signer.public_key())
     authority = (
@@ -124,6 +128,14 @@ def _checked(host: str) -> str:
     if not name or any(each in name for each in " /:@*"):
         raise InputError(f"{host!r} is no host; give a name or an IP address, without a port")
     return name
+
+
+def _is_name(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return True
+    return False
 
 
 def _named(common: str) -> list[x509.NameAttribute[str]]:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import unicodedata
 from pathlib import Path
+from typing import NamedTuple
 
 from tacit.client import Joined, PlatformClient, checked_url
-from tacit.engine.agreement import sign_joining
+from tacit.engine.agreement import Joining, sign_joining
 from tacit.engine.identity import Keys, load_keys, read_certificate, save_keys
 from tacit.errors import (
     FileError,
     InputError,
     NotAllowedError,
+    RejectedError,
     TokenError,
+    TrustError,
     UnknownError,
 )
 from tacit.participant.account.private_files import replace_private
 from tacit.participant.account.profile import Profile, default_folder, load_profile
+
+MALFORMED = 400
 
 
 def new_key_file(name: str, folder: Path, /) -> Path:
@@ -49,21 +55,28 @@ def join(
     key: Path | None = None,
     ca: Path | None = None,
     certificate: str | None = None,
+    account: str | None = None,
 ) -> Profile:
     """Hand in an invitation; the token comes into the profile's folder and is shown nowhere.
 
     The platform's certificate is pinned: from the file `ca`, or as the text `certificate`.
 
+    What is handed in counts at this address and for this account alone: the one that is named, or
+    that of the profile, or the one that the key is called after.
+
     Whoever has joined before, and whose token has expired, joins again with a new code.
     """
     folder = profile or default_folder()
     url = checked_url(url)
-    if (folder / "profile.json").exists() and (old := load_profile(folder)).url != url:
+    old = load_profile(folder) if (folder / "profile.json").exists() else None
+    if old is not None and old.url != url:
         raise FileError(
             folder, None, f"has the profile of {old.account!r} at {old.url}", "give --profile DIR"
         )
     key_file = key or find_key_file(folder)
     keys = load_keys(key_file)
+    named = account or (keys.name if old is None else old.account)
+    named = unicodedata.normalize("NFC", named)
     pinned = folder / "ca.pem"
     if ca is not None:
         certificate = read_certificate(ca)
@@ -73,7 +86,7 @@ def join(
         if certificate is not None:
             replace_private(new, certificate.encode())
         seen = (ca or new) if certificate is not None else pinned if pinned.exists() else None
-        joined = _hand_in(url, code, keys, seen)
+        joined = _hand_in(url, Invited(code, named), keys, seen)
         if certificate is not None:
             new.replace(pinned)
     finally:
@@ -83,14 +96,42 @@ def join(
     return made
 
 
-def _hand_in(url: str, code: str, keys: Keys, ca: Path | None) -> Joined:
+class Invited(NamedTuple):
+    """A code, and for whom it is."""
+
+    code: str
+    account: str
+
+
+def _hand_in(url: str, given: Invited, keys: Keys, ca: Path | None) -> Joined:
+    def signed(platform: str) -> bytes:
+        return sign_joining(Joining(given.code, given.account, platform), keys.signing)
+
     with PlatformClient(url, ca=ca) as client:
-        signature = sign_joining(code, keys.signing)
         try:
-            return client.join(code, signing_key=keys.signing_public, signature=signature)
+            joined = client.join(
+                given.code,
+                signing_key=keys.signing_public,
+                sign=signed,
+                account=given.account,
+            )
         except (TokenError, NotAllowedError, UnknownError) as error:
             raise TokenError(
                 "the platform does not take this invitation: it was used, has expired or was "
                 "mistyped; ask the operator for a new one",
                 status=error.status,
             ) from None
+        except RejectedError as error:
+            if error.status != MALFORMED or "body.account" not in str(error):
+                raise
+            raise RejectedError(
+                "the platform is of an earlier version, where what you sign to join counts at any "
+                "platform and for any account; have its operator upgrade it, then join again",
+                status=error.status,
+            ) from None
+    if joined.account != given.account:
+        raise TrustError(
+            f"the platform says that you are {joined.account!r}, and you joined as "
+            f"{given.account!r}; ask its operator over another channel"
+        )
+    return joined

@@ -43,6 +43,12 @@ from tacit.participant.series.kept import (
     signed_series,
     stop_following,
 )
+from tacit.participant.series.unseen_logs import (
+    MOST_UNSEEN,
+    is_sealed_here,
+    unseen_runs,
+    unseen_words,
+)
 from tacit.participant.submission import submissions, submit
 
 AGAIN_SECONDS = 60.0
@@ -73,6 +79,12 @@ class Follower:
     """What is signed, sealed or shown, so that the platform is not asked about it again."""
     _unchecked: set[str] = field(default_factory=set)
     """Finished runs whose logs could not be had: nothing is signed before they are checked."""
+    unseen: int = MOST_UNSEEN
+    """With so many runs whose logs were never shown nothing more is signed."""
+    withheld: set[str] = field(default_factory=set)
+    """Other runs that have ended, with costs of ours in them, whose logs could not be had."""
+    _interrupted: set[str] = field(default_factory=set)
+    """Runs that may go on, and whose logs were in order so far."""
 
     def look(self) -> None:
         """Do whatever can be done now for all runs of the series."""
@@ -136,6 +148,11 @@ class Follower:
             waiting = ", ".join(sorted(self._unchecked))
             self._once(f"{_called(run)} is not signed before the logs of {waiting} are checked")
             return
+        if self.check:
+            missing = unseen_runs(self.profile, self.series_id, seen=self._interrupted)
+            if len(missing) >= self.unseen:
+                self._refuse(run, unseen_words(missing))
+                return
         try:
             # Where nothing is pinned, the keys were accepted with the series, which fixes them.
             made = review(self.profile, run.id, unpinned=True)
@@ -148,14 +165,17 @@ class Follower:
                 "the platform calls it a run of the series, and it names none or another one"
             )
         if made.refusals:
-            self.refused[run.id] = "; ".join(made.refusals)
-            self._not_before[key] = time.monotonic() + AGAIN_SECONDS
-            self._once(f"REFUSED {_called(run)}: {self.refused[run.id]}")
+            self._refuse(run, "; ".join(made.refusals))
             return
         sign(self.profile, run.id, seen=made)
         self.refused.pop(run.id, None)
         self._settled.add(key)
         self.say(f"signed {_called(run)}, agreement {made.hash[:16]}...")
+
+    def _refuse(self, run: RunSummary, why: str) -> None:
+        self.refused[run.id] = why
+        self._not_before[f"signed {run.id}"] = time.monotonic() + AGAIN_SECONDS
+        self._once(f"REFUSED {_called(run)}: {why}")
 
     def _seal(self, run: RunSummary) -> None:
         key = f"sealed {run.id}"
@@ -209,14 +229,21 @@ class Follower:
             return
         if run.state == "interrupted":  # it may go on, with another plan in the end
             self._once(f"{_called(run)} is interrupted{f' ({run.reason})' if run.reason else ''}")
+            if self.check and not self._waits(f"logs {run.id}"):
+                self._look_into(run)
             return
-        if self.profile.shown_plan(run.id) is None and not self.profile.own_heads(run.id):
-            self._show_plan(run, agreement)
+        shown = f"plan {run.id}"
+        if shown not in self._settled:
+            if self.profile.shown_plan(run.id) is None and not self.profile.own_heads(run.id):
+                self._show_plan(run, agreement)
+            self._settled.add(shown)
         # Whatever the platform calls it: one that was finished may be shown as failed. Where
         # balances are kept, the next run must follow this one if it counts.
         if (self.check or agreement.equity is not None) and not is_checked(self.profile, run.id):
+            if run.state != "finished" and self._waits(f"logs {run.id}"):
+                return
             self._check(run)
-        if run.id not in self._unchecked:
+        if run.id not in self._unchecked | self.withheld:
             self._settled.add(key)
 
     def _show_plan(self, run: RunSummary, agreement: Agreement) -> None:
@@ -256,16 +283,28 @@ class Follower:
             stop_following(self.profile, self.series_id, f"{run.id}: {error}")
             raise
         except PlatformError as error:
-            if run.state != "finished":
-                # One that never began has no logs; it must not end all later runs.
-                self._once(f"  the logs of {run.id} were not checked ({error})")
-                return
-            self._unchecked.add(run.id)
-            self._once(f"  the logs of {run.id} were not checked ({error}); this is tried again")
+            # One that never began has no logs; it must not end all later runs.
+            again = run.state == "finished" or is_sealed_here(self.profile, run.id)
+            if again:
+                (self._unchecked if run.state == "finished" else self.withheld).add(run.id)
+            more = "; this is tried again" if again else ""
+            self._once(f"  the logs of {run.id} were not checked ({error}){more}")
             return
         else:
             self.say("  everything is as it was signed")
+        self.withheld.discard(run.id)
         mark_checked(self.profile, run.id)
+
+    def _look_into(self, run: RunSummary) -> None:
+        """Whether the logs of a run that may go on are there; what they prove, its end shows."""
+        try:
+            check_logs(self.profile, run.id).check()
+        except UnprovenError:
+            pass  # as after most interruptions
+        except (LogError, PlatformError) as error:
+            self._once(f"  the logs of {run.id} are not complete so far ({error})")
+            return
+        self._interrupted.add(run.id)
 
 
 def _called(run: RunSummary) -> str:
@@ -298,3 +337,8 @@ def follow(follower: Follower, /, *, every: float, once: bool) -> None:
     if follower.refused:
         run, why = next(iter(follower.refused.items()))
         raise TrustError(f"{run} is not signed: {why}. Ask the operator, and the others")
+    if follower.withheld:
+        raise UnprovenError(
+            f"the logs of {', '.join(sorted(follower.withheld))} could not be had, and your costs "
+            "were sealed for it: nothing contradicts what was signed, and nothing proves it"
+        )

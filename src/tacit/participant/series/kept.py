@@ -94,17 +94,22 @@ def check_not_stopped(profile: Profile, series_id: str, /) -> None:
         )
 
 
+def checked_runs(profile: Profile, /) -> list[str]:
+    """The runs whose logs were checked by whoever follows their series."""
+    path = profile.folder / "series" / "checked"
+    return path.read_text().split() if path.exists() else []
+
+
 def is_checked(profile: Profile, run: str, /) -> bool:
     """Whether the logs of a run were checked by whoever follows its series."""
-    path = profile.folder / "series" / "checked"
-    return path.exists() and run in path.read_text().split()
+    return run in checked_runs(profile)
 
 
 def mark_checked(profile: Profile, run: str, /) -> None:
     """Remember that the logs of a run were checked."""
     path = profile.folder / "series" / "checked"
-    before = path.read_text().split() if path.exists() else []
-    replace_private(path, "".join(f"{each}\n" for each in [*before, run]).encode())
+    lines = "".join(f"{each}\n" for each in [*checked_runs(profile), run])
+    replace_private(path, lines.encode())
 
 
 def record_of(profile: Profile, series_id: str, /) -> RunRecord:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
-from tacit.engine.agreement import is_joining_signed
+from tacit.engine.agreement import Joining, is_joining_signed
 from tacit.errors import CredentialError, NotThereError, ServiceError
 from tacit.service.access.credentials import CODE_PREFIX, new_secret, secret_hash
 from tacit.service.storage import Account, Invitation
@@ -22,6 +22,10 @@ class JoiningKey:
 
     public: str
     signature: bytes
+    account: str = ""
+    """As whom it joins; empty in what an earlier version signed."""
+    platform: str = ""
+    """Where it joins."""
 
 
 def invite(session: Session, account: str, /, *, hours: float) -> tuple[str, float]:
@@ -59,10 +63,13 @@ def accounts_with_open_invitation(session: Session, /) -> set[str]:
     return set(session.scalars(select(Invitation.account).where(is_open)))
 
 
-def redeem(session: Session, code: str, /, *, key: JoiningKey | None) -> tuple[Account, bool]:
+def redeem(
+    session: Session, code: str, /, *, key: JoiningKey | None, here: frozenset[str]
+) -> tuple[Account, bool]:
     """The account that a code invites, which then is used up; a participant brings its key.
 
     It also shows that the key is its own: else somebody could join with another's, and keep it out.
+    It says as whom it joins, and which platform: one of `here`, the addresses of this one.
 
     The answer also says whether that key is new here. A code that was used, has expired or
     never was gets one and the same answer.
@@ -88,10 +95,31 @@ def redeem(session: Session, code: str, /, *, key: JoiningKey | None) -> tuple[A
     if account.role == "participant":
         if key is None:
             raise ServiceError("a participant joins with its signing key; give signing_key")
-        if not is_joining_signed(key.public, code, key.signature):
-            raise ServiceError("the key is not shown to be yours; sign the code with it: signature")
+        _check_joining(account.name, code, key, here)
         has_new_key = _take_key(session, account, key.public)
     return account, has_new_key
+
+
+def _check_joining(account: str, code: str, key: JoiningKey, here: frozenset[str]) -> None:
+    """Refuse what somebody signed for another account or platform, or for none."""
+    if not key.account or not key.platform:
+        raise ServiceError(
+            "it is not said for which account and platform this is signed, as by an earlier "
+            "version of tacit; upgrade tacit and join again, your invitation stays valid"
+        )
+    if key.account != account:
+        raise ServiceError(
+            f"this invitation is for the account {account!r}, and you join as {key.account!r}; if "
+            f"that is you, join with --as {account}, and if not, ask whoever sent it to you"
+        )
+    if key.platform not in here:
+        raise ServiceError(
+            f"you joined {key.platform!r}, and this platform is {', '.join(sorted(here))}: "
+            "somebody is in the middle, or you typed another name of it; join it under this address"
+        )
+    joining = Joining(code, key.account, key.platform)
+    if not is_joining_signed(key.public, joining, key.signature):
+        raise ServiceError("the key is not shown to be yours; sign the joining with it: signature")
 
 
 def _take_key(session: Session, account: Account, signing_key: str) -> bool:

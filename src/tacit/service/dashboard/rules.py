@@ -133,6 +133,17 @@ def run_terms(problem: Problem, rules: Rules, /) -> dict[str, Any]:
     return terms
 
 
+OF_EACH_RUN = ("name", "problem", "participants", "deadline_seconds")
+"""What a run of a series has of its own, and how many evaluations at most."""
+
+
+def with_signed(terms: Mapping[str, Any], signed: Mapping[str, Any], /) -> dict[str, Any]:
+    """The terms of a series' run as a form has them, with what is signed exactly as it was."""
+    own = {name: terms[name] for name in OF_EACH_RUN}
+    limits = {**signed["limits"], "evaluations": terms["limits"]["evaluations"]}
+    return {**signed, **own, "limits": limits}
+
+
 def draft_of_terms(
     terms: Mapping[str, Any], public: Mapping[str, list[list[int]]], /
 ) -> tuple[Problem, Rules]:

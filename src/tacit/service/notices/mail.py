@@ -8,6 +8,7 @@ from email.message import EmailMessage
 from email.utils import formatdate, make_msgid
 from typing import Any
 
+from tacit.client import tls_context
 from tacit.files import check_secret, read_text
 from tacit.service.notices.kinds import sentence
 from tacit.service.notices.webhooks import UndeliveredError
@@ -33,9 +34,7 @@ def message_about(
 
 def send_mail(message: EmailMessage, settings: Settings, mail: MailSettings, /) -> None:
     """Hand a message to the server, or an `UndeliveredError` that says why it did not take it."""
-    context = ssl.create_default_context(
-        cafile=None if mail.ca is None else str(settings.place(mail.ca))
-    )
+    context = tls_context(None if mail.ca is None else settings.place(mail.ca))
     try:
         with _connected(mail, context) as server:
             if mail.security == "starttls":

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import ssl
 import time
 from collections.abc import Callable
 
@@ -22,6 +23,7 @@ from tacit.service.notices.mail import message_about, send_mail
 from tacit.service.notices.webhooks import (
     UndeliveredError,
     call_webhook,
+    trusted_authorities,
     webhook_key,
     webhook_secret,
 )
@@ -102,6 +104,8 @@ class Notifier:
         self._missing: dict[tuple[str, str], float] = {}
         """Per cluster and node, since when it does not answer; told ones are at infinity."""
         self._started = time.time()
+        self._trusted: ssl.SSLContext | None = None
+        """Authorities of webhooks, once one was called."""
 
     async def keep(self) -> None:
         """Look every second, for as long as the platform runs."""
@@ -171,12 +175,17 @@ class Notifier:
 
     async def _call(self, notice: Notice, url: str) -> None:
         key = await asyncio.to_thread(webhook_key, self._settings.data_folder)
+        if self._trusted is None:
+            own = self._settings.webhooks_ca
+            path = None if own is None else self._settings.place(own)
+            self._trusted = await asyncio.to_thread(trusted_authorities, path)
         body = {"id": notice.id, "kind": notice.kind, "at": round(notice.at, 3), **notice.data}
         await call_webhook(
             url,
             {**body, "platform": self._settings.url},
             secret=webhook_secret(key, str(notice.webhook)),
             to_private=self._settings.webhooks_to_private_addresses,
+            trusted=self._trusted,
         )
 
     async def _mail(self, notice: Notice, to: str) -> None:

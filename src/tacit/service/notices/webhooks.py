@@ -14,6 +14,7 @@ import hmac
 import ipaddress
 import secrets
 import socket
+import ssl
 import time
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -23,7 +24,7 @@ import msgspec
 
 from tacit.client import webhook_signature
 from tacit.errors import FileError, ServiceError, TacitError
-from tacit.files import check_secret, create_secret
+from tacit.files import check_secret, create_secret, read_bytes
 
 HEADER = "Tacit-Signature"
 KEY_FILE, KEY_BYTES = "webhooks.key", 32
@@ -100,10 +101,33 @@ async def address_of(host: str, port: int, /, *, to_private: bool) -> str:
     return addresses[0]
 
 
+def trusted_authorities(own: Path | None, /) -> ssl.SSLContext:
+    """Whose certificates webhooks may show: public authorities', this computer's, and `own`."""
+    context = httpx.create_ssl_context(trust_env=False)
+    context.load_default_certs()
+    if own is not None:
+        remedy = "correct webhooks_ca in service.toml"
+        pem = read_bytes(own, remedy=remedy)
+        try:
+            context.load_verify_locations(cadata=pem.decode())
+        except (ssl.SSLError, ValueError):
+            raise FileError(own, None, "is not a certificate in PEM", remedy) from None
+    return context
+
+
 async def call_webhook(
-    url: str, body: dict[str, object], /, *, secret: str, to_private: bool
+    url: str,
+    body: dict[str, object],
+    /,
+    *,
+    secret: str,
+    to_private: bool,
+    trusted: ssl.SSLContext,
 ) -> None:
-    """Call a webhook once; anything but an answer of 2xx in time is an `UndeliveredError`."""
+    """Call a webhook once; anything but an answer of 2xx in time is an `UndeliveredError`.
+
+    Over HTTPS it gets nothing before it has shown a certificate for its name that is `trusted`.
+    """
     parts = urlsplit(url)
     host, is_https = str(parts.hostname), parts.scheme == "https"
     port = parts.port or (443 if is_https else 80)
@@ -116,7 +140,9 @@ async def call_webhook(
     try:
         async with (
             asyncio.timeout(CALL_SECONDS),
-            httpx.AsyncClient(follow_redirects=False, trust_env=False, timeout=None) as client,
+            httpx.AsyncClient(
+                follow_redirects=False, trust_env=False, timeout=None, verify=trusted
+            ) as client,
         ):
             address = await address_of(host, port, to_private=to_private)
             target = httpx.URL(url).copy_with(host=address, port=port)

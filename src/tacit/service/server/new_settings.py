@@ -24,7 +24,8 @@ _HEAD = """\
 # The platform. Every key is here, with its default where there is one; docs/configuration.md has
 # more on each. Paths are relative to this file's folder. A change counts from the next start.
 listen = {listen}
-# Where participants and browsers find the platform; its certificate is for this host.
+# Where participants and browsers find the platform; its certificate is for this host, and what
+# participants sign to join names it.
 url = {url}
 # Or "postgresql+psycopg://tacit@db.example/tacit", with the password in ~/.pgpass.
 database = {database}
@@ -41,6 +42,7 @@ connections_per_address = 250  # at a time; not counted with behind_proxy
 behind_proxy = false  # true: a proxy on this machine sets X-Forwarded-For
 webhooks_over_http = false  # true: webhooks may have addresses without encryption
 webhooks_to_private_addresses = false  # true: webhooks may call into the platform's own network
+# webhooks_ca = "company.pem": an authority whose certificates webhooks may show, too.
 # [mail] says by which server mail is sent; without it none is (docs/configuration.md).
 """
 _CLUSTER = """

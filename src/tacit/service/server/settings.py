@@ -73,6 +73,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """Whether webhooks may have addresses without encryption."""
     webhooks_to_private_addresses: bool = False
     """Whether webhooks may call into the platform's own network."""
+    webhooks_ca: str | None = None
+    """The path of an authority's certificate that webhooks may show too, such as a company's."""
     cluster: list[ClusterSettings]
     folder: str = "."
 

@@ -11,6 +11,7 @@ from tacit.engine.agreement import Agreement, NodeTerms, agreement_hash, canonic
 from tacit.engine.series import Series, SignedSeries, read_series, series_hash
 from tacit.errors import ServiceError, WrongStateError
 from tacit.mpc.equity import FIRST_HEAD
+from tacit.service.access.addresses import own_addresses
 from tacit.service.access.invitations import (
     JoiningKey,
     accounts_with_open_invitation,
@@ -81,7 +82,7 @@ def join(
 
     A key in an agreement that has not run yet stays: others may have signed.
     """
-    account, has_new_key = redeem(session, code, key=key)
+    account, has_new_key = redeem(session, code, key=key, here=own_addresses(settings))
     if has_new_key:
         _key_is_known(session, account)
     token, expires = issue_token(session, account.name, days=settings.token_days, label=label)

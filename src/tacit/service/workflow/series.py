@@ -303,13 +303,18 @@ def next_terms(session: Session, series_id: str, changes: NextRun, /) -> tuple[R
     given = changes.model_dump(mode="json", exclude_none=True, exclude={"start"})
     # A name that is left out is given when the run has its number.
     terms: dict[str, Any] = {**last, "name": series.name, **given}
-    # In the order of the series, whatever order they are given in.
-    order = [member.participant for member, _ in members_of_series(session, series_id)]
-    named = terms["participants"]
-    if unknown := [name for name in named if name not in order]:
-        raise ServiceError(f"{unknown[0]!r} did not sign the series; leave it out")
-    terms["participants"] = {name: named[name] for name in order if name in named}
+    terms["participants"] = in_order_of_series(session, series_id, terms["participants"])
     return RunTerms.model_validate(terms), read_series(series.data or b"")
+
+
+def in_order_of_series(
+    session: Session, series_id: str, owners: Mapping[str, list[int]], /
+) -> dict[str, list[int]]:
+    """Owners with their rows in the order of the series, whatever order they are given in."""
+    order = [member.participant for member, _ in members_of_series(session, series_id)]
+    if unknown := [name for name in owners if name not in order]:
+        raise ServiceError(f"{unknown[0]!r} did not sign the series; leave it out")
+    return {name: owners[name] for name in order if name in owners}
 
 
 def fitting_terms(terms: RunTerms, series: Series, /) -> RunTerms:

@@ -34,7 +34,12 @@ def joining_router() -> list[APIRouter]:
             body.code,
             key=None
             if body.signing_key is None
-            else JoiningKey(body.signing_key, bytes.fromhex(body.signature or "")),
+            else JoiningKey(
+                body.signing_key,
+                bytes.fromhex(body.signature or ""),
+                account=body.account or "",
+                platform=body.platform or "",
+            ),
             label=body.label,
         )
         for series_id in await platform.database.read(undrafted_series, account.name):

@@ -24,6 +24,7 @@ from tacit.service.workflow.inviting import invite_members
 from tacit.service.workflow.lifecycle import BEFORE_RUNNING, State, check_state
 from tacit.service.workflow.public_weights import public_weights
 from tacit.service.workflow.series import begin_run
+from tacit.service.workflow.series_drafts import draft_in_series, fitting_draft
 
 DRAFT = frozenset({State.DRAFT})
 
@@ -88,8 +89,12 @@ def runs_router() -> APIRouter:
         "/runs/{run_id}", response_model=RunAnswer, responses=error_responses(404, 409, 422)
     )
     async def change(run_id: RunId, body: RunTerms, platform: ThePlatform) -> Response:
-        """Change a draft."""
-        terms = await asyncio.to_thread(checked_terms, body)
+        """Change a draft; one of a series' run within what was signed with the series."""
+        in_series = await platform.database.read(draft_in_series, run_id, body)
+        if in_series is None:
+            terms = await asyncio.to_thread(checked_terms, body)
+        else:
+            terms = await asyncio.to_thread(fitting_draft, *in_series)
         return await platform.database.write(_change, run_id, terms)
 
     @router.delete("/runs/{run_id}", status_code=204, responses=error_responses(404, 409))

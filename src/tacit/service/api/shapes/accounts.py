@@ -16,14 +16,21 @@ Role = Literal["operator", "participant", "viewer"]
 class Join(Taken):
     """A one-time code; participants give the key that they sign with, and show that it is theirs.
 
-    Their signature is over the line `tacit join/1` and the SHA-256 of the code.
+    Their signature is over the line `tacit joining/1` and the SHA-256 of the code, of the account
+    and of the platform's address, 32 bytes each: so it counts nowhere else and for nobody else.
     """
 
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
                 {"code": "tci_of-an-operator-or-a-viewer"},
-                {"code": "tci_of-a-participant", "signing_key": "5e" * 32, "signature": "a1" * 64},
+                {
+                    "code": "tci_of-a-participant",
+                    "signing_key": "5e" * 32,
+                    "signature": "a1" * 64,
+                    "account": "north",
+                    "platform": "https://platform.example:8443",
+                },
             ]
         }
     )
@@ -31,6 +38,10 @@ class Join(Taken):
     code: Annotated[str, StringConstraints(min_length=1, max_length=200)]
     signing_key: Key | None = None
     signature: Signature | None = None
+    account: ParticipantName | None = None
+    """As whom a participant joins."""
+    platform: Annotated[str, StringConstraints(max_length=300)] | None = None
+    """Where it joins: scheme, host and port."""
     label: Annotated[str, StringConstraints(max_length=100, pattern=r"^[ -~]*$")] = ""
 
 

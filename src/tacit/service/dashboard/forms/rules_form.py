@@ -6,6 +6,7 @@ from dataclasses import replace
 from html import escape
 
 from nicegui import ui
+from nicegui.elements.mixins.disableable_element import DisableableElement
 
 from tacit.disclosure import PARETO, SEALED
 from tacit.errors import TacitError
@@ -152,6 +153,18 @@ class RulesForm:
         weights = [field for each in self._weights.values() for field in each.fields]
         limits = [self._deadline, self._evaluations, self._expiry]
         return [self._name, *(each.k for each in rules), *weights, *limits, *self._search.fields]
+
+    def leave_as_signed(self) -> None:
+        """Of a run of a series: only its name, deadline and evaluations can be filled in."""
+        fields: list[DisableableElement | None] = [self._compared, self._front, self._plan]
+        fields += [self._expiry, self._on_loss, self._reveal]
+        for rules in (self._together, *self._each.values()):
+            fields += [rules.method, rules.k, rules.best]
+        for weights in self._weights.values():
+            fields += [weights.largest, weights.decimals]
+        for field in filter(None, fields):
+            field.disable()
+        self._search.box.set_visibility(False)
 
     def trouble(self) -> str | None:
         """What is wrong with a field."""

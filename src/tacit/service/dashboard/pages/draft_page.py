@@ -36,8 +36,14 @@ from tacit.service.dashboard.rules import (
     draft_of_terms,
     run_terms,
     usual_rules,
+    with_signed,
 )
 from tacit.service.dashboard.words import exact_number, number
+
+SIGNED = (
+    "A run of a series: its problem, its owners, its name, its deadline and its evaluations can be "
+    "changed, as far as the series allows. All have signed the rest, which stays as it is."
+)
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,8 @@ class Purpose:
     """Makes the fields of a series, where the run is a pattern for one."""
     kept: Mapping[str, Any] = field(default_factory=dict)
     """The terms of the run that is copied or changed: what no field is about stays as it is."""
+    is_signed: bool = False
+    """Whether it is a run of a series, which has signed most of the terms."""
 
 
 async def new_run_page(visitor: Visitor, /) -> None:
@@ -76,7 +84,8 @@ async def edit_run_page(visitor: Visitor, run: dict[str, Any], /) -> None:
         await visitor.api.put(f"/runs/{run['id']}", terms)
         return f"/runs/{run['id']}"
 
-    purpose = Purpose(f"Edit {run['name']}", "Save", send, kept=run["terms"])
+    title, signed = f"Edit {run['name']}", run["series"] is not None
+    purpose = Purpose(title, "Save", send, kept=run["terms"], is_signed=signed)
     await _page(visitor, purpose, *await _draft_of(visitor, run))
 
 
@@ -159,6 +168,13 @@ class _DraftPage:
 
     def _taken(self, problem: Problem, named: tuple[ObjectiveRule, ...], is_drawn: bool, /) -> None:
         rules = usual_rules(problem, named)
+        if self._purpose.is_signed:
+            # Of the objectives and rules that a file brings none counts; those are signed.
+            drawn = run_terms(problem, rules)
+            new = {name: drawn[name] for name in ("problem", "participants")}
+            problem, rules = draft_of_terms({**self._kept, **new}, {})
+            self._show(problem, rules, is_drawn=is_drawn, was_file=not is_drawn)
+            return
         self._kept = {}
         if self._rules_then is not None:
             # Whoever changes the problem of a run keeps its name, its time and its limits.
@@ -173,7 +189,11 @@ class _DraftPage:
                 _summary(problem, is_drawn=is_drawn, was_file=was_file)
             with section("3. The rules"):
                 what = "run" if self._purpose.series is None else "series"
+                if self._purpose.is_signed:
+                    native("p", SIGNED).classes("hint")
                 form = RulesForm(problem, rules, nodes=self._nodes, named=what)
+                if self._purpose.is_signed:
+                    form.leave_as_signed()
                 if self._purpose.series is None:
                     button(self._purpose.do, lambda: self._send(problem, form), kind="main")
             if self._purpose.series is not None:
@@ -190,6 +210,8 @@ class _DraftPage:
             return
         try:
             terms = {**self._kept, **run_terms(problem, form.rules())}
+            if self._purpose.is_signed:
+                terms = with_signed(terms, self._kept)
             where = await self._purpose.send(terms if series is None else series.terms(terms))
         except RefusedError as error:
             if error.status != 422:

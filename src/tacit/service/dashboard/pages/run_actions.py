@@ -52,8 +52,7 @@ class RunActions:
         with self._line:
             if run["state"] == "draft":
                 button("Invite participants", self._invite, kind="main")
-                if run["series"] is None:
-                    link_button("Edit", f"{self._path}/edit")
+                link_button("Edit", f"{self._path}/edit")
                 button("Delete", self._delete, kind="danger")
             elif run["state"] in BEFORE_THE_END:
                 button("Cancel the run", self._cancel, kind="danger")

@@ -1,0 +1,48 @@
+"""A run by its id or its name, and in a few lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tacit.cli.printing import echo_json
+from tacit.cli.run.watching import waits_for
+from tacit.errors import InputError
+from tacit.plain_text import plain_line
+
+if TYPE_CHECKING:
+    from tacit.client import PlatformClient, RunView
+
+Run = Annotated[str, typer.Argument(help="The run, by its id or its name.")]
+
+
+def named_run(client: PlatformClient, run: str) -> str:
+    """The id of a run that was given by its id or its name."""
+    if run.startswith("r-"):
+        return run
+    found = [each.id for each in client.runs.all() if each.name == run]
+    if len(found) != 1:
+        many = "several runs have" if found else "no run has"
+        raise InputError(f"{many} the name {run!r}; give the id that tacit run list shows")
+    return found[0]
+
+
+def show_run(seen: RunView, /, *, as_json: bool) -> None:
+    """Print a run."""
+    if as_json:
+        echo_json(seen)
+        return
+    why = f" ({seen.reason})" if seen.reason else ""
+    typer.echo(plain_line(f"{seen.id}  {seen.state}{why}  {seen.name}"))
+    if waits := waits_for(seen):
+        typer.echo(plain_line(waits.removeprefix(", ")))
+    for each in seen.members:
+        how = "signed" if each.signed else "joined" if each.joined else "invited"
+        typer.echo(plain_line(f"  {each.name}  {how}, inputs {each.submission_state}"))
+    if seen.progress is not None:
+        typer.echo(f"generation {seen.progress.generation}")
+    for warning in seen.warnings:
+        typer.echo(plain_line(f"Note: {warning}"), err=True)
+    for name, code in getattr(seen, "invitations", {}).items():
+        typer.echo(plain_line(f"invitation of {name} (shown once): {code}"))

@@ -67,8 +67,8 @@ def _entry_to_file(entry: RunEntry | None) -> StoredEntry | None:
         return None
     shares = _stored(entry.steps), _stored(entry.told), _stored(entry.for_all)
     public = entry.number, entry.attempt, entry.participants
-    named = entry.place, entry.agreement, _stored(entry.seeds), entry.plan
-    return StoredEntry(*public, *shares, *named)
+    seeds = _stored(entry.seeds)
+    return StoredEntry(*public, *shares, entry.place, entry.agreement, seeds, entry.plan)
 
 
 def _entry_from_file(entry: StoredEntry | None) -> RunEntry | None:
@@ -76,8 +76,8 @@ def _entry_from_file(entry: StoredEntry | None) -> RunEntry | None:
         return None
     shares = _read(entry.steps), _read(entry.told), _read(entry.for_all)
     public = entry.number, entry.attempt, entry.participants
-    named = entry.place, entry.agreement, _read(entry.seeds), entry.plan
-    return RunEntry(*public, *shares, *named)
+    seeds = _read(entry.seeds)
+    return RunEntry(*public, *shares, entry.place, entry.agreement, seeds, entry.plan)
 
 
 def book_to_file(book: StepBook, /) -> StoredBook:

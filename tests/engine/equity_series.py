@@ -17,12 +17,13 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from tacit.disclosure import BestMode, Sealed
+from tacit.disclosure import BestMode, parse_disclosure
 from tacit.engine.agreement import (
     EquityTerms,
     RunEquity,
     RunOfSeries,
     canonical,
+    columns_of,
     draft_agreement,
     equity_shape,
     first_come,
@@ -62,9 +63,18 @@ TERMS = EquityTerms(
 )
 SETTINGS = SealedParameters(block=4, children=20)
 BOUND = 1000
+GENETIC = PinnedSearch("genetic", {"population": 8, "elites": 2}, None, "derived")
+"""For runs whose ranks are disclosed."""
 
 
-def problem_of(seed: int, rows: int = 6, columns: int = 8, participants: int = 3) -> Problem:
+def problem_of(
+    seed: int,
+    rows: int = 6,
+    columns: int = 8,
+    participants: int = 3,
+    disclose: str = "sealed",
+    best: BestMode = BestMode.NOTHING,
+) -> Problem:
     """Costs of another day; those of the last are larger."""
     made = generate_assignment(seed, rows=rows, columns=columns, participants=participants)
     weights = np.random.default_rng(seed).integers(0, 200, (rows, columns))
@@ -74,8 +84,8 @@ def problem_of(seed: int, rows: int = 6, columns: int = 8, participants: int = 3
         made.objectives[0],
         weights=weights,
         sense="minimize",
-        disclosure=Sealed(),
-        best_mode=BestMode.NOTHING,
+        disclosure=parse_disclosure(disclose),
+        best_mode=best,
         weight_bound=BOUND,
     )
     return changed(made, objectives=(objective,))
@@ -102,7 +112,10 @@ class Clear:
         weights = run.problem.objectives[0].weights
         assert weights is not None
         shape = equity_shape(agreement)
-        saved = saved_shares(weights, np.array(agreement.equity.reference), np.array(plan), shape)
+        reference, found = (
+            columns_of(run.problem, each) for each in (agreement.equity.reference, plan)
+        )
+        saved = saved_shares(weights, reference, found, shape)
         for at, step in zip(shape.active, steps_of(saved), strict=True):
             self.own.setdefault(agreement.participants[at].name, []).append(int(step))
         return saved
@@ -124,7 +137,8 @@ class EquitySeries:
     def draft(
         cls, cluster: LocalCluster, terms: EquityTerms = TERMS, names: int = 3, **changes: Any
     ) -> EquitySeries:
-        problem, pinned = problem_of(1, participants=names), changes.pop("pinned", None)
+        problem = changes.pop("problem", None) or problem_of(1, participants=names)
+        pinned = changes.pop("pinned", None)
         plan = changes.pop("plan", "everybody")
         keys = changes.pop("keys", None) or {
             each.name: Ed25519PrivateKey.generate() for each in problem.participants
@@ -135,9 +149,9 @@ class EquitySeries:
             equity=terms,
             limits={
                 "evaluations": pattern.limits.evaluations,
-                "population_min": 1,
-                "population_max": 1,
-                "distinct_min": 1,
+                "population_min": pattern.limits.population_min,
+                "population_max": pattern.limits.population_max,
+                "distinct_min": pattern.limits.distinct_min,
                 "run_hours": 2.0,
                 "runs_per_day": 100,
             },
@@ -161,7 +175,7 @@ class EquitySeries:
         self.number += 1
         assert self.series.equity is not None
         books = [series_hash(self.series), *filter(None, [self.series.continues])]
-        pinned = self.series.search if self.series.plan == "owners" else None
+        pinned = self.series.search
         plan = self.series.plan
         run = _agreement(self.cluster, problem, self.keys, books, pinned=pinned, plan=plan)
         head = changes.pop("head", None) or run.head
@@ -271,6 +285,14 @@ class _Run(AgreedCluster):
         return self.rows
 
 
+def _limits(pinned: PinnedSearch) -> AgreementLimits:
+    expires = int(time.time()) + 3600
+    if pinned.algorithm == GENETIC.algorithm:
+        return AgreementLimits(6, 4, 300, 2, expires)
+    usual = pinned == pin_sealed(SETTINGS, [(1,)])
+    return AgreementLimits(500 if usual else 8, 1, 1, 1, expires)
+
+
 def _agreement(
     cluster: LocalCluster,
     problem: Problem,
@@ -280,6 +302,7 @@ def _agreement(
     pinned: PinnedSearch | None = None,
     plan: PlanFor = "everybody",
 ) -> _Run:
+    pinned = pinned or pin_sealed(SETTINGS, [(1,)])
     nonce = secrets.token_hex(16)
     offers = node_offers(cluster.config, nonce, books=books)
     agreement = draft_agreement(
@@ -287,8 +310,8 @@ def _agreement(
         participants=public_keys(keys),
         nodes=[each.node for each in offers],
         platform=platform_certificate(cluster.config),
-        search=pinned or pin_sealed(SETTINGS, [(1,)]),
-        limits=AgreementLimits(500 if pinned is None else 8, 1, 1, 1, int(time.time()) + 3600),
+        search=pinned,
+        limits=_limits(pinned),
         nonce=nonce,
         plan=plan,
     )

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from tacit.engine.agreement import Agreement
-from tacit.engine.records import PlanSent, RunCounted
+from tacit.engine.agreement import Agreement, plan_digest
+from tacit.engine.records import EvaluationBegun, PlanSent, RunCounted
 from tacit.engine.wire import Attempt
 from tacit.errors import LogError, UnprovenError
 from tacit.mpc.equity import FIRST_HEAD, RunEntry, head_after
-from tacit.verify import check_counted
-from tests.engine.agreement.test_equity import KEYS, TERMS, plain, with_equity
+from tacit.verify import Claim, check_counted
+from tests.engine.agreement.test_equity import KEYS, TERMS, plain, ranked, with_equity
 
 SENT = PlanSent(0, Attempt("2:3:4"), "00", "00")
 
@@ -39,12 +40,12 @@ def counted(**changes: Any) -> RunCounted:
 
 def test_a_run_that_counts_everywhere_before_its_plan_is_opened(agreement: Agreement) -> None:
     log: list[Any] = [counted(), SENT]
-    assert "counts once" in check_counted(agreement, [log, log, log])
+    assert "counts once" in check_counted(agreement, [log, log, log], Claim())
     # One node may not have come to it.
-    assert "counts once" in check_counted(agreement, [log, log, []])
+    assert "counts once" in check_counted(agreement, [log, log, []], Claim())
     with pytest.raises(UnprovenError, match="a plan that nobody saw"):
-        check_counted(agreement, [[counted()]] * 3)
-    assert "no balance has moved" in check_counted(agreement, [[], [], []])
+        check_counted(agreement, [[counted()]] * 3, Claim())
+    assert "no balance has moved" in check_counted(agreement, [[], [], []], Claim())
 
 
 @pytest.mark.parametrize(
@@ -65,19 +66,43 @@ def test_a_run_that_counts_everywhere_before_its_plan_is_opened(agreement: Agree
 )
 def test_what_is_out_of_order_is_noticed(agreement: Agreement, log: list[Any], why: str) -> None:
     with pytest.raises(LogError, match=why):
-        check_counted(agreement, [log, [counted(), SENT], [counted(), SENT]])
+        check_counted(agreement, [log, [counted(), SENT], [counted(), SENT]], Claim())
 
 
 def test_a_node_that_counted_otherwise_is_noticed(agreement: Agreement) -> None:
     other = counted(attempt="9:9", head=head_of("9:9"))
     with pytest.raises(LogError, match="node 2 counted another run"):
-        check_counted(agreement, [[counted()], [counted()], [other]])
+        check_counted(agreement, [[counted()], [counted()], [other]], Claim())
     lying = counted(opened=[("spread", 7)])
     with pytest.raises(LogError, match="node 2 tells all other numbers"):
-        check_counted(agreement, [[counted()], [counted()], [lying]])
+        check_counted(agreement, [[counted()], [counted()], [lying]], Claim())
+
+
+def test_a_public_plan_is_the_one_that_counts() -> None:
+    """Where ranks are disclosed the platform could show another, or go on searching."""
+    told = ranked(with_equity(plain(), terms=replace(TERMS, spread=True)))
+    plan, other = [*range(6)], [1, 0, *range(2, 6)]
+    entry = RunEntry(2, "3:5", tuple(KEYS), place=4, agreement=told.digest.hex())
+    entry = dataclasses.replace(entry, plan=plan_digest(told, plan))
+    line = replace(counted(), plan=entry.plan, head=head_after(FIRST_HEAD, entry))
+    log: list[Any] = [EvaluationBegun(0, 1, "aa"), line]
+    assert "counts once" in check_counted(told, [log] * 3, Claim(plan))
+    assert "no balance has moved" in check_counted(told, [log[:1]] * 3, Claim())
+    more: list[Any] = [*log, EvaluationBegun(0, 2, "bb")]
+    lying: list[Any] = [replace(line, plan=plan_digest(told, other))]
+    for logs, claim, why in (
+        ([log] * 3, Claim(other), "not the one that was counted"),
+        ([log] * 3, Claim(plan, earlier=Claim(other)), "not the one that was counted"),
+        ([log[:1]] * 3, Claim(plan), "no node counted the run"),
+        ([log, log, more], Claim(plan), "node 2 evaluated more"),
+        ([lying] * 3, Claim(other), "does not follow"),
+        ([log] * 3, Claim(), "a plan that nobody saw"),
+    ):
+        with pytest.raises(LogError, match=why):
+            check_counted(told, logs, claim)
 
 
 def test_a_line_of_another_agreement_is_noticed(agreement: Agreement) -> None:
     other = with_equity(plain(), terms=replace(TERMS, spread=True))
     with pytest.raises(LogError, match="does not follow"):
-        check_counted(other, [[counted()]] * 3)
+        check_counted(other, [[counted()]] * 3, Claim())

@@ -249,6 +249,15 @@ def equity_words(agreement: Agreement, /) -> list[str]:
         ),
         f"in every {terms.every}. run that counts {own}, sealed to your key",
         f"everybody is told then: {' and '.join(all_of_us) or 'nothing'}",
+        *(
+            []
+            if agreement.sealed
+            else [
+                "the platform knows its candidates and their ranks before the run counts: it may "
+                "break a run off then, which moves no balance; what it shows as the plan must be "
+                "what the nodes counted, which tacit participant log and follow check"
+            ]
+        ),
         "whoever sees the plans of many runs can guess who is ahead; docs/equity.md says how well",
     ]
 

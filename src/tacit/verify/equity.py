@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tacit.engine.agreement import Agreement, equity_shape, owners_by_name
-from tacit.engine.records import Log, PlanReleased, PlanSent, RunCounted
+from tacit.engine.agreement import Agreement, equity_shape, owners_by_name, plan_digest
+from tacit.engine.records import (
+    EvaluationBegun,
+    Log,
+    PlanReleased,
+    PlanSent,
+    RevealBegun,
+    RunCounted,
+)
 from tacit.errors import LogError, UnprovenError
 from tacit.mpc.equity import RunEntry, head_after
+from tacit.verify.verdict import Claim
 
 
 def counted_run(logs: Sequence[Log], /) -> RunCounted | None:
@@ -16,8 +24,11 @@ def counted_run(logs: Sequence[Log], /) -> RunCounted | None:
     return next(lines, None)
 
 
-def check_counted(agreement: Agreement, logs: Sequence[Log], /) -> str:
-    """No part of a plan left a node before the run counted, and it counts everywhere alike."""
+def check_counted(agreement: Agreement, logs: Sequence[Log], claim: Claim, /) -> str:
+    """No part of a plan left a node before the run counted, and it counts everywhere alike.
+
+    Where the platform knows its candidates, the plan that it shows is the one that counts.
+    """
     assert agreement.equity is not None
     assert agreement.series is not None
     found = counted_run(logs)
@@ -31,6 +42,8 @@ def check_counted(agreement: Agreement, logs: Sequence[Log], /) -> str:
                 f"node {node} opened its part of a plan before the run counted: balances may lack "
                 "it; tell the others"
             )
+    if not agreement.sealed:
+        _check_plan(agreement, logs, claim)
     if found is None:
         return "no plan was opened, and the run does not count: no balance has moved"
     _check_entry(agreement, found)
@@ -40,10 +53,12 @@ def check_counted(agreement: Agreement, logs: Sequence[Log], /) -> str:
             raise LogError(f"node {node} counted another run than others did; tell them")
         if said is not None and said.opened != found.opened:
             raise LogError(f"node {node} tells all other numbers than others do; tell them")
-    if not any(isinstance(event, PlanSent | PlanReleased) for log in logs for event in log):
+    opened = any(isinstance(event, PlanSent | PlanReleased) for log in logs for event in log)
+    shown = any(each.plan is not None for each in claim.told)
+    if not (opened if agreement.sealed else shown):
         raise UnprovenError(
-            f"run {found.number} counts, and no node opened its plan: balances moved by a plan "
-            "that nobody saw; ask the operator why"
+            f"run {found.number} counts, and its plan was not opened or not shown: balances moved "
+            "by a plan that nobody saw; ask the operator why"
         )
     return (
         f"run {found.number} counts once, for {len(found.participants)} participants; the chain of "
@@ -51,9 +66,35 @@ def check_counted(agreement: Agreement, logs: Sequence[Log], /) -> str:
     )
 
 
+def _check_plan(agreement: Agreement, logs: Sequence[Log], claim: Claim) -> None:
+    """What is shown is what was counted, and nothing was evaluated once it was."""
+    found = counted_run(logs)
+    for each in claim.told:
+        if each.plan is None:
+            continue
+        if found is None:
+            raise LogError("there is a plan, and no node counted the run with it; do not use it")
+        if found.plan != plan_digest(agreement, each.plan):
+            raise LogError("the plan that is shown is not the one that was counted; do not use it")
+    for node, log in enumerate(logs):
+        lines = [isinstance(event, RunCounted) for event in log]
+        after = log[lines.index(True) :] if any(lines) else []
+        if any(isinstance(event, EvaluationBegun | RevealBegun) for event in after):
+            raise LogError(
+                f"node {node} evaluated more after it had counted the run; tell the others"
+            )
+
+
 def _public(agreement: Agreement, event: RunCounted) -> RunEntry:
     names, digest = tuple(event.participants), agreement.digest.hex()
-    return RunEntry(event.number, event.attempt, names, place=event.place, agreement=digest)
+    return RunEntry(
+        event.number,
+        event.attempt,
+        names,
+        place=event.place,
+        agreement=digest,
+        plan=event.plan,
+    )
 
 
 def _check_entry(agreement: Agreement, event: RunCounted) -> None:

@@ -47,7 +47,7 @@ def check_run(
     findings = [Finding.of(about, checks[about]) for about in ("populations", "answers")]
     counted = []
     if agreement.equity is not None:
-        counted = [Finding.of("balances", check_counted, agreement, logs)]
+        counted = [Finding.of("balances", check_counted, agreement, logs, claim)]
     if findings[-1].ok or findings[-1].unproven:  # wrong answers lead a search anywhere
         findings.append(Finding.of("search", checks["search"]))
     return [*findings, *counted]

@@ -24,7 +24,7 @@ from tacit.engine.agreement import (
     pin_sealed,
     seal_told,
 )
-from tacit.engine.agreement.terms import AgreementLimits, canonical
+from tacit.engine.agreement.terms import AgreementLimits, PinnedSearch, canonical
 from tacit.engine.identity.keys import Keys
 from tacit.engine.local.engine import public_keys
 from tacit.engine.series import check_series, departures
@@ -83,6 +83,20 @@ def changed_objective(agreement: Agreement, **changes: Any) -> Agreement:
     return replace(agreement, objectives=[replace(agreement.objectives[0], **changes)])
 
 
+def ranked(agreement: Agreement, **changes: Any) -> Agreement:
+    """The same run with ranks disclosed."""
+    populations = changes.pop("populations", "derived")
+    pinned = PinnedSearch("genetic", {"population": 8, "elites": 2}, None, populations)
+    limits = AgreementLimits(10, 4, 300, 2, int(time.time()) + 600)
+    told = changed_objective(agreement, **{"disclosure": "top:3", **changes})
+    return replace(told, search=pinned, limits=limits)
+
+
+def test_ranks_may_be_disclosed_with_equity() -> None:
+    for told, best in (("top:3", "nothing"), ("quantiles:4", "improvement"), ("order", "nothing")):
+        check_agreement(ranked(with_equity(plain()), disclosure=told, best=best))
+
+
 def fewer(agreement: Agreement) -> Agreement:
     first, second, third = agreement.objectives[0].owners
     joined = [first, replace(second, rows=sorted([*second.rows, *third.rows]))]
@@ -92,8 +106,11 @@ def fewer(agreement: Agreement) -> Agreement:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (lambda a: changed_objective(a, disclosure="none", best="nothing"), "one sealed objective"),
-        (lambda a: changed_objective(a, disclosure="top:1"), "one sealed objective"),
+        (lambda a: ranked(a, disclosure="none"), "how far values are apart"),
+        (lambda a: ranked(a, disclosure="buckets:3"), "how far values are apart"),
+        (lambda a: ranked(a, disclosure="above:90"), "how far values are apart"),
+        (lambda a: ranked(a, best="value"), "would tell factors"),
+        (lambda a: ranked(a, populations="chosen"), "derive the populations"),
         (lambda a: changed_objective(a, best="value"), "would tell factors"),
         (lambda a: _searched(a, SealedParameters(block=4, finish=4, gap=10)), "leave gap"),
         (lambda a: _searched(a, ExactParameters(checkpoints="6:8")), "leave gap and checkpoints"),

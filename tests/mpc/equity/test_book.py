@@ -80,7 +80,7 @@ def test_what_was_prepared_and_not_counted_moves_nothing() -> None:
 
 
 def test_the_head_tells_what_was_counted() -> None:
-    """Another attempt, agreement, number, other participants, or a run left out: another head."""
+    """Another attempt, agreement, plan, number, others, or a run left out: another head."""
     steps = dict.fromkeys(NAMES, 5)
     usual = counted(counted(books(), 1, steps), 2, steps)[0].head
     other = [
@@ -92,8 +92,12 @@ def test_the_head_tells_what_was_counted() -> None:
         .prepare(replace(entries(2, steps)[0], agreement="ab" * 32))
         .count(2, "first")
         .head,
+        counted(books(), 1, steps)[0]
+        .prepare(replace(entries(2, steps)[0], plan="ab" * 32))
+        .count(2, "first")
+        .head,
     ]
-    assert len({usual, *other}) == 6
+    assert len({usual, *other}) == 7
     # Shares are in no head: it tells nobody anything.
     assert counted(counted(books(), 1, steps), 2, dict.fromkeys(NAMES, 6))[0].head == usual
 

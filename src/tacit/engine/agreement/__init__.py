@@ -11,7 +11,13 @@ if TYPE_CHECKING:
     from tacit.engine.agreement.check import check_agreement
     from tacit.engine.agreement.draft import draft_agreement, weights_digest, with_front
     from tacit.engine.agreement.equity.boxes import OwnAccount, open_told, seal_told
-    from tacit.engine.agreement.equity.check import equity_shape, first_come, owners_by_name
+    from tacit.engine.agreement.equity.check import (
+        columns_of,
+        equity_shape,
+        first_come,
+        owners_by_name,
+        plan_digest,
+    )
     from tacit.engine.agreement.equity.terms import EquityTerms, RunEquity
     from tacit.engine.agreement.exact import ForestCourse, forest_courses
     from tacit.engine.agreement.finished import FinishedCourse

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.engine.coordinator.coordinator import Coordinator
+from tacit.engine.coordinator.counting import Counted, count_run
 from tacit.engine.records.ledger import Parts
 from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
 from tacit.engine.wire.collected import collect_answer, collect_revealed
@@ -285,6 +286,16 @@ class Evaluations:
         without = coordinator.loss.without
         unchecked = self._keeps_best and coordinator.loss.has_happened and without is None
         return Evaluated(started, outcome, digest, name, replies, parts, without, unchecked)
+
+    async def count(self, plan: NDArray[np.integer[Any]], /, *, until: float | None) -> Counted:
+        """Have the run counted with this plan, one of the best that the agreed search found."""
+
+        async def all_have_answers(epoch: int) -> None:
+            await self._resume(epoch)
+            await self._settle(epoch)
+
+        packed = pack_candidates(self._coordinator.agreement.known_problem, plan[None, :])
+        return await count_run(self._coordinator, plan=packed, before=all_have_answers, until=until)
 
     async def reveal_best(self, plans: NDArray[np.integer[Any]], /, *, until: float | None) -> int:
         """Which of these evaluated plans is truly best, once, if the agreement allows it."""

@@ -17,13 +17,14 @@ import numpy as np
 from tacit.engine.agreement.plan_parts import SealedParts
 from tacit.engine.agreement.sealed import checkpoints_of, group_with
 from tacit.engine.coordinator.coordinator import Coordinator
+from tacit.engine.coordinator.counting import count_run
 from tacit.engine.coordinator.node_client import NodeClient
 from tacit.engine.records.events import FinishedTold, GenerationsBegun, PlanBound
 from tacit.engine.records.ledger import Parts
 from tacit.engine.records.node_log import verify_log
 from tacit.engine.records.opened_plan import JoinedPlan, join_parts, join_value
 from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
-from tacit.engine.wire.messages import Advance, CountRun, OpenPlan
+from tacit.engine.wire.messages import Advance, OpenPlan
 from tacit.engine.wire.replies import GenerationsDone, PlanOpened
 from tacit.engine.wire.request import advance_hash
 from tacit.errors import AbortError, EngineError, MpcError, PeerTimeoutError, RefusedError
@@ -268,32 +269,11 @@ class SealedSearch:
 
         Without equity there is nothing to count.
         """
-        coordinator = self._coordinator
-        if coordinator.agreement.equity is None or self.head is not None:
-            return self.head
-
-        async def once() -> str:
-            epoch = await coordinator.epoch(everybody=True)
-            request = CountRun(
-                agreement=coordinator.hash,
-                search=self._search,
-                state=self._last,
-                epoch=epoch,
-                attempt=coordinator.new_attempt(),
+        if self._coordinator.agreement.equity is not None and self.head is None:
+            done = await count_run(
+                self._coordinator, search=self._search, state=self._last, until=until
             )
-
-            async def nothing(session: Session) -> None:
-                """The coordinator takes no part in it."""
-
-            _, asked, _ = await coordinator.attempt(request, b"count", nothing)
-            done = await coordinator.watch(asyncio.gather(*asked), asked)
-            heads = {each.head for each in done}
-            if len(heads) > 1:
-                raise AbortError("the nodes", "have counted different runs")
-            self.counted_rounds = max(each.rounds for each in done)
-            return heads.pop()
-
-        self.head = await coordinator.persist(once, until=until)
+            self.head, self.counted_rounds = done.head, done.rounds
         return self.head
 
     async def open(self, search: int | None = None, /, *, until: float | None) -> Opened:

@@ -56,6 +56,11 @@ class SecureObjective:
         best = self._engine.record(self._objective, evaluated)
         return as_evaluation(outcome.labels, best, self._about, self._estimator)
 
+    def count(self, plan: NDArray[np.int32], /, *, until: float | None) -> str:
+        """Have the run counted with this plan; the head of the runs that are counted then."""
+        work = self._engine.evaluations(self._objective).count(plan, until=until)
+        return self._engine.wait(self._engine.submit(work), until=until).head
+
     def reveal_best(self, candidates: NDArray[np.int32], /, *, until: float | None) -> int:
         """Which of these evaluated candidates is truly best: once, if the agreement allows it."""
         work = self._engine.evaluations(self._objective).reveal_best(candidates, until=until)

@@ -53,6 +53,8 @@ class DerivedSearch:
         self.current = Population(agreement, self._search.plans)
         self.previous: Population | None = None
         self._best_sets: set[bytes] = set()
+        self._best_plans: set[bytes] = set()
+        """Of all these sets, where one of the plans is to be counted."""
 
     def warm_up(self) -> None:
         """Compile everything before any clock runs."""
@@ -84,12 +86,18 @@ class DerivedSearch:
         state = self._search.state
         best = self._search.problem.plans(state.genomes[state.estimated_best()])
         self._best_sets.add(_set_hash(best))
+        if self._agreement.equity is not None:
+            self._best_plans.update(_set_hash(plan) for plan in best)
         self.previous = self.current
         self.current = Population(self._agreement, self._search.plans)
 
     def found(self, plans: NDArray[np.integer[Any]], /) -> bool:
         """Whether these plans are the estimated-best set of some generation."""
         return _set_hash(plans) in self._best_sets
+
+    def found_one(self, plan: NDArray[np.integer[Any]], /) -> bool:
+        """Whether this plan is one of the estimated best of some generation."""
+        return _set_hash(plan) in self._best_plans
 
 
 def _set_hash(plans: NDArray[np.integer[Any]]) -> bytes:

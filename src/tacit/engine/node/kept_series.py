@@ -63,12 +63,15 @@ class KeptSeries:
 
     def _hold(self, series: Series) -> None:
         name = series_hash(series)
+        if name in self._books:
+            self._books[name].left = frozenset(each.name for each in series.left)
         self._expires[name] = (series.platform, series.limits.expires)
         if series.equity is not None and name not in self._books:
             names = [each.name for each in series.participants]
             first = empty_book(self._node, len(series.nodes), names)
             try:
                 self._books[name] = KeptBook(self._place(name) / "book", first)
+                self._books[name].left = frozenset(each.name for each in series.left)
             except FileError as error:
                 # Its runs are refused; other series are not to blame.
                 print(f"{error}", file=sys.stderr, flush=True)

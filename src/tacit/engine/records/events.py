@@ -240,6 +240,8 @@ class RunCounted(Event, frozen=True, omit_defaults=True, tag="counted run"):
     """What all are told: the sum of the saved shares, the spread of the balances."""
     boxes: list[str] = []
     """What each of the participants above is told of itself, sealed to it."""
+    plan: str = ""
+    """The digest of the plan that counts, where the platform knows it before it does."""
 
 
 class FinishedTold(Sent, frozen=True, tag="told finished"):

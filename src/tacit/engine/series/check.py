@@ -40,7 +40,7 @@ def check_series(series: Series, /) -> None:
 def _check_equity(series: Series) -> None:
     """What holds for single runs is checked with the pattern."""
     if series.equity is None:
-        if series.continues:
+        if series.continues or series.left:
             raise AgreementError("a series continues another for its balances; it has none")
         return
     if series.varying.least_participants < LEAST_PARTICIPANTS:
@@ -52,6 +52,11 @@ def _check_equity(series: Series) -> None:
         raise AgreementError("with one column there is nothing to save; take at least two")
     if series.continues and not is_hash(series.continues):
         raise AgreementError("the series that this one continues is not named by its hash")
+    left = [each.name for each in series.left]
+    if left and not series.continues:
+        raise AgreementError("somebody can only leave a series that this one continues; name it")
+    if left != sorted(set(left) - {each.name for each in series.participants}):
+        raise AgreementError("who left is named once, in order, and takes no part; correct that")
 
 
 def _check_varying(series: Series) -> None:

@@ -193,11 +193,13 @@ class Advance(Computation[GenerationsDone], frozen=True, kw_only=True):
 
 
 class CountRun(Computation[RunAccounted], frozen=True, kw_only=True):
-    """Count the plan of this attempt for the balances of its series, before it is opened."""
+    """Count a plan for the balances of its series: before it is opened, or is the result."""
 
     search: Small
     state: Attempt
-    """The attempt whose state has the plan."""
+    """The attempt whose state has the plan of a sealed search; else empty."""
+    plan: bytes = b""
+    """One of the best plans that the agreed search found, where the platform knows them."""
 
 
 class OpenPlan(Request[PlanOpened], frozen=True, kw_only=True):

@@ -73,6 +73,11 @@ def advance_hash(request: Advance, /) -> bytes:
     return hashlib.sha256(words.encode()).digest()
 
 
+def count_hash(request: CountRun, /) -> bytes:
+    """What names a request to count a run: with a plan that the platform knows, that one alone."""
+    return request_hash("count", "", "", request.plan) if request.plan else b"count"
+
+
 def context_of(request: Computation[Any], digest: bytes, /) -> Context:
     """The context of an attempt, bound to its request, its epoch and the attempt it builds on.
 

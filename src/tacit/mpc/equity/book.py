@@ -50,12 +50,14 @@ class RunEntry:
     """The hash of the agreement that it is a run of: no other run takes its place."""
     seeds: ArithmeticShare | None = None
     """Of the masks by which balances move to other nodes; see `moving`."""
+    plan: str = ""
+    """The digest of the plan that was counted, where it was public; empty where it was shares."""
 
     @property
     def public(self) -> bytes:
         """All of it that is no share."""
         public = [self.number, self.place, self.attempt, self.participants, self.agreement]
-        return json.dumps(public).encode()
+        return json.dumps([*public, self.plan] if self.plan else public).encode()
 
 
 def head_after(head: str, entry: RunEntry) -> str:
@@ -96,6 +98,8 @@ class StepBook:
     """How many runs were counted."""
     seeds: ArithmeticShare | None = None
     """Those of the last run that was counted with some."""
+    left: frozenset[str] = frozenset()
+    """Who takes no part in the series any more; its steps are here, should it come back."""
 
     @property
     def last(self) -> int:
@@ -163,8 +167,8 @@ class StepBook:
 
     @property
     def members(self) -> tuple[str, ...]:
-        """All who have a balance, whoever took part last."""
-        return tuple(sorted({*self.founders, *self.taken}))
+        """All who have a balance and have not left for good, whoever took part last."""
+        return tuple(sorted({*self.founders, *self.taken} - self.left))
 
     def participated(self, name: str) -> int:
         """How many steps a participant has taken."""

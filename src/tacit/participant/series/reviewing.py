@@ -13,6 +13,7 @@ from tacit.engine.agreement import canonical
 from tacit.engine.identity import key_fingerprint
 from tacit.engine.series import (
     Series,
+    check_continues,
     check_series,
     check_still_runs,
     moves,
@@ -20,7 +21,7 @@ from tacit.engine.series import (
     series_hash,
     sign_series,
 )
-from tacit.errors import TacitError, TrustError
+from tacit.errors import AgreementError, TacitError, TrustError
 from tacit.participant.account.profile import Profile
 from tacit.participant.account.trust import Trust, load_trust, trust_refusals
 from tacit.participant.review_words import review_lines
@@ -107,6 +108,7 @@ def review_series(
             "under another name they would be counted anew"
         )
     made.warnings.extend(_left_behind(profile, series))
+    made.refusals.extend(_taken_over(profile, series))
     if trust is not None:
         # A series names no certificates: they may be renewed, and each run is held against them.
         keys = replace(trust, node=[replace(each, certificate=None) for each in trust.node])
@@ -116,6 +118,18 @@ def review_series(
     else:
         made.refusals.append(f"{UNPINNED}: {HOW_TO_PIN}")
     return made
+
+
+def _taken_over(profile: Profile, series: Series) -> list[str]:
+    """Why the balances of a series that this machine signed must not go on in this one."""
+    before = series_named(profile, series.continues) if series.continues else None
+    if before is None:
+        return []
+    try:
+        check_continues(before[1], series)
+    except AgreementError as error:
+        return [str(error)]
+    return []
 
 
 def _left_behind(profile: Profile, series: Series) -> list[str]:
@@ -185,6 +199,9 @@ def _balances(series: Series, earlier: Series | None = None) -> list[str]:
     if not series.continues:
         return ["balances begin at 0 for everybody"]
     lines = [f"balances go on from series {series.continues[:16]}..., which ends with this one"]
+    if series.left:
+        names = ", ".join(each.name for each in series.left)
+        lines.append(f"left, and has its balance when it comes back: {names}")
     if earlier is None:
         lines.append("this machine did not sign that one, and does not know whose nodes have them")
     elif moves(earlier, series):

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from tacit.engine.agreement import finish_of, manifests_digest, sealed_terms, search_seed
+from tacit.engine.agreement import Agreement, finish_of, manifests_digest, sealed_terms, search_seed
 from tacit.engine.coordinator import SecureEngine
 from tacit.engine.derived import agreed_parameters, with_public_weights
 from tacit.engine.identity import ClusterConfig
@@ -68,7 +68,8 @@ def _evaluating(
     words = engine.enter(agreed.signatures, within=ENTER_SECONDS)
     digests = {k: manifests_digest(manifests[k]) for k in agreement.confidential()}
     seed = search_seed(agreement, digests, words)
-    driver = resumed(problem, parameters, engine, folder, ledger, seed=seed)
+    account = _account_seconds(agreement)
+    driver = resumed(problem, parameters, engine, folder, ledger, seed=seed, account=account)
     warm_up(problem, parameters)
     return driver
 
@@ -89,5 +90,9 @@ def _sealed(agreed: Agreed, engine: SecureEngine) -> SearchDriver:
         terms.weightings,
         engine="nodes",
         spare=OPEN_SECONDS,
-        account=0.0 if agreed.agreement.equity is None else ACCOUNT_SECONDS,
+        account=_account_seconds(agreed.agreement),
     )
+
+
+def _account_seconds(agreement: Agreement) -> float:
+    return 0.0 if agreement.equity is None else ACCOUNT_SECONDS

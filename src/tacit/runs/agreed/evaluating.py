@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,9 +19,10 @@ from tacit.engine.coordinator import SecureEngine
 from tacit.engine.evaluators import RevealedFront
 from tacit.engine.records import FileLedger, FrontAnswer, RevealedBest
 from tacit.errors import FileError
+from tacit.files import replace_secret
 from tacit.problems import Problem
 from tacit.runs.agreed.agreed import LEDGER
-from tacit.runs.agreed.ledger import answered, objectives_from, revealed
+from tacit.runs.agreed.ledger import LedgerObjective, answered, objectives_from, revealed
 from tacit.runs.driver import drive
 from tacit.runs.evaluating.checkpoint import load_checkpoint, save_checkpoint
 from tacit.runs.evaluating.driver import EvaluatingDriver
@@ -33,21 +36,46 @@ REVEALING = "revealing"
 then, so what is left for a run that is resumed is to hear which it was."""
 
 
+COUNTING = "counting"
+"""A file with the plan that nodes may have counted, where balances are kept: the result is that
+one, and nothing else follows."""
+
+
+class PlanCounted(msgspec.Struct, frozen=True):
+    """The plan that a run is counted with, and after how many evaluations."""
+
+    evaluations: int
+    plan: list[int]
+
+
+_READ_COUNTED = msgspec.json.Decoder(PlanCounted)
+
+
+def plan_counted(folder: Path, /) -> PlanCounted | None:
+    """The plan that nodes may have counted, if it has come to that."""
+    path = folder / COUNTING
+    return _READ_COUNTED.decode(path.read_bytes()) if path.exists() else None
+
+
 @dataclass(eq=False, kw_only=True)
 class AgreedEvaluating(EvaluatingDriver):
-    """Saves itself every few seconds, and reveals once."""
+    """Saves itself every few seconds, and reveals once; counts once, where balances are kept."""
 
     folder: Path
     ledger: FileLedger
+    count: Callable[[NDArray[np.int32], float | None], str] | None = None
+    """Has the run counted with a plan; the head of the counted runs with it."""
     can_resume = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._saved = time.monotonic()
+        self._counts = self.count is None
 
     def advance(self) -> StopReason | None:
-        """Evaluate one generation, unless the reveal has begun."""
-        if self.reveals and (self.folder / REVEALING).exists():
+        """Evaluate one generation, unless the reveal or the count has begun."""
+        revealing = self.reveals and (self.folder / REVEALING).exists()
+        if self.ends and (revealing or plan_counted(self.folder) is not None):
             used_up = self.limits.reached(
                 generation=0, evaluations=self.now.evaluations, stalled_for=0, target_met=False
             )
@@ -74,6 +102,31 @@ class AgreedEvaluating(EvaluatingDriver):
         with (self.folder / REVEALING).open("wb") as file:
             os.fsync(file.fileno())
 
+    def finish(self, reason: StopReason, /) -> None:
+        """Reveal what was agreed, and have the run counted with its plan before that is a result.
+
+        Whoever has asked for that once asks for the same plan again, whatever became of it.
+        """
+        chosen = plan_counted(self.folder) if self.ends else None
+        if chosen is None:
+            super().finish(reason)
+        aborted = reason in (StopReason.INTERRUPTED, StopReason.NODES)
+        known = self.now.best_known
+        if not self.ends or self.count is None or known is None or (chosen is None and aborted):
+            return
+        plans: list[list[int]] = self.problem.plans(known.genomes).tolist()
+        if chosen is None:
+            chosen = PlanCounted(self.now.evaluations, plans[self._best_plan])
+            self.ledger.sync()
+            replace_secret(self.folder / COUNTING, msgspec.json.encode(chosen))
+        self._best_plan = plans.index(chosen.plan)
+        self.count(np.array(chosen.plan, dtype=np.int32), self._end)
+        self._counts = True
+
+    def plans(self) -> list[list[int]]:
+        """The best-known plans; where balances are kept, none before the run counts."""
+        return super().plans() if self._counts else []
+
     def is_checkpoint_due(self) -> bool:
         """Whether some seconds are over."""
         return time.monotonic() - self._saved >= CHECKPOINT_SECONDS
@@ -97,6 +150,7 @@ def resumed(
     /,
     *,
     seed: int,
+    account: float = 0.0,
 ) -> AgreedEvaluating:
     """The search as far as the files go; what is answered takes no time of anybody's deadline."""
     agreement = engine.agreement
@@ -110,6 +164,12 @@ def resumed(
             skip=skip,
             engine=engine,
         )
+        first = evaluator.objectives[0]
+
+        def count(plan: NDArray[np.int32], until: float | None) -> str:
+            assert isinstance(first, LedgerObjective)
+            return first.count(plan, until=until)
+
         return AgreedEvaluating(
             problem,
             parameters,
@@ -119,11 +179,16 @@ def resumed(
             reveals=agreement.final_reveal is not None
             and (agreement.together or len(problem.objectives) == 1),
             engine="nodes",
+            account=account,
             folder=folder,
             ledger=ledger,
+            count=None if agreement.equity is None else count,
         )
 
     there = min(answered(folder / LEDGER, agreement.evaluated()).values())
+    chosen = plan_counted(folder)
+    if chosen is not None:  # whatever was answered too late took no part in the choice
+        there = min(there, chosen.evaluations)
     driver: AgreedEvaluating | None = None
     # The newest checkpoint that the ledger goes beyond, so that the last is asked anew: what it
     # evaluated last may have to be computed again on the nodes, and a checkpoint no longer knows
@@ -144,10 +209,10 @@ def resumed(
 
 
 def search_up_to(driver: EvaluatingDriver, evaluations: int, /) -> None:
-    """Search without a clock until so many evaluations are done, and reveal nothing."""
+    """Search without a clock until so many evaluations are done; reveal and count nothing."""
     if evaluations <= driver.now.evaluations:
         return
-    limits, reveals = driver.limits, driver.reveals
-    driver.limits, driver.reveals = Limits(evaluations=evaluations), False
+    limits = driver.limits
+    driver.limits, driver.ends = Limits(evaluations=evaluations), False
     drive(driver)
-    driver.limits, driver.reveals = limits, reveals
+    driver.limits, driver.ends = limits, True

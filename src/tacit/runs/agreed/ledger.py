@@ -81,6 +81,10 @@ class LedgerObjective:
         wait = self._on_nodes().begin(candidates, until=until)
         return lambda: self._noted(wait())
 
+    def count(self, plan: NDArray[np.int32], /, *, until: float | None) -> str:
+        """Have the run counted for the balances of its series with this plan."""
+        return self._on_nodes().count(plan, until=until)
+
     def reveal_best(self, candidates: NDArray[np.int32], /, *, until: float | None) -> int:
         """Which of these evaluated candidates is truly best: once, if the agreement allows it."""
         return self._on_nodes().reveal_best(candidates, until=until)

@@ -24,6 +24,8 @@ from tacit.search import Evolution, SearchParameters
 
 TYPICAL_OF = 5
 """The second longest of so many generations is what the next one is expected to take."""
+ACCOUNT_GENERATIONS = 4
+"""Counting a run takes at most the rounds of so many generations, or the seconds that are set."""
 REVEAL_SECONDS = 0.3
 """What the search leaves of its time for the final reveal, or a tenth of it if that is less."""
 
@@ -52,9 +54,13 @@ class EvaluatingDriver:
     """Whether the engine tells at the end which of the best-known plans is truly best, or which
     are non-dominated."""
     engine: str = "simulated"
+    account: float = 0.0
+    """Seconds that counting the run for balances takes, before its plan is the result."""
     saving: Checkpointing = Checkpointing()  # noqa: RUF009 - immutable
     history: list[GenerationRecord] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    ends: bool = True
+    """Whether it reveals at its end what was agreed, and is counted; not while it is replayed."""
     can_resume = False
     for_owners = False
     proved = gaps = None
@@ -73,6 +79,7 @@ class EvaluatingDriver:
         self._actual = all(each.weights is not None for each in self.problem.objectives)
         self._end: float | None = None
         self._until: float | None = None
+        self._told: float | None = None
         self._begun, self._best_plan = 0.0, 0
         self._front: RevealedFront | None = None
         self._view: GenerationView | None = None
@@ -100,11 +107,13 @@ class EvaluatingDriver:
         self.evaluator.restore(snapshot.best_so_far)
 
     def start(self, *, until: float | None = None) -> None:
-        """Start the clock, and set aside what the final reveal takes."""
+        """Start the clock, and set aside what the final reveal and the account take."""
         now = time.monotonic()
-        self._end = self._until = end_of(self.limits, until)
-        if self._end is not None and self.reveals:
-            self._until = self._end - min(REVEAL_SECONDS, 0.1 * (self._end - now))
+        self._end = self._until = self._told = end_of(self.limits, until)
+        if self._end is not None:
+            left = self._end - now
+            self._told = self._end - min(self.account, 0.25 * left)
+            self._until = self._told - (min(REVEAL_SECONDS, 0.1 * left) if self.reveals else 0.0)
         # Time spent before an interruption counts in the records, never against the deadline.
         self._begun = now - self.now.seconds
 
@@ -134,15 +143,15 @@ class EvaluatingDriver:
             self.resume(self.now, self.history[: self.now.search.generation + 1])
         known = self.now.best_known
         # Nodes that were away may be back, and a run that goes on must not have revealed.
-        if not self.reveals or known is None or (aborted and self.can_resume):
+        if not self.ends or not self.reveals or known is None or (aborted and self.can_resume):
             return
         plans, several = self.problem.plans(known.genomes), self.problem.evaluates_together
         try:
             if several:
-                self._front = self.reveal_front(plans, until=self._end)
+                self._front = self.reveal_front(plans, until=self._told)
                 self._best_plan = self._front.nondominated[0]
             else:
-                self._best_plan = self.reveal(plans, until=self._end)
+                self._best_plan = self.reveal(plans, until=self._told)
         except TacitError as error:
             what = "which plans are non-dominated" if several else "the truly best plan"
             self.notes.append(f"{what} was not revealed: {error}")
@@ -240,8 +249,10 @@ class EvaluatingDriver:
             )
             if reason is not None:
                 return reason
-            until = self._until
-            if until is not None and time.monotonic() + self._expected_seconds() > until:
+            until, each = self._until, self._expected_seconds()
+            # Nodes that are slow to evaluate are slow to count.
+            more = max(0.0, ACCOUNT_GENERATIONS * each - self.account) if self.account else 0.0
+            if until is not None and time.monotonic() + each + more > until:
                 return StopReason.DEADLINE
         return None
 

@@ -20,11 +20,14 @@ from tacit.engine.series import (
     SeriesNode,
     SignedSeries,
     Varying,
+    check_series,
+    check_who_stays,
     draft_series,
     read_series,
     series_hash,
+    who_left,
 )
-from tacit.errors import NotThereError, ServiceError, WrongStateError
+from tacit.errors import AgreementError, NotThereError, ServiceError, WrongStateError
 from tacit.service.access.invitations import accounts_with_open_invitation, new_invitation
 from tacit.service.api.series_terms import NextRun, SeriesTerms
 from tacit.service.api.terms import RunTerms
@@ -92,9 +95,9 @@ def series_of_terms(
     *,
     keys: Mapping[str, str],
     now: float,
-    continues: str = "",
+    before: Series | None = None,
 ) -> Series:
-    """The series that participants sign, on the nodes of a cluster."""
+    """The series that participants sign, on the nodes of a cluster; it continues one `before`."""
     file = next((each.file for each in settings.cluster if each.name == cluster), None)
     if file is None:
         raise NotThereError(f"there is no cluster {cluster!r} in service.toml any more; add it")
@@ -113,7 +116,7 @@ def series_of_terms(
         factor=largest_factor(equity),
     )
     limits = pattern.limits
-    return draft_series(
+    made = draft_series(
         pattern,
         name=terms.name,
         nodes=[SeriesNode(each.host, each.port, each.signing_key) for each in nodes],
@@ -131,9 +134,13 @@ def series_of_terms(
         varying=_varying(terms),
         schedule=None if terms.schedule is None else _schedule(terms),
         equity=equity,
-        continues=continues,
+        continues="" if before is None else series_hash(before),
         nonce=nonce,
     )
+    if before is not None:
+        made = replace(made, left=who_left(before, terms.run.participants))
+        check_series(made)
+    return made
 
 
 def _varying(terms: SeriesTerms) -> Varying:
@@ -188,9 +195,9 @@ def draw_up_series(session: Session, settings: Settings, series_id: str, /) -> b
         return False
     terms = SeriesTerms.model_validate(series.terms)
     before = _continued(session, terms)
-    continues = "" if before is None else before.hash or ""
+    earlier = None if before is None or before.data is None else read_series(before.data)
     made = series_of_terms(
-        terms, settings, series.cluster, keys=known, now=time.time(), continues=continues
+        terms, settings, series.cluster, keys=known, now=time.time(), before=earlier
     )
     series.data, series.hash = canonical(made), series_hash(made)
     return True
@@ -203,13 +210,11 @@ def _continued(session: Session, terms: SeriesTerms) -> StandingSeries | None:
     before = read_standing_series(session, terms.continues)
     if before.hash is None or not is_agreed(session, before.id):
         raise WrongStateError(f"series {before.id} was not signed by all; it has no balances")
-    missing = {each.participant for each, _ in members_of_series(session, before.id)}
-    missing -= set(terms.run.participants)
-    if missing:
-        raise ServiceError(
-            f"{min(missing)!r} has a balance in series {before.id}; name all of its participants: "
-            "who does not take part any more is left out of the runs"
-        )
+    members = [each.participant for each, _ in members_of_series(session, before.id)]
+    try:
+        check_who_stays(members, terms.run.participants)
+    except AgreementError as error:
+        raise ServiceError(str(error)) from None
     return before
 
 

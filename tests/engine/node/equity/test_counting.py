@@ -18,6 +18,7 @@ from tacit.engine.node.state.equity.kept_book import KeptBook
 from tacit.engine.node.state.policy import refuse
 from tacit.engine.node.work import input_check
 from tacit.engine.node.work.equity import counting
+from tacit.engine.node.work.equity.voids import check_counts
 from tacit.engine.wire import Attempt
 from tacit.engine.wire.messages import CountRun, Prepare
 from tacit.errors import RefusedError, TacitError
@@ -119,7 +120,7 @@ def test_what_another_run_prepared_under_the_number_is_not_counted(
     other = KeptBook(tmp_path / "other", empty_book(0, 3, NAMES).prepare(entries("ab" * 32)[0]))
     other.keep(other.book.count(2, "3:5"))
     with pytest.raises(RefusedError, match="counted for another run"):
-        counting._check_counts(agreement, other)
+        check_counts(agreement, other)
 
 
 def test_nothing_is_frozen_or_counted_in_a_book_that_was_taken_over_meanwhile(

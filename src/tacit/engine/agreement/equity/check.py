@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.engine.agreement.sealed import sealed_terms
 from tacit.errors import AgreementError, InputError
 from tacit.mpc.equity import LEAST_PARTICIPANTS, EquityShape
-from tacit.problems import Problem
+from tacit.problems import Problem, Tour
 
 if TYPE_CHECKING:
     from tacit.engine.agreement.terms import Agreement
 
 MOST_EVERY = 1000
+RANKED = frozenset({"top", "quantiles", "order"})
+"""What evaluations may disclose with factors: the order of plans, whole or in part."""
 _HASH = frozenset("0123456789abcdef")
 
 
@@ -45,27 +50,26 @@ def check_equity(agreement: Agreement, /, *, offered: bool = True) -> None:
 def _check_disclosure(agreement: Agreement) -> None:
     """Whoever sees fitness finds factors: the gcd of differences in an owner's rows is a multiple.
 
-    Of a sealed search nobody sees any, and the nodes know which plan counts while it is shares.
+    Of a sealed search nobody sees any. Ranks, and whether the best improved, are the same for all
+    costs that order the plans alike.
     """
-    if not agreement.sealed or len(agreement.objectives) != 1:
-        raise AgreementError(
-            "equity is for one sealed objective: what other disclosures show would tell factors; "
-            "take disclosure sealed"
-        )
     terms = agreement.objectives[0]
+    if len(agreement.objectives) != 1 or not terms.confidential:
+        raise AgreementError(
+            "equity is for one confidential objective: of several, what somebody saved depends on "
+            "how they are weighed; take one"
+        )
     if terms.best == "value":
         raise AgreementError(
             "a disclosed value would tell factors: differences are multiples of them; take "
-            "best nothing"
+            "best nothing or improvement"
         )
-    settings = sealed_terms(agreement).parameters
-    if settings.gap or getattr(settings, "checkpoints", None):
-        raise AgreementError(
-            "how far a plan is from the optimum, and when it is proved, follow from factors too; "
-            "leave gap and checkpoints out"
-        )
+    if agreement.sealed:
+        _check_sealed(agreement)
+    else:
+        _check_ranked(agreement)
     if agreement.known_problem.between_places:
-        raise AgreementError("equity is about assignments, with or without capacities")
+        _check_ways(agreement)
     if agreement.on_loss != "wait":
         raise AgreementError("balances are counted by all nodes; take on_loss: wait")
     owners = {each.participant for each in terms.owners}
@@ -74,6 +78,64 @@ def _check_disclosure(agreement: Agreement) -> None:
             f"{len(owners)} participants have rows; balances add up to zero, so equity takes at "
             f"least {LEAST_PARTICIPANTS}"
         )
+
+
+def _check_sealed(agreement: Agreement) -> None:
+    settings = sealed_terms(agreement).parameters
+    if settings.gap or getattr(settings, "checkpoints", None):
+        raise AgreementError(
+            "how far a plan is from the optimum, and when it is proved, follow from factors too; "
+            "leave gap and checkpoints out"
+        )
+
+
+def _check_ranked(agreement: Agreement) -> None:
+    terms = agreement.objectives[0]
+    if terms.spec.kind not in RANKED:
+        raise AgreementError(
+            f"disclosure {terms.disclosure} tells how far values are apart, and differences are "
+            "multiples of factors; take sealed, top, quantiles or order"
+        )
+    if agreement.search.populations != "derived":
+        raise AgreementError(
+            "whoever chooses what is evaluated can try one participant's costs against another's "
+            "until the ranks tell factors; let the nodes derive the populations"
+        )
+
+
+def _check_ways(agreement: Agreement) -> None:
+    """Of a public tour everybody knows whose ways it takes."""
+    problem = agreement.known_problem
+    if not isinstance(problem, Tour):
+        raise AgreementError(
+            "several vehicles leave the depot, whose ways are one participant's; equity is about "
+            "assignments and tours"
+        )
+    if agreement.sealed:
+        raise AgreementError(
+            "the nodes have a sealed tour by its positions, and do not know whose way leads on "
+            "from there; take top, quantiles or order for tours with equity"
+        )
+    if problem.is_symmetric:
+        raise AgreementError(
+            "each way is multiplied by the factor of whoever it leaves, so there and back differ; "
+            "state that the ways are not symmetric"
+        )
+
+
+def columns_of(problem: Problem, plan: Sequence[int], /) -> NDArray[np.intp]:
+    """The column of each row under a plan: of a tour, where it goes on to from each place.
+
+    >>> from tacit.problems import Objective
+    >>> km = Objective("km", None, weight_bound=9)
+    >>> columns_of(Tour(name="t", rows=3, columns=3, objectives=(km,)), [0, 2, 1])
+    array([2, 0, 1])
+    """
+    rows, columns, _ = problem.cells(np.array([plan], dtype=np.intp))
+    rows, columns = np.broadcast_arrays(rows, columns)
+    made = np.empty(problem.rows, dtype=np.intp)
+    made[rows[0]] = columns[0]
+    return made
 
 
 def _check_reference(problem: Problem, reference: list[int]) -> None:
@@ -92,11 +154,15 @@ def equity_shape(agreement: Agreement, /) -> EquityShape:
     for owner in terms.owners:
         for row in owner.rows:
             owners[row] = place[owner.participant]
+    forbidden = problem.forbidden
+    if isinstance(problem, Tour):
+        # None goes on to where it is; what is stated there would be the least of its row.
+        forbidden = np.eye(problem.rows, dtype=bool)
     return EquityShape(
         owners,
         columns=problem.columns,
         bound=terms.weight_bound,
-        forbidden=problem.forbidden,
+        forbidden=forbidden,
         maximize=terms.sense == "maximize",
     )
 
@@ -106,8 +172,16 @@ def owners_by_name(agreement: Agreement, shape: EquityShape, /) -> tuple[str, ..
     return tuple(agreement.participants[at].name for at in shape.active)
 
 
+def plan_digest(agreement: Agreement, plan: Sequence[int], /) -> str:
+    """What names a public plan of this run in books and logs."""
+    numbers = ",".join(str(int(column)) for column in plan)
+    return hashlib.sha256(agreement.digest + numbers.encode()).hexdigest()
+
+
 def first_come(problem: Problem, /) -> list[int]:
     """First come, first served: the rows in their order take the first column that has room.
+
+    A tour visits the places in their order.
 
     >>> from tacit.problems import Assignment, Objective
     >>> mask = np.array([[True, False, False], [False, False, False]])
@@ -115,6 +189,8 @@ def first_come(problem: Problem, /) -> list[int]:
     >>> first_come(Assignment(name="tiny", rows=2, columns=3, objectives=(costs,), forbidden=mask))
     [1, 0]
     """
+    if isinstance(problem, Tour):
+        return list(range(problem.rows))
     room = np.bincount(problem.sealed_items, minlength=problem.columns)
     made = []
     for row in range(problem.rows):

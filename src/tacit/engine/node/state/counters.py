@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -112,9 +113,16 @@ class Counters:
                 self.by_objective[objective].highest = number
 
     def begin(
-        self, asked: Asked, *, attempt: Attempt = NO_ATTEMPT, parent_attempt: Attempt = NO_ATTEMPT
+        self,
+        asked: Asked,
+        *,
+        attempt: Attempt = NO_ATTEMPT,
+        parent_attempt: Attempt = NO_ATTEMPT,
+        check_goes_on: Callable[[], None] = lambda: None,
     ) -> None:
         """Allow an evaluation or refuse it; when this returns, its number is used on disk.
+
+        `check_goes_on` refuses what is new in a run that has ended.
 
         Every computation leaves a line in the log, a repeat as well: which attempt it is, and on
         which best so far it builds.
@@ -128,6 +136,7 @@ class Counters:
         most = self._agreement.limits.evaluations
         if check_number(number, asked.request, counter.used, counter.highest, most):
             check_not_revealed(objective in self._revealed)
+            check_goes_on()
             check_due(asked)
             request = asked.request.hex()
             self._use(EvaluationBegun(objective, number, request, attempt, parent_attempt))
@@ -181,10 +190,13 @@ class Counters:
         if self._chosen:
             check_evaluated(asked.plans, partial(self._store.were_evaluated, asked.objective))
 
-    def begin_reveal(self, asked: Asked) -> None:
+    def begin_reveal(
+        self, asked: Asked, *, check_goes_on: Callable[[], None] = lambda: None
+    ) -> None:
         """Begin the one final reveal, which is allowed; when this returns, it is used on disk."""
         objective = asked.objective
         if objective not in self._revealed:
+            check_goes_on()
             event = RevealBegun(objective, asked.request.hex())
             self._store.log.append(event)
             self._store.log.sync()

@@ -106,6 +106,12 @@ class Derivation:
             if not (await self._followed()).found(plans):
                 raise refuse("these are not the best plans of the agreed search; ask for those")
 
+    async def check_found_one(self, plan: NDArray[np.integer[Any]], /) -> None:
+        """Refuse a plan that is not one of the best of a generation, as estimated."""
+        async with self._lock:
+            if not (await self._followed()).found_one(plan):
+                raise refuse("this is not one of the best plans of the agreed search; name one")
+
     def forget(self) -> None:
         """Keep nothing in memory; whoever needs the search follows it again from its answers."""
         self._search = None

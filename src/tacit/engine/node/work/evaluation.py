@@ -14,6 +14,7 @@ from tacit.engine.agreement.working_memory import evaluation_bytes
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.derivation import Derivation
 from tacit.engine.node.state.policy import Asked, blocks_of, check_plans, check_sizes, refuse
+from tacit.engine.node.work.equity.voids import check_goes_on
 from tacit.engine.node.work.handing_over import Handover
 from tacit.engine.node.work.off_loop import in_thread
 from tacit.engine.node.work.session import (
@@ -63,7 +64,7 @@ def _fitness(agreement_state: AgreementState, objective: int, asked: Asked) -> A
 
     In blocks, since the numbers of all cells take many times the memory of the plans.
     """
-    problem, weights = agreement_state.agreement.known_problem, agreement_state.inputs.weights
+    problem, weights = agreement_state.agreement.known_problem, agreement_state.inputs.searched
     negate = agreement_state.agreement.objectives[objective].sense == "minimize"
     shares = weights(objective)
     return concatenate(
@@ -167,7 +168,12 @@ async def _evaluate(
             agreement_state.inputs.check_frozen(needed)
         asked = await _examined(agreement_state, asked)
         before = counters.best_before(objective, number, request.parent_attempt)
-        counters.begin(asked, attempt=attempt, parent_attempt=request.parent_attempt)
+        counters.begin(
+            asked,
+            attempt=attempt,
+            parent_attempt=request.parent_attempt,
+            check_goes_on=partial(check_goes_on, node.series, agreement),
+        )
     handover = Handover.find(node, agreement_state, request.epoch, request.parent_attempt, best)
     handover.log(agreement_state, attempt)
     sent = RecordingMux(platform)
@@ -238,7 +244,7 @@ async def reveal(
                 agreement_state.inputs.check_frozen(needed)
             await agreement_state.derivation.check_found(asked.plans)
         await in_thread(counters.check_reveal, asked)
-        counters.begin_reveal(asked)
+        counters.begin_reveal(asked, check_goes_on=partial(check_goes_on, node.series, agreement))
     sent = RecordingMux(platform)
 
     def fit(share: ArithmeticShare) -> ArithmeticShare:

@@ -32,6 +32,7 @@ class StoredEntry(msgspec.Struct, frozen=True, array_like=True):
     place: int
     agreement: str
     seeds: StoredShare | None = None
+    plan: str = ""
 
 
 class StoredBook(Stored, frozen=True, tag="book/1"):
@@ -66,7 +67,8 @@ def _entry_to_file(entry: RunEntry | None) -> StoredEntry | None:
         return None
     shares = _stored(entry.steps), _stored(entry.told), _stored(entry.for_all)
     public = entry.number, entry.attempt, entry.participants
-    return StoredEntry(*public, *shares, entry.place, entry.agreement, _stored(entry.seeds))
+    seeds = _stored(entry.seeds)
+    return StoredEntry(*public, *shares, entry.place, entry.agreement, seeds, entry.plan)
 
 
 def _entry_from_file(entry: StoredEntry | None) -> RunEntry | None:
@@ -74,7 +76,8 @@ def _entry_from_file(entry: StoredEntry | None) -> RunEntry | None:
         return None
     shares = _read(entry.steps), _read(entry.told), _read(entry.for_all)
     public = entry.number, entry.attempt, entry.participants
-    return RunEntry(*public, *shares, entry.place, entry.agreement, _read(entry.seeds))
+    seeds = _read(entry.seeds)
+    return RunEntry(*public, *shares, entry.place, entry.agreement, seeds, entry.plan)
 
 
 def book_to_file(book: StepBook, /) -> StoredBook:
@@ -118,6 +121,8 @@ class KeptBook:
         self._path = path
         self.turn = asyncio.Lock()
         """Whoever freezes inputs or counts a run holds it, so that one is never amid the other."""
+        self.left: frozenset[str] = frozenset()
+        """Who has a balance here and takes no part in the series any more."""
         self.book = self._read() if path.exists() else first
 
     def _read(self) -> StepBook:

@@ -2,7 +2,7 @@
 
 ::
 
-    bind      to the one plan, on the disk
+    bind      to the one plan of a sealed search, on the disk
     tell      whether the run is counted or prepared here
     account   everybody's step from the plan in shares (`mpc/equity`); on the disk as prepared
     tell      that it is; whoever hears it from all counts the run, on the disk
@@ -11,25 +11,35 @@
 An attempt is replaced by a later one until somebody has counted it, which nobody does before all
 have prepared it. So where one node has counted it, all others have that very attempt, and count it
 when they hear of it. No part of the plan leaves a node before it has counted the run: an opened
-plan always counts. Nor is anything opened that all are told before all have counted: a void run
-tells nothing. A run that was counted and not opened counts, too.
+plan always counts. Where ranks are disclosed, the platform knows the plan before: then the plan
+that is counted stands in the entry and in the log, and nothing new is evaluated after it. Nor is
+anything opened that all are told before all have counted: a void run tells nothing. A run that was
+counted and not opened counts, too.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.engine.agreement.equity.boxes import seal_told
-from tacit.engine.agreement.equity.check import equity_shape, owners_by_name
+from tacit.engine.agreement.equity.check import (
+    columns_of,
+    equity_shape,
+    owners_by_name,
+    plan_digest,
+)
 from tacit.engine.agreement.sealed import words_before_plan
-from tacit.engine.agreement.terms import Agreement
 from tacit.engine.agreement.working_memory import account_bytes
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.equity.kept_book import KeptBook
 from tacit.engine.node.state.policy import refuse
-from tacit.engine.node.state.sealed_progress import Kept
+from tacit.engine.node.work.equity.voids import check_counts
 from tacit.engine.node.work.off_loop import in_thread
 from tacit.engine.node.work.session import (
     ComputingNode,
@@ -41,8 +51,8 @@ from tacit.engine.node.work.session import (
 from tacit.engine.records.events import RunCounted
 from tacit.engine.wire.messages import CountRun
 from tacit.engine.wire.replies import RunAccounted
-from tacit.engine.wire.request import context_of
-from tacit.mpc import Session
+from tacit.engine.wire.request import context_of, count_hash, unpack_candidates
+from tacit.mpc import ArithmeticShare, Session
 from tacit.mpc.equity import RunEntry, Telling, account_of, open_for_all
 
 _NONE = bytes(32)
@@ -58,7 +68,7 @@ async def count_run(
     node: ComputingNode, agreement_state: AgreementState, request: CountRun
 ) -> RunAccounted:
     """Count a run for the balances of its series; once, however often it is asked for."""
-    context = context_of(request, b"count")
+    context = context_of(request, count_hash(request))
     agreement = agreement_state.agreement
     async with refusals_told(node, context, None):
         book = node.series.book_of(agreement)
@@ -67,9 +77,7 @@ async def count_run(
     async with book.turn:
         async with refusals_told(node, context, None):
             node.series.book_of(agreement)  # again: another series may have taken it over meanwhile
-            progress = agreement_state.search(request.search)
-            kept = await progress.begin_open(request.state)
-            _check_counts(agreement, book)
+            plan = await _plan_to_count(agreement_state, request, book)
         problem = agreement.problem
         away = problem.rows * problem.columns > LARGE_CELLS
         async with (
@@ -87,30 +95,43 @@ async def count_run(
         ):
             if session.nodes != len(agreement.nodes):
                 raise refuse("balances are counted by all nodes together; wait until all are there")
-            work = _Counting(session, agreement_state, request, kept, book)
+            work = _Counting(session, agreement_state, request, plan, book)
             await compute_away(node, agreement_state, work.count, away=away)
         await in_thread(_write_down, node.number, agreement_state, book, work.opened)
     head = book.book.head
     return RunAccounted(id=request.id, sent=session.sent, rounds=session.depth, head=head)
 
 
-def _check_counts(agreement: Agreement, book: KeptBook) -> None:
-    """Refuse a run that is void, or follows others than were counted."""
-    assert agreement.equity is not None
-    assert agreement.series is not None
-    number = agreement.series.number
-    latest = book.book.latest
-    if latest is not None and latest.number == number:
-        if latest.agreement != agreement.digest.hex():
-            raise refuse(f"number {number} was counted for another run; this one does not count")
-        return
-    if book.book.frozen != number:
-        raise refuse(
-            f"run {number} is void: run {book.book.frozen} was frozen after it, or this one never "
-            "was; it does not count, and its plan is not opened"
-        )
-    if book.book.head != agreement.equity.head:
-        raise refuse("other runs were counted since this one was frozen; it does not count")
+@dataclass(frozen=True, slots=True)
+class PlanToCount:
+    """The plan of a run: public where candidates are, else shares."""
+
+    columns: Callable[[], NDArray[np.integer[Any]] | ArithmeticShare]
+    digest: str = ""
+    """Where it is public."""
+
+
+async def _plan_to_count(
+    agreement_state: AgreementState, request: CountRun, book: KeptBook
+) -> PlanToCount:
+    """The one plan of a sealed search, to which the node binds itself, or one of the best found."""
+    agreement = agreement_state.agreement
+    if agreement.sealed:
+        if request.plan:
+            raise refuse("the plan of a sealed search is counted while it is shares; name none")
+        kept = await agreement_state.search(request.search).begin_open(request.state)
+        check_counts(agreement, book)
+        first = words_before_plan(agreement)
+        return PlanToCount(lambda: agreement_state.plan_of(request.search, kept)[first:])
+    agreement_state.inputs.check_frozen(0)
+    plans = unpack_candidates(agreement.known_problem, request.plan)
+    if plans is None or len(plans) != 1:
+        raise refuse("one whole plan is counted; name it")
+    digest = plan_digest(agreement, plans[0].tolist())
+    check_counts(agreement, book, digest)
+    assert agreement_state.derivation is not None
+    await agreement_state.derivation.check_found_one(plans[0])
+    return PlanToCount(lambda: columns_of(agreement.known_problem, plans[0]), digest)
 
 
 class _Counting:
@@ -121,11 +142,11 @@ class _Counting:
         session: Session,
         agreement_state: AgreementState,
         request: CountRun,
-        kept: Kept,
+        plan: PlanToCount,
         book: KeptBook,
     ) -> None:
         self._session, self._state, self._request = session, agreement_state, request
-        self._kept, self._book = kept, book
+        self._plan, self._book = plan, book
         run = agreement_state.agreement.series
         assert run is not None
         self._number = run.number
@@ -197,18 +218,24 @@ class _Counting:
         assert equity is not None
         assert inputs.weighted is not None
         shape = equity_shape(agreement)
-        plan = self._state.plan_of(self._request.search, self._kept)
         attempt = f"{self._request.epoch}:{self._request.attempt}"
         names, place = owners_by_name(agreement, shape), self._book.book.runs + 1
         return await account_of(
             self._session,
-            RunEntry(self._number, attempt, names, place=place, agreement=self._agreement),
+            RunEntry(
+                self._number,
+                attempt,
+                names,
+                place=place,
+                agreement=self._agreement,
+                plan=self._plan.digest,
+            ),
             inputs.weights(0),
-            np.array(equity.reference),
-            plan[words_before_plan(agreement) :],
+            columns_of(agreement.known_problem, equity.reference),
+            self._plan.columns(),
             inputs.weighted.factors(),
             shape,
-            book=self._book.book,
+            book=replace(self._book.book, left=self._book.left),
             rule=equity.terms.rule,
             telling=self._telling(place),
         )
@@ -233,5 +260,6 @@ def _write_down(
             entry.place,
             list(opened),
             boxes,
+            entry.plan,
         )
     )

@@ -63,17 +63,20 @@ def driven(made: AgreedCluster, folder: Path) -> Iterator[AgreedEvaluating]:
         yield driver
 
 
-def twin(made: AgreedCluster, seed: int) -> list[int]:
-    """The plan of the same search in the clear, over the weights with their factors."""
+def check_twin(made: AgreedCluster, driver: EvaluatingDriver) -> None:
+    """The same search in the clear, over the weights with their factors, finds all the same."""
     weighted, parameters = (
         replace_weights(made, kept_weights(made)[1]),
         agreed_parameters(made.agreement),
     )
     simulated = SimulatedObjective(weighted, 0, estimator=estimator_named(parameters.estimator))
     limits = Limits(evaluations=made.agreement.limits.evaluations)
-    clear = EvaluatingDriver(weighted, parameters, SideBySide((simulated,)), seed, limits)
+    clear = EvaluatingDriver(weighted, parameters, SideBySide((simulated,)), driver.seed, limits)
     drive(clear)
-    return clear.plans()[0]
+    assert clear.plans()[0] == driver.plans()[0]
+    ours, theirs = driver.now.search, clear.now.search
+    assert (ours.genomes == theirs.genomes).all()
+    assert (ours.estimates == theirs.estimates).all()
 
 
 @pytest.mark.parametrize(
@@ -97,7 +100,7 @@ def test_ranks_lead_to_the_plan_of_the_twin_and_it_counts(
             assert factors == [series.clear.factor(name) for name in series.keys]
             drive(driver, until=time.monotonic() + 60)
             plan = driver.plans()[0]
-            assert plan == twin(made, driver.seed)
+            check_twin(made, driver)
         series.clear.count(made, plan)
         assert series.balances() == series.expected()
         logs = [made.log(node) for node in range(3)]
@@ -212,7 +215,8 @@ def test_a_tour_counts_by_the_ways_that_leave_ones_own_places(
         with driven(made, tmp_path / f"run-{number}") as driver:
             drive(driver, until=time.monotonic() + 60)
             plan = driver.plans()[0]
-            assert plan == twin(made, driver.seed)
+            check_twin(made, driver)
+            assert number == 1 or max(kept_weights(made)[0]) > min(kept_weights(made)[0])
         weights = made.problem.objectives[0].weights
         assert weights is not None
         legs = weights[plan, np.roll(plan, -1)]

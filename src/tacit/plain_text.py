@@ -102,6 +102,7 @@ def nearest_word(word: str, known: Iterable[str], /) -> str | None:
 
     >>> nearest_word("popluation", ["population", "elites"])
     'population'
+    >>> nearest_word("sizes", ["ties"])
     """
-    near = get_close_matches(word, list(known), n=1)
+    near = get_close_matches(word, list(known), n=1, cutoff=0.7)
     return near[0] if near else None

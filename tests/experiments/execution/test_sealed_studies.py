@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -75,7 +76,7 @@ def test_shipped_studies_tune_apart_from_what_they_evaluate(name: str) -> None:
 
 def test_every_setting_of_a_sealed_search_can_be_tuned(small: Path) -> None:
     for field in fields(SealedParameters):
-        value = getattr(SealedParameters(block=2), field.name)
+        value = json.dumps(getattr(SealedParameters(block=2), field.name))
         space = f"space = {{ {field.name} = [{value}] }}"
         small.write_text(
             SMALL.replace("space = { block = [2, 3, 4], heat_start = [100, 300] }", space)

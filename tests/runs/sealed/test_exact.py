@@ -116,7 +116,7 @@ def test_what_the_exact_solver_cannot_do() -> None:
         exact(generate_assignment(1, rows=5), best="improvement")
     with pytest.raises(ParameterError, match="use one of search, exact"):
         exact(generate_assignment(1, rows=5), method="magic")
-    with pytest.raises(ParameterError, match="'block' is not a setting"):
+    with pytest.raises(ParameterError, match="'block' is a setting of the search"):
         exact(generate_assignment(1, rows=5), block=4)
 
 

@@ -145,7 +145,7 @@ def lies_are_noticed(live: LivePlatform, profile: Profile, run_id: str) -> None:
 def test_after_a_kill_it_goes_on_from_the_states_that_the_nodes_keep(
     live: LivePlatform, profiles: dict[str, Profile]
 ) -> None:
-    run_id = submitted(live, profiles, deadline=2.0)
+    run_id = submitted(live, profiles, deadline=4.0)
     live.wait(run_id, "running")
     until, before = time.monotonic() + 60, 0
     while not before and time.monotonic() < until:

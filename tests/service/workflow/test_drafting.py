@@ -77,7 +77,7 @@ def test_a_sealed_search_tells_nothing_of_its_best_unless_asked_to() -> None:
     assert agreement.sealed
     assert (agreement.objectives[0].best, agreement.limits.evaluations) == ("nothing", 500)
     fitted = fitted_parameters(agreement.known_problem)
-    assert sealed_terms(agreement).parameters == replace(fitted, finish=8)
+    assert sealed_terms(agreement).parameters == replace(fitted, finish=4)
     assert sealed_terms(agreement).weightings == ((1,),)
     assert agreed(sealed_run(best="value")).objectives[0].best == "value"
     assert population_of_terms(sealed_run()) == 0
@@ -116,15 +116,15 @@ def test_a_search_with_time_for_it_gets_a_finish_which_the_agreement_says() -> N
     # What is agreed on does not depend on whether the limits were left open.
     for each in (sealed_run(**small), terms):
         drafted = agreed(each)
-        assert (finish_of(drafted), is_exact(drafted)) == (8, True)
+        assert (finish_of(drafted), is_exact(drafted)) == (4, True)
         assert drafted.limits.evaluations == 20_000
-    assert drafted.search.parameters["finish"] == 8
-    assert "of which the last 8 may compute the best" in search_words(drafted).limit
+    assert drafted.search.parameters["finish"] == 4
+    assert "of which the last 4 may compute the best" in search_words(drafted).limit
     plain = agreed(sealed_run(**small, parameters={"method": "search"}))
     assert (finish_of(plain), is_exact(plain)) == (0, False)
     assert "finish" not in plain.search.parameters
     assert finish_of(agreed(sealed_run(**small, parameters={"finish": 3}))) == 3
-    assert finish_of(agreed(sealed_run(**{**small, "deadline_seconds": 1.0}))) == 0
+    assert finish_of(agreed(sealed_run(**{**small, "deadline_seconds": 0.5}))) == 0
     # Distant nodes would not come to its end.
     assert finish_of(agreed(sealed_run(**small), delay=0.1)) == 0
 

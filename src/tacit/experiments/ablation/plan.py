@@ -208,8 +208,8 @@ def shipped_ablation() -> AblationStudy:
 def ablation_from(text: str, path: str, /) -> AblationStudy:
     """Read an ablation.
 
-    >>> ablation_from("name = 1", "x.toml")
+    >>> ablation_from("name = 1", "x.toml")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    tacit.errors.FileError: x.toml: Expected `str`, got `int` - at `$.name`; see docs/experiments.md
+    tacit.errors.FileError: x.toml: at name: expected text, got a whole number; see ...
     """
     return study_from(text, path, AblationStudy, see="docs/experiments.md")

@@ -141,6 +141,6 @@ def equity_from(text: str, path: str, /) -> EquityStudy:
 
     >>> equity_from("name = 1", "x.toml")
     Traceback (most recent call last):
-    tacit.errors.FileError: x.toml: Expected `str`, got `int` - at `$.name`; see docs/equity.md
+    tacit.errors.FileError: x.toml: at name: expected text, got a whole number; see docs/equity.md
     """
     return study_from(text, path, EquityStudy, see="docs/equity.md")

@@ -230,7 +230,7 @@ def leakage_study_from(text: str, path: str, /) -> LeakageStudy:
 
     >>> leakage_study_from("name = 1", "x.toml")
     Traceback (most recent call last):
-    tacit.errors.FileError: x.toml: Expected `str`, got `int` - at `$.name`; see docs/leakage.md
+    tacit.errors.FileError: x.toml: at name: expected text, got a whole number; see docs/leakage.md
     """
     return study_from(text, path, LeakageStudy, see="docs/leakage.md", expand=_expanded)
 

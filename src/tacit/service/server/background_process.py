@@ -9,8 +9,12 @@ from contextlib import suppress
 
 from tacit.errors import BusyError
 
-NICE = 10
-"""The main process may come before others, and these must not."""
+BEHIND = 10
+"""So far these are behind the main process, which may come before others."""
+
+
+def _behind() -> int:
+    return min(os.getpriority(os.PRIO_PROCESS, 0) + BEHIND, 19)
 
 
 async def computed_elsewhere(module: str, given: bytes, /, *, within: float, failed: str) -> bytes:
@@ -27,7 +31,7 @@ async def computed_elsewhere(module: str, given: bytes, /, *, within: float, fai
         stderr=asyncio.subprocess.DEVNULL,
     )
     with suppress(ProcessLookupError, PermissionError):
-        os.setpriority(os.PRIO_PROCESS, process.pid, NICE)
+        os.setpriority(os.PRIO_PROCESS, process.pid, _behind())
     printed = b""
     try:
         async with asyncio.timeout(within):

@@ -98,6 +98,15 @@ def test_a_line_that_cannot_be_taken_back_ends_the_log(
     assert NodeLog(log.path).lines == 5
 
 
+def test_a_log_that_is_away_for_a_while_goes_on_when_it_is_back(log: NodeLog) -> None:
+    away = log.path.rename(log.path.with_name("away"))
+    with pytest.raises(LogError, match="cannot be written"):
+        log.append(EpochBegun(6))
+    away.rename(log.path)
+    log.append(EpochBegun(6))
+    assert len(verify_log(log.path.read_bytes())) == 6
+
+
 def test_a_node_may_keep_more_logs_than_it_may_have_files_open(tmp_path: Path) -> None:
     before = len(list(Path("/proc/self/fd").iterdir()))
     logs = [NodeLog(tmp_path / f"{number}.jsonl") for number in range(5)]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from tacit.mpc.transport import Channel, FrameBudget, Identity, Mux, TlsLink, connect
+import pytest
+
+from tacit.mpc.transport import Channel, FrameBudget, Identity, Mux, TlsLink, connect, tls
 from tacit.mpc.transport.certificate import make_certificate
 from tests.mpc.transport.tls_server import serve
 
@@ -83,6 +85,39 @@ def test_small_frames_wait_too_though_they_came_with_others(tmp_path: Path) -> N
                 await asyncio.sleep(0.01)
                 assert there._inbox.pending == 0
                 frames.clear()
+        await here.close()
+        await there.close()
+        server.close()
+
+    asyncio.run(work())
+
+
+def test_who_reads_nothing_for_a_while_does_not_blame_the_sender(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tls, "_READ_AHEAD", 1 << 20)
+    a, b = two_parties(tmp_path)
+    size = 20_001  # so that a part of a frame has come when reading pauses
+    count = (16 << 20) // size
+
+    async def work() -> None:
+        arrived = asyncio.Queue[TlsLink]()
+        server = await serve("127.0.0.1", 0, arrived.put_nowait, identity=a, frame_timeout=0.1)
+        port = server.sockets[0].getsockname()[1]
+        here = Mux(await connect("127.0.0.1", port, peer="a", identity=b))
+        there, talk = await arrived.get(), here.open(TALK)
+
+        async def send() -> None:
+            for _ in range(count):
+                await talk.send(1, bytes(size), timeout=20)
+
+        sending = asyncio.ensure_future(send())
+        while not there._is_paused:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.3)
+        for _ in range(count):
+            assert len((await there.receive(timeout=20)).payload) == size
+        await sending
         await here.close()
         await there.close()
         server.close()

@@ -126,13 +126,16 @@ class NodeLog:
         """Append all of it or nothing: half a line would break the chain."""
         if self._torn:
             raise LogError("the log ends in half a line; make room and start the node again")
+        began = False
         try:
             with self._opened() as file:
+                began = True
                 written = os.write(file, data)
             if written < len(data):
                 raise OSError(errno.ENOSPC, f"{written} of {len(data)} bytes were written")
         except OSError as error:
-            self._take_back()
+            if began:
+                self._take_back()
             raise LogError(
                 f"the log cannot be written ({error.strerror}); check the node's disk"
             ) from error

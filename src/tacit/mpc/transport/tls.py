@@ -99,7 +99,7 @@ class TlsLink(asyncio.BufferedProtocol):
         self._gone = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
         self._budget: FrameBudget | None = None
-        self._waits = False
+        self._waits = self._is_paused = False
 
     def share(self, budget: FrameBudget) -> None:
         """Read no more frames than have room beside those of other links.
@@ -166,20 +166,28 @@ class TlsLink(asyncio.BufferedProtocol):
                 break
             self._stop_timer()
             self._inbox.put(frame)
-        if self._timer is None and reader.is_inside:
+        if self._inbox.pending > _READ_AHEAD:
+            self._pause()
+        self._start_timer()
+
+    def _start_timer(self) -> None:
+        """Who does not read cannot say that the other is slow."""
+        if self._timer is None and self._reader.is_inside and not self._is_paused:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(self._frame_timeout, self._too_slow)
-        if self._inbox.pending > _READ_AHEAD and self._transport is not None:
+
+    def _pause(self) -> None:
+        if self._transport is not None:
+            self._is_paused = True
             self._transport.pause_reading()
+            self._stop_timer()
 
     def _has_room(self, announced: memoryview) -> bool:
         """Count a payload; if it does not fit a budget, nothing is read until it does."""
         if self._budget is None or self._budget.count(announced, self._go_on):
             return True
-        if self._transport is not None:
-            self._waits = True
-            self._transport.pause_reading()
-            self._stop_timer()
+        self._waits = self._transport is not None
+        self._pause()
         return not self._waits
 
     def _go_on(self) -> None:
@@ -190,7 +198,9 @@ class TlsLink(asyncio.BufferedProtocol):
     def _read_on(self) -> None:
         ready = not self._waits and self._inbox.pending <= _READ_AHEAD // 2
         if ready and self._transport is not None and not self._transport.is_closing():
+            self._is_paused = False
             self._transport.resume_reading()
+            self._start_timer()
 
     def _stop_timer(self) -> None:
         if self._timer is not None:

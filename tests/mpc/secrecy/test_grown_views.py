@@ -14,6 +14,7 @@ from tests.mpc.both import three_and_four
 from tests.mpc.secrecy.weakened import split_alike
 from tests.mpc.secrecy.whole_views import (
     OBSERVER,
+    MixedAlike,
     NotMixed,
     Work,
     faults_of_letters,
@@ -58,6 +59,8 @@ def test_orders_of_a_start_are_uniform(nodes: int) -> None:
 def test_candidates_that_are_not_mixed_are_noticed() -> None:
     noticed = faults_of_orders(_start(3), 3, CANDIDATES, NotMixed)
     assert noticed == [f"{each}.order.p does not make orders uniform" for each in MINIMA]
+    alike = faults_of_orders(_start(3), 3, CANDIDATES, MixedAlike)
+    assert alike == [f"{each}.order.p mixes groups alike" for each in MINIMA]
 
 
 def test_a_mask_that_is_left_out_is_noticed() -> None:

@@ -83,6 +83,14 @@ class NotMixed(NotedMasks):
         return np.arange(count, dtype=np.uint64) if label.endswith(MIXING) else words
 
 
+class MixedAlike(NotedMasks):
+    """A weakened source: the second of two groups is mixed as the first one is."""
+
+    def words(self, label: str, component: int, count: int) -> Words:
+        words = super().words(label, component, count)
+        return np.tile(words[: count // 2], 2) if label.endswith(MIXING) else words
+
+
 @dataclass(frozen=True)
 class View:
     """What one run shows to the observer, and the words that it lacks."""
@@ -197,19 +205,21 @@ def faults_of_orders(
         for number, label in enumerate(mixings(view)):
             size = sizes.get(label.removesuffix(MIXING), sizes[""])
             ways, groups = list(permutations(range(size))), len(view.drawn[label]) // size
-            seen: list[set[Order]] = [set() for _ in range(groups)]
-            for k in range(len(ways)):
-                words = [ways[(k + group) % len(ways)] for group in range(groups)]
-                given = {label: np.array(words, dtype=np.uint64).reshape(-1)}
+            first = [ways[group % len(ways)] for group in range(groups)]
+            tried = [[ways[(k + g) % len(ways)] for g in range(groups)] for k in range(len(ways))]
+            seen, others = [], set()
+            for each in [*tried, [ways[1], *first[1:]]]:
+                given = {label: np.array(each, dtype=np.uint64).reshape(-1)}
                 orders = (await _view(work, nodes, given, masks)).orders
-                if orders[:number] + orders[number + 1 :] != (
-                    view.orders[:number] + view.orders[number + 1 :]
-                ):
-                    faults.append(f"{label} changes other orders")
-                for group, signs in enumerate(np.array(orders[number]).reshape(groups, -1)):
-                    seen[group].add(tuple(int(sign) for sign in signs))
-            if any(len(each) != len(ways) for each in seen):
+                seen.append(np.array(orders.pop(number)).reshape(groups, -1).tolist())
+                others.add(tuple(orders))
+            if others != {tuple(view.orders[:number] + view.orders[number + 1 :])}:
+                faults.append(f"{label} changes other orders")
+            *seen, alone = seen
+            if any(len({tuple(run[g]) for run in seen}) != len(ways) for g in range(groups)):
                 faults.append(f"{label} does not make orders uniform")
+            elif alone[1:] != seen[0][1:]:
+                faults.append(f"{label} mixes groups alike")
         return faults
 
     return asyncio.run(every())

@@ -1,83 +1,72 @@
-"""What a start that is grown shows to a node: not the costs; weakened ones are caught."""
+"""What a start that is grown shows to a node: not the costs; weakened ones are caught.
+
+All costs are equal, so that only the numbers of candidates tell keys apart.
+"""
 
 from __future__ import annotations
 
-import asyncio
-
 import numpy as np
-import pytest
-from numpy.typing import NDArray
 
-from tacit.mpc.local import parties
-from tacit.mpc.ring import Words
 from tacit.mpc.sealed import AllowedCells, grown_start
 from tacit.mpc.sealed.moves import TableShape
 from tacit.mpc.session import Session
 from tests.mpc.both import three_and_four
-from tests.mpc.remembered_masks import RememberedMasks
-from tests.mpc.secrecy.sealed_views import CHANCE, corrected_p
-from tests.mpc.secrecy.test_forest_views import NODE, OBSERVER, opened_signs
-from tests.mpc.secrecy.weakened import SURE, fixed_for, split_alike
+from tests.mpc.secrecy.weakened import split_alike
+from tests.mpc.secrecy.whole_views import (
+    OBSERVER,
+    MixedAlike,
+    NotMixed,
+    Work,
+    faults_of_letters,
+    faults_of_orders,
+    pads,
+    without_mask,
+)
 
 SHAPE = TableShape("assignment", 2, 2, key_bits=20, total_bits=33)
 CELLS = AllowedCells(np.ones((2, 2), dtype=bool), 9)
-RUNS = 24
-pytestmark = pytest.mark.slow
+MINIMA = ["prices", "profits", "sweep.0.paths.0", "sweep.0.paths.1"]
+LEFT_OUT = [
+    "prices.shuffle.q1", "profits.0.bits.1", "sweep.0.paths.0.0.opened.1.0",
+    "sweep.0.paths.rows.1.01", "sweep.0.marks.q1", "sweep.0.edges.01", "sweep.0.direct.01",
+    "sweep.0.choose.first.01", "sweep.0.taken.01", "sweep.0.numbers.bits.1",
+    "choice.total.01", "choice.less.kept.01", "choice.bit.bits.1", "choice.chosen.01",
+    "start.matching.bits.1", "start.lines.01",
+]  # fmt: skip
+CANDIDATES = {"": 3, "profits": 2}
+"""A column has two cells and a public number."""
 
 
-async def _views(
-    which: int, masks: type[RememberedMasks], numbers: range, nodes: int
-) -> NDArray[np.uint8]:
-    """One line per run: all signs that are opened to the observer."""
-    values = np.array([[9, 4], [7, 0]])[:, :: -1 if which else 1]
-    shares = split_alike(values, OBSERVER, nodes=nodes)
+def _start(nodes: int) -> Work:
+    shares = split_alike(np.full((2, 2), 4), OBSERVER, nodes=nodes)
     items = np.arange(2)
 
     async def node(s: Session) -> None:
-        NODE.set(s.me)
         await grown_start(s, shares[s.me], SHAPE, CELLS, items, high=9, columns=items)
 
-    lines = []
-    for number in numbers:
-        source = fixed_for(OBSERVER, number, masks, nodes=nodes)
-        with opened_signs() as signs:
-            await parties(node, nodes=nodes, masks=source)
-        lines.append(signs[OBSERVER, "minimum"] + signs[OBSERVER, "order"])
-    return np.array(lines, dtype=np.uint8)
+    return node
 
 
-def p_value(nodes: int, masks: type[RememberedMasks] = RememberedMasks) -> float:
-    """Whether views are the same for two tables of costs."""
-
-    async def two() -> float:
-        first = await _views(0, masks, range(RUNS), nodes)
-        return corrected_p(first, await _views(1, masks, range(RUNS, 2 * RUNS), nodes))
-
-    return asyncio.run(two())
-
-
-class NotMixed(RememberedMasks):
-    """A weakened source: candidates for a distance stay where they are."""
-
-    label = "sweep.0.paths.0.order.p"
-
-    def words(self, label: str, component: int, count: int) -> Words:
-        if label == self.label:
-            return np.arange(count, dtype=np.uint64)
-        return super().words(label, component, count)
-
-
-class PricesNotMixed(NotMixed):
-    """The same of candidates for a price."""
-
-    label = "prices.order.p"
+def test_every_letter_of_a_start_of_four_nodes_has_a_pad() -> None:
+    assert faults_of_letters(pads(_start(4), 4), 4) == []
 
 
 @three_and_four
-def test_growing_a_start_shows_nothing(nodes: int) -> None:
-    assert p_value(nodes) > CHANCE
+def test_orders_of_a_start_are_uniform(nodes: int) -> None:
+    assert faults_of_orders(_start(nodes), nodes, CANDIDATES) == []
 
 
-@pytest.mark.parametrize("masks", [NotMixed, PricesNotMixed])
-def test_weakened_starts_are_caught(masks: type[RememberedMasks]) -> None:
-    assert p_value(3, masks) < SURE
+def test_candidates_that_are_not_mixed_are_noticed() -> None:
+    noticed = faults_of_orders(_start(3), 3, CANDIDATES, NotMixed)
+    assert noticed == [f"{each}.order.p does not make orders uniform" for each in MINIMA]
+    alike = faults_of_orders(_start(3), 3, CANDIDATES, MixedAlike)
+    assert alike == [f"{each}.order.p mixes groups alike" for each in MINIMA]
+
+
+def test_a_mask_that_is_left_out_is_noticed() -> None:
+    work = _start(3)
+    found = pads(work, 3)
+    assert faults_of_letters(found, 3) == []
+    for label in LEFT_OUT:
+        weakened = found | pads(work, 3, without_mask(label), only=label)
+        assert faults_of_letters(weakened, 3), label

@@ -1,136 +1,100 @@
 """What a forest that begins with a plan shows to a node: neither the plan nor the costs.
 
-Minima open signs; the plan's matching, its cycles and the choice at the end only send letters.
+Minima open signs, whose orders are uniform; everything else sends letters, each with its own pad.
+Costs are equal where candidates are compared, so that only tie-breaks tell keys apart.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from tacit.mpc.forest import Coins, Layout, warm_start
 from tacit.mpc.forest.after_search.better import cheaper
-from tacit.mpc.forest.after_search.cycles import cancel_cycles
 from tacit.mpc.forest.after_search.matching import matching_of_ids
-from tacit.mpc.local import parties
-from tacit.mpc.ring import Words
 from tacit.mpc.session import Session
-from tacit.mpc.shares import ArithmeticShare, BitShare
+from tacit.mpc.shares import ArithmeticShare
 from tests.mpc.both import three_and_four
-from tests.mpc.remembered_masks import RememberedMasks
-from tests.mpc.secrecy.letters_seen import letters_seen
-from tests.mpc.secrecy.sealed_views import CHANCE, corrected_p
-from tests.mpc.secrecy.test_forest_views import NODE, OBSERVER, opened_signs
-from tests.mpc.secrecy.weakened import SURE, fixed_for, split_alike
+from tests.mpc.secrecy.weakened import split_alike
+from tests.mpc.secrecy.whole_views import (
+    OBSERVER,
+    MixedAlike,
+    NotMixed,
+    Work,
+    faults_of_letters,
+    faults_of_orders,
+    pads,
+    without_mask,
+)
 
 LAYOUT = Layout(rows=2, columns=(0, 1), spread=9)
-SHAPE = LAYOUT.shape()
-Work = Callable[[Session, ArithmeticShare, ArithmeticShare, ArithmeticShare], Awaitable[object]]
+COPIES = Layout(rows=2, columns=(0, 1, 1), spread=9)
+MINIMA = ["warm.prices", "warm.0", "warm.1", "warm.profits"]
+LEFT_OUT = [
+    "plan.less.bits.1", "plan.less.kept.01", "plan.matching.bits.1", "plan.better.totals.01",
+    "warm.prices.shuffle.q1", "warm.0.0.0.01", "warm.0.0.opened.1.0", "warm.1.parents.q1",
+    "warm.1.0.01", "warm.1.some.0.01", "warm.1.rows.01", "warm.1.matching.bits.1",
+    "warm.1.table.01", "0.filter.rows.01", "better.chosen.01",
+]  # fmt: skip
+CANDIDATES = {"": 2}
 
 
-def _secrets(which: int, nodes: int) -> list[list[ArithmeticShare]]:
-    """Costs, the ids of a plan and a matching; in the second case with columns exchanged."""
-    way = slice(None, None, -1 if which else 1)
-    costs = SHAPE.scale * np.array([[[0, 5], [2, 9]]])[:, :, way]
-    numbers = (costs, np.array([[0, 1]])[:, way], np.eye(2, dtype=np.int64)[None, way])
-    shared = [split_alike(each, OBSERVER, nodes=nodes) for each in numbers]
-    word = SHAPE.word
-    return [[share.map(lambda part: part.astype(word)) for share in each] for each in shared]
+def _split(numbers: object, layout: Layout, nodes: int) -> list[ArithmeticShare]:
+    shares = split_alike(np.array(numbers), OBSERVER, nodes=nodes)
+    return [share.map(lambda part: part.astype(layout.shape().word)) for share in shares]
 
 
-async def _views(
-    work: Work, which: int, masks: type[RememberedMasks], numbers: range, nodes: int
-) -> NDArray[np.uint8]:
-    """One line per run: opened signs, or the bits of all letters where nothing is opened."""
-    shared = _secrets(which, nodes)
+def _finish(nodes: int) -> Work:
+    """A plan, a second one to fall back on, two steps, the cycles after them, and the choice."""
+    shape, split = LAYOUT.shape(), partial(_split, layout=LAYOUT, nodes=nodes)
+    costs, ids = split(shape.scale * np.array([[[0, 5], [0, 5]]])), split([[0, 1]])
+    other = split([[[0, 1], [1, 0]]])
 
     async def node(s: Session) -> None:
-        NODE.set(s.me)
-        await work(s, *(each[s.me] for each in shared))
+        table, known = costs[s.me], other[s.me]
+        state = await warm_start(
+            s, ids[s.me], table, LAYOUT, shape, Coins(1), steps=2, fallback=known
+        )
+        await cheaper(s, state.matching, known, table, shape)
 
-    lines = []
-    for number in numbers:
-        source = fixed_for(OBSERVER, number, masks, nodes=nodes)
-        with opened_signs() as signs, letters_seen() as arrived:
-            await parties(node, nodes=nodes, masks=source)
-        letters = b"".join(each.tobytes() for each in arrived[OBSERVER])
-        bits = np.unpackbits(np.frombuffer(letters, dtype=np.uint8))
-        shown = signs[OBSERVER, "minimum"]
-        lines.append(np.array(shown, dtype=np.uint8) if shown else bits)
-    return np.array(lines, dtype=np.uint8)
+    return node
 
 
-def p_value(work: Work, nodes: int, masks: type[RememberedMasks] = RememberedMasks) -> float:
-    """Whether views are the same for two problems and plans."""
+def _plan_with_copies(nodes: int) -> Work:
+    ids = _split([[1, 1]], COPIES, nodes)
 
-    async def two() -> float:
-        runs = RUNS[work]
-        first = await _views(work, 0, masks, range(runs), nodes)
-        return corrected_p(first, await _views(work, 1, masks, range(runs, 2 * runs), nodes))
+    async def node(s: Session) -> None:
+        await matching_of_ids(s, ids[s.me], COPIES, COPIES.shape())
 
-    return asyncio.run(two())
-
-
-async def _warm(
-    s: Session, costs: ArithmeticShare, ids: ArithmeticShare, _: ArithmeticShare
-) -> None:
-    await warm_start(s, ids, costs, LAYOUT, SHAPE, Coins(1), steps=1)
-
-
-async def _matching(
-    s: Session, _: ArithmeticShare, ids: ArithmeticShare, __: ArithmeticShare
-) -> None:
-    await matching_of_ids(s, ids, LAYOUT, SHAPE)
-
-
-async def _cycles(
-    s: Session, _: ArithmeticShare, __: ArithmeticShare, first: ArithmeticShare
-) -> None:
-    # Columns are on a cycle in the one case, and their own parents in the other.
-    lowest = {c: (part & part.dtype.type(1)).astype(np.uint8) for c, part in first.parts.items()}
-    await cancel_cycles(s, BitShare(lowest), BitShare(lowest), SHAPE, label="cycles")
-
-
-async def _choice(
-    s: Session, costs: ArithmeticShare, _: ArithmeticShare, first: ArithmeticShare
-) -> None:
-    other = first.map(lambda part: np.ascontiguousarray(part[:, ::-1]))
-    await cheaper(s, first, other, costs, SHAPE)
-
-
-RUNS: dict[Work, int] = {_warm: 20, _matching: 32, _cycles: 32, _choice: 32}
-"""Letters have many more bits than there are signs, and among more of them chance finds more."""
-
-
-class Unmasked(RememberedMasks):
-    """A weakened source without masks."""
-
-    def words(self, label: str, component: int, count: int) -> Words:
-        return super().words(label, component, count) * np.uint64(0)
-
-
-class NotMixed(RememberedMasks):
-    """A weakened source: candidates for a profit stay where they are."""
-
-    def words(self, label: str, component: int, count: int) -> Words:
-        if label == "warm.profits.order.p":
-            return np.arange(count, dtype=np.uint64)
-        return super().words(label, component, count)
-
-
-@three_and_four
-@pytest.mark.parametrize("work", RUNS)
-def test_going_on_from_a_plan_shows_nothing(work: Work, nodes: int) -> None:
-    assert p_value(work, nodes) > CHANCE
+    return node
 
 
 @pytest.mark.parametrize(
-    ("work", "masks"),
-    [(_warm, NotMixed), (_matching, Unmasked), (_cycles, Unmasked), (_choice, Unmasked)],
+    ("made", "nodes"), [(_finish, 4), (_plan_with_copies, 3), (_plan_with_copies, 4)]
 )
-def test_what_is_not_hidden_is_noticed(work: Work, masks: type[RememberedMasks]) -> None:
-    assert p_value(work, 3, masks) < SURE
+def test_every_letter_of_a_finish_has_a_pad(made: Callable[[int], Work], nodes: int) -> None:
+    assert faults_of_letters(pads(made(nodes), nodes), nodes) == []
+
+
+@three_and_four
+def test_orders_of_a_finish_are_uniform(nodes: int) -> None:
+    assert faults_of_orders(_finish(nodes), nodes, CANDIDATES) == []
+
+
+def test_candidates_that_are_not_mixed_are_noticed() -> None:
+    noticed = faults_of_orders(_finish(3), 3, CANDIDATES, NotMixed)
+    assert noticed == [f"{each}.order.p does not make orders uniform" for each in MINIMA]
+    alike = faults_of_orders(_finish(3), 3, CANDIDATES, MixedAlike)
+    assert alike == [f"{each}.order.p mixes groups alike" for each in MINIMA]
+
+
+def test_a_mask_that_is_left_out_is_noticed() -> None:
+    work = _finish(3)
+    found = pads(work, 3)
+    assert faults_of_letters(found, 3) == []
+    for label in LEFT_OUT:
+        weakened = found | pads(work, 3, without_mask(label), only=label)
+        assert faults_of_letters(weakened, 3), label

@@ -212,6 +212,21 @@ def test_a_book_is_given_to_one_series_at_one_head(world: World, tmp_path: Path)
     assert {(book.head, book.last, book.runs) for book in found} == {(world.head, 1, 1)}
 
 
+def test_new_nodes_get_nothing_of_who_has_not_signed(world: World, tmp_path: Path) -> None:
+    for kept in world.kept:
+        book = kept._books[series_hash(world.first)]
+        gone = ArithmeticShare(dict.fromkeys(book.book.components, np.ones(1, dtype=np.uint64)))
+        entry = book.book.prepared
+        counted = book.book if entry is None else book.book.count(1, "one")
+        steps, taken = {**counted.steps, "gone": gone}, {**counted.taken, "gone": 1}
+        book.keep(replace(counted, steps=steps, taken=taken))
+    run = run_in(world.second, world.after.run(), 2, world.head)
+    given = {me: world.ask(me, run)[0] for me in range(3)}
+    book = world.taken(tmp_path / "later", run, 0, books=given)
+    assert book is not None
+    assert set(book.steps) == set(book.taken) == set(NAMES)
+
+
 def test_what_is_not_from_the_earlier_nodes_is_not_taken(world: World, tmp_path: Path) -> None:
     run = run_in(world.second, world.after.run(), 2, world.head)
     given = [world.ask(me, run) for me in range(3)]
@@ -244,7 +259,7 @@ def test_what_is_not_from_the_earlier_nodes_is_not_taken(world: World, tmp_path:
     for me, kept in enumerate(world.kept):
         book = kept._books[series_hash(world.first)].book
         book = book if me else book.count(1, "one")
-        parts = parts_given(book, nodes=4, bound=b"")
+        parts = parts_given(book, participants=NAMES, nodes=4, bound=b"")
         boxes[me] = seal_parts(ahead, parts, giver=me, key=world.before.keys[me].signing)[0]
     with pytest.raises(RefusedError, match="after other runs than this one"):
         world.taken(tmp_path / "later", ahead, 0, books=boxes)

@@ -99,5 +99,6 @@ def _boxes(
     if book.steps and book.components != held_by(number, len(before.nodes)):
         raise refuse("the book here is of another node; ask the operator")
     bound = hashlib.sha256(bytes.fromhex(series_hash(series) + book.head)).digest()
-    parts = parts_given(book, nodes=len(series.nodes), bound=bound)
+    signed = {each.name for each in series.participants}
+    parts = parts_given(book, participants=signed, nodes=len(series.nodes), bound=bound)
     return seal_parts(agreement, parts, giver=number, key=key)

@@ -209,20 +209,29 @@ class KeptSeries:
             )
         kept.check_head(agreement.equity.head)
 
-    def _check_same_continues(self, series: Series, head: str = "") -> None:
+    def _check_same_continues(self, series: Series) -> list[str]:
+        """What is written about whom the book went to, if that is this series or nobody."""
         other = self._place(series.continues) / "continued"
         written = other.read_text().split() if other.exists() else []
         if written and written[0] != series_hash(series):
             raise refuse("another series has taken over these balances already; take that")
-        if head and written[1:] and written[1] != head:
+        return written
+
+    def _check_same_head(self, series: Series, book: StepBook, head: str) -> None:
+        """Refuse to give a book after other runs than before.
+
+        Only what is prepared here may be added: others may have counted it, and whoever asked for
+        the book as it is without may not have known. The masks of both have nothing in common.
+        """
+        given_at = self._check_same_continues(series)[1:]
+        if given_at and given_at != [head] and (given_at, head) != ([book.head], book.pending):
             raise refuse("these balances were given away as they were after other runs")
 
-    def give(self, series: Series, agreement: Agreement, /) -> tuple[Series, StepBook]:
+    def to_give(self, series: Series, agreement: Agreement, /) -> tuple[Series, StepBook]:
         """The book for the nodes of a series that continues one here, and that one.
 
-        From now on the earlier series has no runs, and the book goes to nobody else. A run that is
-        prepared here is counted if the agreement follows it: whoever counted it first knew that all
-        had prepared it.
+        A run that is prepared here is counted if the agreement follows it: whoever counted it first
+        knew that all had prepared it.
         """
         before = self._earlier(series)
         if not moves(before, series):
@@ -230,12 +239,20 @@ class KeptSeries:
         self._check_between_runs(series, agreement)
         assert agreement.equity is not None
         head, book = agreement.equity.head, self._books[series.continues].book
-        self._check_same_continues(series, head)
+        self._check_same_head(series, book, head)
         if book.head != head and book.prepared is not None:
             book = book.count(book.prepared.number, book.prepared.attempt)
-        written = f"{series_hash(series)} {head}".encode()
-        replace_secret(self._place(series.continues) / "continued", written)
         return before, book
+
+    def give(self, series: Series, agreement: Agreement, /) -> None:
+        """From now on the earlier series has no runs, and the book goes to nobody else.
+
+        What goes to the other nodes is made before, since whoever cannot give must go on. Meanwhile
+        runs may have come, so everything is checked again.
+        """
+        _, book = self.to_give(series, agreement)
+        written = f"{series_hash(series)} {book.head}".encode()
+        replace_secret(self._place(series.continues) / "continued", written)
 
     def _continue(self, series: Series, book: StepBook) -> None:
         """Take a book over; from now on the earlier series has no runs."""

@@ -168,7 +168,7 @@ def test_a_book_is_given_to_one_series_at_one_head(world: World, tmp_path: Path)
         book = world.kept[1]._books[series_hash(world.first)]
         async with book.turn:
             with pytest.raises(RefusedError, match="is at work"):
-                world.kept[1].give(world.second, run)
+                world.kept[1].to_give(world.second, run)
 
     asyncio.run(amid_a_count())
     with pytest.raises(RefusedError, match="number 1 is used"):
@@ -210,6 +210,29 @@ def test_a_book_is_given_to_one_series_at_one_head(world: World, tmp_path: Path)
     for name, step in zip(NAMES, STEPS, strict=True):
         assert reveal([book.own_steps(name) for book in found]).tolist() == [step]
     assert {(book.head, book.last, book.runs) for book in found} == {(world.head, 1, 1)}
+
+
+def test_a_node_that_cannot_give_goes_on(world: World) -> None:
+    """Books of an earlier version have no seeds; the remedy is one more run, so it is taken."""
+    book = world.kept[1]._books[series_hash(world.first)]
+    book.keep(replace(book.book, seeds=None))
+    with pytest.raises(RefusedError, match="count one more run"):
+        world.ask(1, run_in(world.second, world.after.run(), 2, world.head))
+    following = run_in(world.first, world.before.run(), 2, world.head)
+    world.kept[1].admit(following, signed(world.first), now=time.time())
+
+
+def test_what_is_prepared_may_be_added_once_and_not_taken_back(world: World) -> None:
+    """Whoever asked first did not know that others had counted the run which node 0 prepared."""
+    old, true = (
+        run_in(world.second, world.after.run(), number, head)
+        for number, head in ((2, FIRST_HEAD), (3, world.head))
+    )
+    world.ask(0, old)
+    world.ask(0, true)
+    world.ask(0, true)
+    with pytest.raises(RefusedError, match="as they were after other runs"):
+        world.ask(0, old)
 
 
 def test_new_nodes_get_nothing_of_who_has_not_signed(world: World, tmp_path: Path) -> None:

@@ -165,6 +165,10 @@ class KeptSeries:
                 return self._books[name].book.head, self._books[name].book.last
         return "", 0
 
+    def pending(self, name: str, /) -> str:
+        """The head of a series if what is prepared here were counted; empty without that."""
+        return self._books[name].book.pending if name in self._books else ""
+
     def knows(self, name: str, /) -> bool:
         """Whether runs of a series were taken here: then its book is here, too."""
         return name in self._expires

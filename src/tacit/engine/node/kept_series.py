@@ -49,6 +49,12 @@ from tacit.mpc.equity import StepBook, empty_book
 FOLDER = "series"
 
 
+def stays_here(place: Path, /) -> bool:
+    """Whether a series has handed its book on to another on the same nodes, which gives it then."""
+    other = place / "continued"
+    return other.exists() and len(other.read_text().split()) == 1
+
+
 class KeptSeries:
     """The folder of all series."""
 
@@ -175,11 +181,18 @@ class KeptSeries:
 
     def signed(self, name: str, /) -> SignedSeries | None:
         """A series that was taken here, as it was signed."""
-        place = self._place(name)
         if name not in self._expires:
             return None
-        signatures = msgspec.msgpack.decode((place / "signatures").read_bytes())
-        return SignedSeries((place / "series.json").read_bytes(), signatures)
+        signatures = msgspec.msgpack.decode(self._read(name, "signatures"))
+        return SignedSeries(self._read(name, "series.json"), signatures)
+
+    def _read(self, name: str, file: str) -> bytes:
+        try:
+            return (self._place(name) / file).read_bytes()
+        except FileNotFoundError:
+            raise refuse(
+                f"{FOLDER}/{name}/{file} was deleted here; the operator has to restore that folder"
+            ) from None
 
     def _taken_over(self, series: Series, agreement: Agreement) -> StepBook | None:
         """The book that a series continues with on the same nodes."""
@@ -194,7 +207,7 @@ class KeptSeries:
         """The series that one continues, whose book is here and who may take it over."""
         if series.continues not in self._books:
             raise refuse("the series continues one whose balances are not here")
-        before = read_series((self._place(series.continues) / "series.json").read_bytes())
+        before = read_series(self._read(series.continues, "series.json"))
         check_continues(before, series)
         return before
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import shutil
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -345,5 +346,29 @@ def test_a_key_that_signs_balances_is_not_forgotten_before_they_moved(
     key = world.before.keys[1].signing_public
     assert agreements_naming(config, key) == [f"{FOLDER}/{series_hash(world.first)}"]
     assert agreements_naming(config, "ab" * 32) == []
+    # Nobody says that the others have them all: it may have to give them again.
     world.ask(1, run_in(world.second, world.after.run(), 2, world.head))
+    place = tmp_path / "1" / FOLDER / series_hash(world.first)
+    assert agreements_naming(config, key) == [f"{FOLDER}/{place.name}"]
+    (place / "book").unlink()
     assert agreements_naming(config, key) == []
+
+
+def test_what_an_operator_deletes_is_refused_and_begins_nothing_anew(
+    world: World, tmp_path: Path
+) -> None:
+    run = run_in(world.second, world.after.run(), 2, world.head)
+    world.ask(1, run)
+    place = tmp_path / "1" / FOLDER / series_hash(world.first)
+    (place / "book").unlink()
+    again = KeptSeries(tmp_path / "1", most=9, node=1)
+    for head in (world.head, FIRST_HEAD):
+        with pytest.raises(RefusedError, match="has taken over"):
+            again.admit(
+                run_in(world.first, world.before.run(), 3, head), signed(world.first), now=1.0
+            )
+    with pytest.raises(RefusedError, match="another head"):
+        again.to_give(world.second, run)
+    shutil.rmtree(place)
+    with pytest.raises(RefusedError, match="was deleted here"):
+        world.ask(1, run)

@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from tacit.engine.agreement import Agreement, RunOfSeries, agreement_hash, seal_told
+from tacit.engine.agreement.terms import ParticipantTerms
 from tacit.engine.records import RunCounted
 from tacit.engine.series import Series, SeriesNode, TakenRun, series_hash
 from tacit.mpc.equity import FIRST_HEAD, RunEntry, head_after
@@ -152,6 +153,9 @@ def test_whoever_signs_is_told_where_balances_come_from(profile: Any, series: Se
     said = reviewing._balances(moved, series)[1]
     assert said.startswith("balances MOVE to other nodes: from ")
     assert "new.example:9002 (" in said
+    gone = [ParticipantTerms("dune", "ab" * 32)]
+    assert "does NOT move and is 0" in reviewing._balances(replace(moved, left=gone), series)[1]
+    assert "its nodes have kept" in reviewing._balances(replace(later, left=gone), series)[1]
     assert reviewing._left_behind(profile, later) == []
     anew = replace(series, nonce="ab" * 16)
     assert reviewing._balances(anew) == ["balances begin at 0 for everybody"]

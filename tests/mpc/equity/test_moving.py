@@ -41,7 +41,7 @@ def books(nodes: int) -> list[StepBook]:
 
 
 def given(held: list[StepBook], nodes: int, bound: bytes = BOUND) -> list[list[BookPart]]:
-    return [parts_given(book, nodes=nodes, bound=bound) for book in held]
+    return [parts_given(book, participants=CLEAR, nodes=nodes, bound=bound) for book in held]
 
 
 def moved(boxes: list[list[BookPart]], nodes: int, missing: tuple[int, ...] = ()) -> list[StepBook]:
@@ -180,7 +180,24 @@ def test_an_empty_book_moves_and_one_without_seeds_does_not() -> None:
     assert (cost(3, 3, 256), cost(4, 4, 256)) == (8320, 18720)
     for book in books(3):
         with pytest.raises(ParameterError, match="count one more run"):
-            parts_given(replace(book, seeds=None), nodes=3, bound=BOUND)
+            parts_given(replace(book, seeds=None), participants=CLEAR, nodes=3, bound=BOUND)
+
+
+def test_nothing_of_those_who_left_is_given() -> None:
+    """They signed nothing, and who stays may have chosen nodes that are all its own."""
+    held, stay = books(3), ("birch", "cobalt")
+    boxes = [parts_given(book, participants=stay, nodes=3, bound=BOUND) for book in held]
+    words = sum(len(CLEAR[name]) for name in stay) + SEED_WORDS
+    assert {len(piece) for row in boxes for part in row for piece in part.pieces.values()} == {
+        words
+    }
+    later = moved(boxes, 3)
+    assert reveal([book.own_steps("birch") for book in later]).tolist() == CLEAR["birch"]
+    assert all(book.own_steps("amber").shape == (0,) for book in later)
+    # Should it come back, it begins at 0 and is no founder any more.
+    assert later[0].is_newcomer("amber")
+    assert later[0].members == stay
+    assert later[0].head == held[0].head
 
 
 def test_a_seed_has_256_bits() -> None:

@@ -99,11 +99,11 @@ def test_masks_that_follow_from_the_component_would_tell_balances(
 ) -> None:
     """Whoever knows all but one component tries what fits, since steps are small numbers."""
     held = books([5, 3, -8])
-    honest = [parts_given(book, nodes=3, bound=b"") for book in held]
+    honest = [parts_given(book, participants=book.taken, nodes=3, bound=b"") for book in held]
     assert guessed(held, honest) == []
     words = np.concatenate([held[0].own_steps(n).parts[LACKED] for n in sorted(held[0].steps)])
     monkeypatch.setattr(moving, "_masks", lambda _seed, c, _bound: KeyedMasks({c: _key(words)}))
-    weakened = [parts_given(book, nodes=3, bound=b"") for book in held]
+    weakened = [parts_given(book, participants=book.taken, nodes=3, bound=b"") for book in held]
     assert guessed(held, weakened) == [5]
 
 
@@ -113,5 +113,6 @@ def _key(words: Words) -> bytes:
 
 def test_nobody_gets_the_pieces_that_it_must_lack() -> None:
     for old, book in enumerate(books([1, 2, -3])):
-        for later, part in enumerate(parts_given(book, nodes=4, bound=b"")):
+        parts = parts_given(book, participants=book.taken, nodes=4, bound=b"")
+        for later, part in enumerate(parts):
             assert set(part.pieces) == {(c, j) for c in held_by(old, 3) for j in held_by(later, 4)}

@@ -7,7 +7,8 @@ three suffice.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -46,13 +47,13 @@ class EarlierNodes:
         self._series: Series = read_series(signed.data)
 
     async def head(self) -> str:
-        """The head that the first run of the other series has to name: of who counted most."""
+        """The head that the first run of the other series has to name: enough can give it."""
         request = TellHead(series=series_hash(self._series))
         told: dict[int, HeadTold] = await self._ask(request, "told which runs were counted")
         known = [each for each in told.values() if each.head]
         if not known:
             raise MpcError("the earlier nodes know nothing of the series that is continued")
-        return max(known, key=lambda each: each.counted).head
+        return _common_head(known)
 
     async def books(
         self, agreement: Agreement, signatures: Mapping[str, bytes], series: SignedSeries, /
@@ -103,3 +104,19 @@ class EarlierNodes:
             return RefusedError(name, error.reason, kind=error.kind)
         why = str(error) or "it did not answer in time"
         return MpcError(f"{name} has not {what}: {why}")
+
+
+def _common_head(told: Sequence[HeadTold]) -> str:
+    """The head that most have counted or prepared, at least three; what one says alone is nothing.
+
+    Of two heads with as many behind them the one that more have prepared is the later.
+    """
+    prepared = Counter(each.pending for each in told)
+    behind = Counter(head for each in told for head in {each.head, each.pending})
+    head = max((each.head for each in told), key=lambda head: (behind[head], prepared[head]))
+    if behind[head] < LEAST:
+        raise MpcError(
+            f"the earlier nodes have counted different runs; no {LEAST} could give balances after "
+            "the same ones, so find out whose disk was set back"
+        )
+    return head

@@ -49,6 +49,12 @@ from tacit.mpc.equity import StepBook, empty_book
 FOLDER = "series"
 
 
+def stays_here(place: Path, /) -> bool:
+    """Whether a series has handed its book on to another on the same nodes, which gives it then."""
+    other = place / "continued"
+    return other.exists() and len(other.read_text().split()) == 1
+
+
 class KeptSeries:
     """The folder of all series."""
 
@@ -165,17 +171,28 @@ class KeptSeries:
                 return self._books[name].book.head, self._books[name].book.last
         return "", 0
 
+    def pending(self, name: str, /) -> str:
+        """The head of a series if what is prepared here were counted; empty without that."""
+        return self._books[name].book.pending if name in self._books else ""
+
     def knows(self, name: str, /) -> bool:
         """Whether runs of a series were taken here: then its book is here, too."""
         return name in self._expires
 
     def signed(self, name: str, /) -> SignedSeries | None:
         """A series that was taken here, as it was signed."""
-        place = self._place(name)
         if name not in self._expires:
             return None
-        signatures = msgspec.msgpack.decode((place / "signatures").read_bytes())
-        return SignedSeries((place / "series.json").read_bytes(), signatures)
+        signatures = msgspec.msgpack.decode(self._read(name, "signatures"))
+        return SignedSeries(self._read(name, "series.json"), signatures)
+
+    def _read(self, name: str, file: str) -> bytes:
+        try:
+            return (self._place(name) / file).read_bytes()
+        except FileNotFoundError:
+            raise refuse(
+                f"{FOLDER}/{name}/{file} was deleted here; the operator has to restore that folder"
+            ) from None
 
     def _taken_over(self, series: Series, agreement: Agreement) -> StepBook | None:
         """The book that a series continues with on the same nodes."""
@@ -190,7 +207,7 @@ class KeptSeries:
         """The series that one continues, whose book is here and who may take it over."""
         if series.continues not in self._books:
             raise refuse("the series continues one whose balances are not here")
-        before = read_series((self._place(series.continues) / "series.json").read_bytes())
+        before = read_series(self._read(series.continues, "series.json"))
         check_continues(before, series)
         return before
 
@@ -209,20 +226,29 @@ class KeptSeries:
             )
         kept.check_head(agreement.equity.head)
 
-    def _check_same_continues(self, series: Series, head: str = "") -> None:
+    def _check_same_continues(self, series: Series) -> list[str]:
+        """What is written about whom the book went to, if that is this series or nobody."""
         other = self._place(series.continues) / "continued"
         written = other.read_text().split() if other.exists() else []
         if written and written[0] != series_hash(series):
             raise refuse("another series has taken over these balances already; take that")
-        if head and written[1:] and written[1] != head:
+        return written
+
+    def _check_same_head(self, series: Series, book: StepBook, head: str) -> None:
+        """Refuse to give a book after other runs than before.
+
+        Only what is prepared here may be added: others may have counted it, and whoever asked for
+        the book as it is without may not have known. The masks of both have nothing in common.
+        """
+        given_at = self._check_same_continues(series)[1:]
+        if given_at and given_at != [head] and (given_at, head) != ([book.head], book.pending):
             raise refuse("these balances were given away as they were after other runs")
 
-    def give(self, series: Series, agreement: Agreement, /) -> tuple[Series, StepBook]:
+    def to_give(self, series: Series, agreement: Agreement, /) -> tuple[Series, StepBook]:
         """The book for the nodes of a series that continues one here, and that one.
 
-        From now on the earlier series has no runs, and the book goes to nobody else. A run that is
-        prepared here is counted if the agreement follows it: whoever counted it first knew that all
-        had prepared it.
+        A run that is prepared here is counted if the agreement follows it: whoever counted it first
+        knew that all had prepared it.
         """
         before = self._earlier(series)
         if not moves(before, series):
@@ -230,12 +256,20 @@ class KeptSeries:
         self._check_between_runs(series, agreement)
         assert agreement.equity is not None
         head, book = agreement.equity.head, self._books[series.continues].book
-        self._check_same_continues(series, head)
+        self._check_same_head(series, book, head)
         if book.head != head and book.prepared is not None:
             book = book.count(book.prepared.number, book.prepared.attempt)
-        written = f"{series_hash(series)} {head}".encode()
-        replace_secret(self._place(series.continues) / "continued", written)
         return before, book
+
+    def give(self, series: Series, agreement: Agreement, /) -> None:
+        """From now on the earlier series has no runs, and the book goes to nobody else.
+
+        What goes to the other nodes is made before, since whoever cannot give must go on. Meanwhile
+        runs may have come, so everything is checked again.
+        """
+        _, book = self.to_give(series, agreement)
+        written = f"{series_hash(series)} {book.head}".encode()
+        replace_secret(self._place(series.continues) / "continued", written)
 
     def _continue(self, series: Series, book: StepBook) -> None:
         """Take a book over; from now on the earlier series has no runs."""

@@ -259,7 +259,8 @@ class PlatformConnection:
             return await agree(node, request, self.platform)
         if isinstance(request, TellHead):
             head, counted = node.series.head([request.series])
-            return HeadTold(id=request.id, head=head, counted=counted)
+            pending = node.series.pending(request.series)
+            return HeadTold(id=request.id, head=head, counted=counted, pending=pending)
         if isinstance(request, GiveBook):
             return await give_book(node, request, self.platform)
         agreement_state = node.agreement_state(request.agreement, self.platform)

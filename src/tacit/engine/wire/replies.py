@@ -86,6 +86,8 @@ class HeadTold(Message, frozen=True, kw_only=True):
     """Of the chain of its runs; empty if the series is not known here."""
     counted: int
     """The number of the last run that was counted."""
+    pending: str = ""
+    """The head that there would be if what is prepared were counted; empty without that."""
 
 
 class BookGiven(Message, frozen=True, kw_only=True):

@@ -14,12 +14,15 @@ The masks are from a seed that the holders of a component drew from their common
 run was counted. It must not follow from the component: a node knows all others, so that it could
 try which balances fit the pieces that it gets. The later nodes get seeds of their own in the same
 way, and may give the book away again.
+
+Only steps of those who signed that the book moves go along. Who left has chosen none of the later
+nodes, which may all be of those who stay.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -53,11 +56,15 @@ def draw_seeds(session: Session) -> ArithmeticShare:
     return ArithmeticShare({c: session.words("moving.seed", c, SEED_WORDS) for c in session.held})
 
 
-def parts_given(book: StepBook, /, *, nodes: int, bound: bytes) -> list[BookPart]:
+def parts_given(
+    book: StepBook, /, *, participants: Collection[str], nodes: int, bound: bytes
+) -> list[BookPart]:
     """What a node gives each of so many later nodes; the same whenever it is asked.
 
-    `bound` is a hash of whom the book goes to, and what was counted: masks serve for that alone.
+    `participants` signed that it moves; nothing of anybody else is given. `bound` is a hash of whom
+    the book goes to, and what was counted: masks serve for that alone.
     """
+    book = _cut(book, participants)
     public, count = public_part(book), _count(book)
     if not count:
         return [BookPart(public, {}) for _ in range(nodes)]
@@ -74,6 +81,16 @@ def parts_given(book: StepBook, /, *, nodes: int, bound: bytes) -> list[BookPart
         BookPart(public, {at: piece for at, piece in split.items() if at[1] != node})
         for node in range(nodes)
     ]
+
+
+def _cut(book: StepBook, participants: Collection[str]) -> StepBook:
+    """The book as if nobody else had ever been in it: who comes back later is a newcomer."""
+    return replace(
+        book,
+        founders=tuple(name for name in book.founders if name in participants),
+        taken={name: often for name, often in book.taken.items() if name in participants},
+        steps={name: steps for name, steps in book.steps.items() if name in participants},
+    )
 
 
 def _masks(seed: Words, component: int, bound: bytes) -> KeyedMasks:

@@ -199,9 +199,11 @@ def _balances(series: Series, earlier: Series | None = None) -> list[str]:
     if not series.continues:
         return ["balances begin at 0 for everybody"]
     lines = [f"balances go on from series {series.continues[:16]}..., which ends with this one"]
+    moved = earlier is not None and moves(earlier, series)
     if series.left:
         names = ", ".join(each.name for each in series.left)
-        lines.append(f"left, and has its balance when it comes back: {names}")
+        kept = "does NOT move and is 0" if moved else "is what its nodes have kept"
+        lines.append(f"left; the balance {kept} when it comes back: {names}")
     if earlier is None:
         lines.append("this machine did not sign that one, and does not know whose nodes have them")
     elif moves(earlier, series):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import shutil
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -168,7 +169,7 @@ def test_a_book_is_given_to_one_series_at_one_head(world: World, tmp_path: Path)
         book = world.kept[1]._books[series_hash(world.first)]
         async with book.turn:
             with pytest.raises(RefusedError, match="is at work"):
-                world.kept[1].give(world.second, run)
+                world.kept[1].to_give(world.second, run)
 
     asyncio.run(amid_a_count())
     with pytest.raises(RefusedError, match="number 1 is used"):
@@ -212,6 +213,44 @@ def test_a_book_is_given_to_one_series_at_one_head(world: World, tmp_path: Path)
     assert {(book.head, book.last, book.runs) for book in found} == {(world.head, 1, 1)}
 
 
+def test_a_node_that_cannot_give_goes_on(world: World) -> None:
+    """Books of an earlier version have no seeds; the remedy is one more run, so it is taken."""
+    book = world.kept[1]._books[series_hash(world.first)]
+    book.keep(replace(book.book, seeds=None))
+    with pytest.raises(RefusedError, match="count one more run"):
+        world.ask(1, run_in(world.second, world.after.run(), 2, world.head))
+    following = run_in(world.first, world.before.run(), 2, world.head)
+    world.kept[1].admit(following, signed(world.first), now=time.time())
+
+
+def test_what_is_prepared_may_be_added_once_and_not_taken_back(world: World) -> None:
+    """Whoever asked first did not know that others had counted the run which node 0 prepared."""
+    old, true = (
+        run_in(world.second, world.after.run(), number, head)
+        for number, head in ((2, FIRST_HEAD), (3, world.head))
+    )
+    world.ask(0, old)
+    world.ask(0, true)
+    world.ask(0, true)
+    with pytest.raises(RefusedError, match="as they were after other runs"):
+        world.ask(0, old)
+
+
+def test_new_nodes_get_nothing_of_who_has_not_signed(world: World, tmp_path: Path) -> None:
+    for kept in world.kept:
+        book = kept._books[series_hash(world.first)]
+        gone = ArithmeticShare(dict.fromkeys(book.book.components, np.ones(1, dtype=np.uint64)))
+        entry = book.book.prepared
+        counted = book.book if entry is None else book.book.count(1, "one")
+        steps, taken = {**counted.steps, "gone": gone}, {**counted.taken, "gone": 1}
+        book.keep(replace(counted, steps=steps, taken=taken))
+    run = run_in(world.second, world.after.run(), 2, world.head)
+    given = {me: world.ask(me, run)[0] for me in range(3)}
+    book = world.taken(tmp_path / "later", run, 0, books=given)
+    assert book is not None
+    assert set(book.steps) == set(book.taken) == set(NAMES)
+
+
 def test_what_is_not_from_the_earlier_nodes_is_not_taken(world: World, tmp_path: Path) -> None:
     run = run_in(world.second, world.after.run(), 2, world.head)
     given = [world.ask(me, run) for me in range(3)]
@@ -244,7 +283,7 @@ def test_what_is_not_from_the_earlier_nodes_is_not_taken(world: World, tmp_path:
     for me, kept in enumerate(world.kept):
         book = kept._books[series_hash(world.first)].book
         book = book if me else book.count(1, "one")
-        parts = parts_given(book, nodes=4, bound=b"")
+        parts = parts_given(book, participants=NAMES, nodes=4, bound=b"")
         boxes[me] = seal_parts(ahead, parts, giver=me, key=world.before.keys[me].signing)[0]
     with pytest.raises(RefusedError, match="after other runs than this one"):
         world.taken(tmp_path / "later", ahead, 0, books=boxes)
@@ -307,5 +346,29 @@ def test_a_key_that_signs_balances_is_not_forgotten_before_they_moved(
     key = world.before.keys[1].signing_public
     assert agreements_naming(config, key) == [f"{FOLDER}/{series_hash(world.first)}"]
     assert agreements_naming(config, "ab" * 32) == []
+    # Nobody says that the others have them all: it may have to give them again.
     world.ask(1, run_in(world.second, world.after.run(), 2, world.head))
+    place = tmp_path / "1" / FOLDER / series_hash(world.first)
+    assert agreements_naming(config, key) == [f"{FOLDER}/{place.name}"]
+    (place / "book").unlink()
     assert agreements_naming(config, key) == []
+
+
+def test_what_an_operator_deletes_is_refused_and_begins_nothing_anew(
+    world: World, tmp_path: Path
+) -> None:
+    run = run_in(world.second, world.after.run(), 2, world.head)
+    world.ask(1, run)
+    place = tmp_path / "1" / FOLDER / series_hash(world.first)
+    (place / "book").unlink()
+    again = KeptSeries(tmp_path / "1", most=9, node=1)
+    for head in (world.head, FIRST_HEAD):
+        with pytest.raises(RefusedError, match="has taken over"):
+            again.admit(
+                run_in(world.first, world.before.run(), 3, head), signed(world.first), now=1.0
+            )
+    with pytest.raises(RefusedError, match="another head"):
+        again.to_give(world.second, run)
+    shutil.rmtree(place)
+    with pytest.raises(RefusedError, match="was deleted here"):
+        world.ask(1, run)

@@ -33,6 +33,7 @@ from tacit.engine.series import (
 )
 from tacit.engine.wire.messages import GiveBook
 from tacit.engine.wire.replies import BookGiven
+from tacit.errors import ParameterError
 from tacit.mpc import held_by
 from tacit.mpc.equity import StepBook, parts_given
 
@@ -40,8 +41,12 @@ from tacit.mpc.equity import StepBook, parts_given
 class SeriesGiven(SeriesHere, Protocol):
     """What it needs of the series that the node knows."""
 
-    def give(self, series: Series, agreement: Agreement, /) -> tuple[Series, StepBook]:
+    def to_give(self, series: Series, agreement: Agreement, /) -> tuple[Series, StepBook]:
         """The book for the nodes of a series that continues one here, and that one."""
+        ...
+
+    def give(self, series: Series, agreement: Agreement, /) -> None:
+        """Write down that it goes to these, for good, unless that is refused by now."""
         ...
 
 
@@ -70,8 +75,9 @@ async def give_book(node: GivingNode, request: GiveBook, platform: str, /) -> Bo
         known = [series.platform] if earlier is None else [read_series(earlier.data).platform]
         if not any(node.are_one_platform(each, platform) for each in [*known, series.platform]):
             raise refuse("the series is with another platform than the one that asks")
-        before, book = node.series.give(series, agreement)
+        before, book = node.series.to_give(series, agreement)
         boxes = await in_thread(_boxes, node.own_keys, before, book, series, agreement)
+        node.series.give(series, agreement)
     return BookGiven(id=request.id, boxes=boxes)
 
 
@@ -99,5 +105,9 @@ def _boxes(
     if book.steps and book.components != held_by(number, len(before.nodes)):
         raise refuse("the book here is of another node; ask the operator")
     bound = hashlib.sha256(bytes.fromhex(series_hash(series) + book.head)).digest()
-    parts = parts_given(book, nodes=len(series.nodes), bound=bound)
+    signed = {each.name for each in series.participants}
+    try:
+        parts = parts_given(book, participants=signed, nodes=len(series.nodes), bound=bound)
+    except ParameterError as error:
+        raise refuse(str(error)) from None
     return seal_parts(agreement, parts, giver=number, key=key)

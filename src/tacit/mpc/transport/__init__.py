@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     from tacit.mpc.transport.certificate import (
         alternative_names,
         certificate_hosts,
+        fingerprint,
         make_certificate,
         secret_pem,
+        split_certificates,
         started_certificate,
     )
     from tacit.mpc.transport.faulty import Faults, FaultyLink, delayed
@@ -32,14 +34,7 @@ if TYPE_CHECKING:
     from tacit.mpc.transport.listener import Listener
     from tacit.mpc.transport.memory import MemoryLink, memory_pair
     from tacit.mpc.transport.mux import Conversation, Mux
-    from tacit.mpc.transport.tls import (
-        Identity,
-        TlsLink,
-        connect,
-        fingerprint,
-        not_accepted,
-        split_certificates,
-    )
+    from tacit.mpc.transport.tls import Identity, TlsLink, connect, not_accepted
     from tacit.mpc.transport.tls_inside import link_inside
 else:
     __getattr__ = lazily(__name__)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
+import ssl
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -81,3 +83,15 @@ def secret_pem(key: ec.EllipticCurvePrivateKey) -> str:
 def has_expired(pem: str) -> bool:
     """Whether a certificate, the first of a file, is of no use any more."""
     return x509.load_pem_x509_certificate(pem.encode()).not_valid_after_utc < datetime.now(UTC)
+
+
+def split_certificates(pem: str) -> list[str]:
+    """The certificates of a file, which has two of one party while they are rotated."""
+    parts = pem.split(ssl.PEM_FOOTER)[:-1]
+    return [f"{part.strip()}\n{ssl.PEM_FOOTER}\n" for part in parts]
+
+
+def fingerprint(pem: str) -> str:
+    """The SHA-256 of a certificate, the first if there are several, to compare elsewhere."""
+    first = next(iter(split_certificates(pem)), "")
+    return hashlib.sha256(ssl.PEM_cert_to_DER_cert(first)).hexdigest()

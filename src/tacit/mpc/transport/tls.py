@@ -7,7 +7,6 @@ on one event loop, since a TLS connection must never be used from two threads.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import ssl
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import cast
 
 from tacit.errors import FrameError, PeerError, PeerLostError, PeerTimeoutError
-from tacit.mpc.transport.certificate import has_expired
+from tacit.mpc.transport.certificate import has_expired, split_certificates
 from tacit.mpc.transport.frame import FRAME_LIMIT, Buffer, Frame
 from tacit.mpc.transport.frame_budget import FrameBudget
 from tacit.mpc.transport.frame_reader import FrameReader
@@ -53,18 +52,6 @@ class Identity:
             if certificate in [ssl.PEM_cert_to_DER_cert(each) for each in split_certificates(pem)]:
                 return name
         return None
-
-
-def split_certificates(pem: str) -> list[str]:
-    """The certificates of a file, which has two of one party while they are rotated."""
-    parts = pem.split(ssl.PEM_FOOTER)[:-1]
-    return [f"{part.strip()}\n{ssl.PEM_FOOTER}\n" for part in parts]
-
-
-def fingerprint(pem: str) -> str:
-    """The SHA-256 of a certificate, the first if there are several, to compare elsewhere."""
-    first = next(iter(split_certificates(pem)), "")
-    return hashlib.sha256(ssl.PEM_cert_to_DER_cert(first)).hexdigest()
 
 
 def not_accepted(error: ssl.SSLCertVerificationError) -> str:

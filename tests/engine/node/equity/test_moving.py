@@ -238,12 +238,14 @@ def test_what_is_prepared_may_be_added_once_and_not_taken_back(world: World) -> 
 
 def test_new_nodes_get_nothing_of_who_has_not_signed(world: World, tmp_path: Path) -> None:
     for kept in world.kept:
-        book = kept._books[series_hash(world.first)]
-        gone = ArithmeticShare(dict.fromkeys(book.book.components, np.ones(1, dtype=np.uint64)))
-        entry = book.book.prepared
-        counted = book.book if entry is None else book.book.count(1, "one")
+        kept_book = kept._books[series_hash(world.first)]
+        gone = ArithmeticShare(
+            dict.fromkeys(kept_book.book.components, np.ones(1, dtype=np.uint64))
+        )
+        entry = kept_book.book.prepared
+        counted = kept_book.book if entry is None else kept_book.book.count(1, "one")
         steps, taken = {**counted.steps, "gone": gone}, {**counted.taken, "gone": 1}
-        book.keep(replace(counted, steps=steps, taken=taken))
+        kept_book.keep(replace(counted, steps=steps, taken=taken))
     run = run_in(world.second, world.after.run(), 2, world.head)
     given = {me: world.ask(me, run)[0] for me in range(3)}
     book = world.taken(tmp_path / "later", run, 0, books=given)

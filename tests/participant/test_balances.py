@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace as replace_finding
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,10 +16,11 @@ from tacit.engine.records import RunCounted
 from tacit.engine.series import Series, SeriesNode, TakenRun, series_hash
 from tacit.mpc.equity import FIRST_HEAD, RunEntry, head_after
 from tacit.mpc.local import deal_integers
-from tacit.participant import account_lines, counted_runs
+from tacit.participant import account_lines, checking, counted_runs
 from tacit.participant.series import reviewing
 from tacit.participant.series.accounts import account_of_run, head_refusals, keep_account
 from tacit.participant.series.kept import keep_series, record_of
+from tacit.verify import Claim, Finding, Verdict, check_counted
 from tests.engine.agreement.test_equity import KEYS, RULES, TERMS, VARYING, plain, with_equity
 from tests.engine.series.made import series_like
 
@@ -142,6 +144,21 @@ def test_boxes_that_do_not_open_are_said(profile: Any, series: Series) -> None:
     logs[0][0] = replace(logs[0][0], boxes=["00"] * 3)
     assert "your balance was not told" in keep_account(profile, "r-1", agreement, logs)[-1]
     assert counted_runs(profile, SERIES)[0].balance is None
+
+
+def test_a_run_that_counts_and_was_never_opened_is_followed(profile: Any, series: Series) -> None:
+    """The platform died just then: that is not proven to be well, and the next run follows it."""
+    first = run_of(series, 1, FIRST_HEAD)
+    record_of(profile, SERIES).add(TakenRun(1, agreement_hash(first).hex(), 0.0, "r-1"))
+    logs = logs_of(first)
+    found = Finding.of("balances", check_counted, first, logs, Claim())
+    assert found.unproven
+    bad = Verdict("r-1", "failed", [replace_finding(found, unproven=False)])
+    assert checking._account(profile, first, logs, bad) == []
+    assert counted_runs(profile, SERIES) == []
+    assert checking._account(profile, first, logs, Verdict("r-1", "failed", [found]))
+    second = run_of(series, 2, logs[0][0].head)
+    assert head_refusals(profile, SERIES, series, second) == []
 
 
 def test_whoever_signs_is_told_where_balances_come_from(profile: Any, series: Series) -> None:

@@ -17,11 +17,20 @@ from tacit.engine.series import Series, SeriesNode, TakenRun, series_hash
 from tacit.mpc.equity import FIRST_HEAD, RunEntry, head_after
 from tacit.mpc.local import deal_integers
 from tacit.participant import account_lines, checking, counted_runs
+from tacit.participant.explanations import equity_words
 from tacit.participant.series import reviewing
 from tacit.participant.series.accounts import account_of_run, head_refusals, keep_account
 from tacit.participant.series.kept import keep_series, record_of
 from tacit.verify import Claim, Finding, Verdict, check_counted
-from tests.engine.agreement.test_equity import KEYS, RULES, TERMS, VARYING, plain, with_equity
+from tests.engine.agreement.test_equity import (
+    KEYS,
+    RULES,
+    TERMS,
+    VARYING,
+    plain,
+    ranked,
+    with_equity,
+)
 from tests.engine.series.made import series_like
 
 SERIES = "s-abcdefghij"
@@ -178,3 +187,11 @@ def test_whoever_signs_is_told_where_balances_come_from(profile: Any, series: Se
     assert reviewing._balances(anew) == ["balances begin at 0 for everybody"]
     assert "do not go on in this one" in reviewing._left_behind(profile, anew)[0]
     assert reviewing._left_behind(profile, series) == []
+
+
+def test_whoever_signs_is_told_what_ranks_tell_of_factors() -> None:
+    sealed = with_equity(plain())
+    assert "ratios of factors" not in " ".join(equity_words(sealed))
+    assert "ratios of factors" in " ".join(equity_words(ranked(sealed)))
+    open_to_all = with_equity(plain(), terms=replace(TERMS, spread=True))
+    assert "who left the series is not compared" in " ".join(equity_words(open_to_all))

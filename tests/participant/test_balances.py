@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace as replace_finding
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,11 +16,21 @@ from tacit.engine.records import RunCounted
 from tacit.engine.series import Series, SeriesNode, TakenRun, series_hash
 from tacit.mpc.equity import FIRST_HEAD, RunEntry, head_after
 from tacit.mpc.local import deal_integers
-from tacit.participant import account_lines, counted_runs
+from tacit.participant import account_lines, checking, counted_runs
+from tacit.participant.explanations import equity_words
 from tacit.participant.series import reviewing
 from tacit.participant.series.accounts import account_of_run, head_refusals, keep_account
 from tacit.participant.series.kept import keep_series, record_of
-from tests.engine.agreement.test_equity import KEYS, RULES, TERMS, VARYING, plain, with_equity
+from tacit.verify import Claim, Finding, Verdict, check_counted
+from tests.engine.agreement.test_equity import (
+    KEYS,
+    RULES,
+    TERMS,
+    VARYING,
+    plain,
+    ranked,
+    with_equity,
+)
 from tests.engine.series.made import series_like
 
 SERIES = "s-abcdefghij"
@@ -144,6 +155,21 @@ def test_boxes_that_do_not_open_are_said(profile: Any, series: Series) -> None:
     assert counted_runs(profile, SERIES)[0].balance is None
 
 
+def test_a_run_that_counts_and_was_never_opened_is_followed(profile: Any, series: Series) -> None:
+    """The platform died just then: that is not proven to be well, and the next run follows it."""
+    first = run_of(series, 1, FIRST_HEAD)
+    record_of(profile, SERIES).add(TakenRun(1, agreement_hash(first).hex(), 0.0, "r-1"))
+    logs = logs_of(first)
+    found = Finding.of("balances", check_counted, first, logs, Claim())
+    assert found.unproven
+    bad = Verdict("r-1", "failed", [replace_finding(found, unproven=False)])
+    assert checking._account(profile, first, logs, bad) == []
+    assert counted_runs(profile, SERIES) == []
+    assert checking._account(profile, first, logs, Verdict("r-1", "failed", [found]))
+    second = run_of(series, 2, logs[0][0].head)
+    assert head_refusals(profile, SERIES, series, second) == []
+
+
 def test_whoever_signs_is_told_where_balances_come_from(profile: Any, series: Series) -> None:
     later = replace(series, continues=series_hash(series), nonce="ef" * 16)
     assert reviewing._balances(later)[0].startswith("balances go on from series ")
@@ -161,3 +187,11 @@ def test_whoever_signs_is_told_where_balances_come_from(profile: Any, series: Se
     assert reviewing._balances(anew) == ["balances begin at 0 for everybody"]
     assert "do not go on in this one" in reviewing._left_behind(profile, anew)[0]
     assert reviewing._left_behind(profile, series) == []
+
+
+def test_whoever_signs_is_told_what_ranks_tell_of_factors() -> None:
+    sealed = with_equity(plain())
+    assert "ratios of factors" not in " ".join(equity_words(sealed))
+    assert "ratios of factors" in " ".join(equity_words(ranked(sealed)))
+    open_to_all = with_equity(plain(), terms=replace(TERMS, spread=True))
+    assert "who left the series is not compared" in " ".join(equity_words(open_to_all))

@@ -13,7 +13,7 @@ from tacit.engine.records import EvaluationBegun, PlanSent, RunCounted
 from tacit.engine.wire import Attempt
 from tacit.errors import LogError, UnprovenError
 from tacit.mpc.equity import FIRST_HEAD, RunEntry, head_after
-from tacit.verify import Claim, check_counted
+from tacit.verify import Claim, check_counted, surely_counted
 from tests.engine.agreement.test_equity import KEYS, TERMS, plain, ranked, with_equity
 
 SENT = PlanSent(0, Attempt("2:3:4"), "00", "00")
@@ -97,9 +97,33 @@ def test_a_public_plan_is_the_one_that_counts() -> None:
         ([log, log, more], Claim(plan), "node 2 evaluated more"),
         ([lying] * 3, Claim(other), "does not follow"),
         ([log] * 3, Claim(), "a plan that nobody saw"),
+        ([log, log, log[:1]], Claim(plan), "only 2 of 3 nodes"),
     ):
         with pytest.raises(LogError, match=why):
             check_counted(told, logs, claim)
+
+
+def test_one_node_that_lies_does_not_make_a_run_count() -> None:
+    """Of four nodes one says with the platform that the run counts, or alone that it does not."""
+    made = ranked(with_equity(plain(), terms=replace(TERMS, spread=True)))
+    told = replace(made, nodes=[*made.nodes, made.nodes[0]])
+    plan = [*range(6)]
+    entry = RunEntry(2, "3:5", tuple(KEYS), place=4, agreement=told.digest.hex())
+    entry = dataclasses.replace(entry, plan=plan_digest(told, plan))
+    line = replace(counted(), plan=entry.plan, head=head_after(FIRST_HEAD, entry))
+    without: list[Any] = [EvaluationBegun(0, 1, "aa")]
+    log = [*without, line]
+    more = [*without, EvaluationBegun(0, 2, "bb")]
+    assert "counts once" in check_counted(told, [log, log, log, without], Claim(plan))
+    for logs in ([without] * 3 + [log], [without] * 2 + [log] * 2, [log, log]):
+        with pytest.raises(UnprovenError, match="of 4 nodes say that they counted"):
+            check_counted(told, logs, Claim(plan))
+    for logs in ([more] * 3 + [log], [log] * 3 + [more]):
+        with pytest.raises(LogError, match="evaluated what those that counted") as caught:
+            check_counted(told, logs, Claim(plan))
+        assert not isinstance(caught.value, UnprovenError)
+    assert surely_counted(told, [without] * 3 + [log]) is None
+    assert surely_counted(told, [without] * 2 + [log] * 2) == line
 
 
 def test_a_line_of_another_agreement_is_noticed(agreement: Agreement) -> None:

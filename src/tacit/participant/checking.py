@@ -91,11 +91,23 @@ def check_logs(profile: Profile, run: str, /) -> Verdict:
             verdict.findings.append(proven)
         elif proven.detail:
             verdict.notes.append(proven.detail)
-        if all(each.ok for each in verdict.findings if each.about == "balances"):
-            verdict.notes.extend(keep_account(profile, run, agreement, logs))
+        verdict.notes.extend(_account(profile, agreement, logs, verdict))
         if words := describe_loss(logs):
             verdict.notes.append(words)
     return verdict
+
+
+def _account(
+    profile: Profile, agreement: Agreement, logs: Sequence[Log], verdict: Verdict
+) -> list[str]:
+    """Keep the head of a run that counts, unless the logs contradict each other about it.
+
+    One whose plan nobody opened counts, too, and the next run follows it.
+    """
+    found = [each for each in verdict.findings if each.about == "balances"]
+    if not all(each.ok or each.unproven for each in found):
+        return []
+    return keep_account(profile, verdict.run, agreement, logs)
 
 
 def _own_parts(

@@ -248,14 +248,19 @@ def equity_words(agreement: Agreement, /) -> list[str]:
             else "a plan that the platform gives with each run"
         ),
         f"in every {terms.every}. run that counts {own}, sealed to your key",
-        f"everybody is told then: {' and '.join(all_of_us) or 'nothing'}",
+        f"everybody is told then: {' and '.join(all_of_us) or 'nothing'}"
+        + ("; who left the series is not compared" if terms.spread else ""),
         *(
             []
             if agreement.sealed
             else [
                 "the platform knows its candidates and their ranks before the run counts: it may "
                 "break a run off then, which moves no balance; what it shows as the plan must be "
-                "what the nodes counted, which tacit participant log and follow check"
+                "what the nodes counted, which tacit participant log and follow check",
+                "ranks tell the platform ratios of factors, so who is ahead: with the same costs "
+                "on two days it found the order of three factors in 3 of 3 trials with order or "
+                "quantiles:4, and in 1 of 3 with top:15 (few and small trials, the best case for "
+                "it); sealed tells no ranks and is the default, else take a small top:K",
             ]
         ),
         "whoever sees the plans of many runs can guess who is ahead; docs/equity.md says how well",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     )
     from tacit.verify.bundle_check import bundled_logs, check_bundle, check_rest, claim_of
     from tacit.verify.claimed_result import ClaimedResult, read_claimed
-    from tacit.verify.equity import check_counted, counted_run
+    from tacit.verify.equity import check_counted, counted_run, surely_counted
     from tacit.verify.evidence import check_evidence
     from tacit.verify.inputs import check_inputs
     from tacit.verify.loss import describe_loss

@@ -8,6 +8,7 @@ from tacit.engine.agreement import Agreement, equity_shape, owners_by_name, plan
 from tacit.engine.records import (
     EvaluationBegun,
     Log,
+    NumberAdopted,
     PlanReleased,
     PlanSent,
     RevealBegun,
@@ -17,11 +18,28 @@ from tacit.errors import LogError, UnprovenError
 from tacit.mpc.equity import RunEntry, head_after
 from tacit.verify.verdict import Claim
 
+NEEDED_WHERE_KNOWN = 3
+"""So many logs of three or four nodes say that a run counts whose plan the platform knew before."""
+
 
 def counted_run(logs: Sequence[Log], /) -> RunCounted | None:
     """What the first node that counted the run says of it; None if it counts nowhere."""
     lines = (event for log in logs for event in log if isinstance(event, RunCounted))
     return next(lines, None)
+
+
+def surely_counted(agreement: Agreement, logs: Sequence[Log], /) -> RunCounted | None:
+    """What nodes say of a run that counts, if at least one of them is honest.
+
+    An honest node counts what all have prepared, for good: its line alone is enough. Of four nodes
+    one may lie, of three none.
+    """
+    enough = len(agreement.nodes) - 2
+    return counted_run(logs) if _lines(logs) >= enough else None
+
+
+def _lines(logs: Sequence[Log]) -> int:
+    return sum(counted_run([log]) is not None for log in logs)
 
 
 def check_counted(agreement: Agreement, logs: Sequence[Log], claim: Claim, /) -> str:
@@ -60,10 +78,26 @@ def check_counted(agreement: Agreement, logs: Sequence[Log], claim: Claim, /) ->
             f"run {found.number} counts, and its plan was not opened or not shown: balances moved "
             "by a plan that nobody saw; ask the operator why"
         )
+    _check_enough(agreement, logs)
     return (
         f"run {found.number} counts once, for {len(found.participants)} participants; the chain of "
         f"balances has the head {found.head[:16]}..."
     )
+
+
+def _check_enough(agreement: Agreement, logs: Sequence[Log]) -> None:
+    """One node that lies does not make a run count.
+
+    A sealed plan is opened by nodes that have counted, so one honest line is enough. A plan that
+    the platform knew before is shown once all nodes have said that they counted: of three nodes
+    all logs have the line, of four all but that of one which lies, or whose log is missing.
+    """
+    needed = len(agreement.nodes) - 2 if agreement.sealed else NEEDED_WHERE_KNOWN
+    if (found := _lines(logs)) < needed:
+        raise UnprovenError(
+            f"only {found} of {len(agreement.nodes)} nodes say that they counted the run, and "
+            f"{needed} have to: that it counts is not proven; ask the operators of the others why"
+        )
 
 
 def _check_plan(agreement: Agreement, logs: Sequence[Log], claim: Claim) -> None:
@@ -83,6 +117,28 @@ def _check_plan(agreement: Agreement, logs: Sequence[Log], claim: Claim) -> None
             raise LogError(
                 f"node {node} evaluated more after it had counted the run; tell the others"
             )
+    if found is not None and any(each.plan is not None for each in claim.told):
+        _check_nothing_more(logs)
+
+
+def _check_nothing_more(logs: Sequence[Log]) -> None:
+    """A node that lacks the line has evaluated nothing that those with it had not."""
+    before = {each for log in logs if counted_run([log]) for each in _evaluated(log)}
+    for node, log in enumerate(logs):
+        if counted_run([log]) is None and _evaluated(log) - before:
+            raise LogError(
+                f"node {node} evaluated what those that counted the run had not when they did; "
+                "tell the others"
+            )
+
+
+def _evaluated(log: Log) -> set[tuple[int, int | None]]:
+    """Objectives and numbers of all evaluations; the reveal has no number."""
+    return {
+        (event.objective, None if isinstance(event, RevealBegun) else event.number)
+        for event in log
+        if isinstance(event, EvaluationBegun | RevealBegun | NumberAdopted)
+    }
 
 
 def _public(agreement: Agreement, event: RunCounted) -> RunEntry:

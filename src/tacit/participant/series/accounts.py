@@ -24,7 +24,7 @@ from tacit.mpc.equity import FINENESS, FIRST_HEAD, MEAN, NEUTRAL, SPREAD, UNIT
 from tacit.participant.account.private_files import replace_private
 from tacit.participant.account.profile import Profile
 from tacit.participant.series.kept import folder_of_series, record_of, series_named
-from tacit.verify import counted_run
+from tacit.verify import counted_run, surely_counted
 
 
 class CountedRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -67,8 +67,8 @@ def counted_runs(profile: Profile, series_id: str, /) -> list[CountedRun]:
 def keep_account(
     profile: Profile, run: str, agreement: Agreement, logs: Sequence[Log], /
 ) -> list[str]:
-    """Write down what checked logs say of a run that counts, and put it in words."""
-    event = counted_run(logs)
+    """Write down what checked logs say of a run that surely counts, and put it in words."""
+    event = surely_counted(agreement, logs)
     if agreement.equity is None or agreement.series is None or event is None:
         return []
     found = series_named(profile, agreement.series.series)

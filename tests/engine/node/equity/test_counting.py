@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
+from dataclasses import replace as replaced
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -51,6 +52,7 @@ class Nodes:
     agreement: Agreement
     books: list[KeptBook]
     made: list[RunEntry]
+    plan: str = ""
 
     @classmethod
     def at(cls, folder: Path, agreement: Agreement) -> Nodes:
@@ -62,7 +64,8 @@ class Nodes:
     async def count(self, s: Session) -> tuple[tuple[str, int], ...]:
         state: Any = SimpleNamespace(agreement=self.agreement)
         unused: Any = None
-        work = counting._Counting(s, state, unused, unused, self.books[s.me])
+        plan = counting.PlanToCount(unused, self.plan)
+        work = counting._Counting(s, state, unused, plan, self.books[s.me])
         # The account itself is compared with its twin in `tests/mpc/equity`.
         work._account = lambda: asyncio.sleep(0, self.made[s.me])  # type: ignore[method-assign]
         await work.count()
@@ -121,6 +124,20 @@ def test_what_another_run_prepared_under_the_number_is_not_counted(
     other.keep(other.book.count(2, "3:5"))
     with pytest.raises(RefusedError, match="counted for another run"):
         check_counts(agreement, other)
+
+
+def test_what_was_prepared_with_another_plan_is_not_counted_for_it(
+    tmp_path: Path, agreement: Agreement
+) -> None:
+    """All have prepared one plan and none has counted it, and the platform asks for another."""
+    nodes = Nodes.at(tmp_path, agreement)
+    for book, entry in zip(nodes.books, nodes.made, strict=True):
+        book.keep(book.book.prepare(replaced(entry, plan="aa")))
+    nodes.plan = "bb"
+    nodes.made = [replaced(entry, attempt="3:6", plan="bb") for entry in nodes.made]
+    run_parties(nodes.count)
+    latest = [book.book.latest for book in nodes.books]
+    assert [(each.attempt, each.plan) for each in latest if each is not None] == [("3:6", "bb")] * 3
 
 
 def test_nothing_is_frozen_or_counted_in_a_book_that_was_taken_over_meanwhile(

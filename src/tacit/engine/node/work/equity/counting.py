@@ -12,7 +12,8 @@ An attempt is replaced by a later one until somebody has counted it, which nobod
 have prepared it. So where one node has counted it, all others have that very attempt, and count it
 when they hear of it. No part of the plan leaves a node before it has counted the run: an opened
 plan always counts. Where ranks are disclosed, the platform knows the plan before: then the plan
-that is counted stands in the entry and in the log, and nothing new is evaluated after it. Nor is
+that is counted stands in the entry and in the log, and nothing new is evaluated after it; an entry
+that was prepared with another plan than is asked for is not counted in its place. Nor is
 anything opened that all are told before all have counted: a void run tells nothing. A run that was
 counted and not opened counts, too.
 """
@@ -186,7 +187,9 @@ class _Counting:
         return equity.terms.telling(place)
 
     def _is_own(self, entry: RunEntry) -> bool:
-        return (entry.number, entry.agreement) == (self._number, self._agreement)
+        """Whether it is of this run, and of the plan that is asked for."""
+        own = (self._number, self._agreement, self._plan.digest)
+        return (entry.number, entry.agreement, entry.plan) == own
 
     def _names(self) -> tuple[bytes, bytes]:
         """Which attempt is counted here, and which is prepared."""

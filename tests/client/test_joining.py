@@ -106,7 +106,19 @@ def test_a_platform_that_calls_one_by_another_name_is_not_believed(north: Path) 
     assert not (north / "profile.json").exists()
 
 
-@pytest.mark.parametrize("url", ["https://", "https://host:x", "ftp://host", "https://" + "a" * 70])
+@pytest.mark.parametrize("url", ["https://fa\u00df.example", "https://B\u00fccher.example:8443"])
+def test_what_is_signed_names_the_host_that_is_contacted(url: str) -> None:
+    """Two standards read such names differently, and the other reading is somebody else's host."""
+    contacted = httpx.Client(base_url=url).base_url
+    host, port = contacted.raw_host.decode(), contacted.port or 443
+    assert platform_address(url) == f"https://{host}:{port}" == platform_address(str(contacted))
+
+
+NO_ADDRESSES = ["https://", "https://host:x", "ftp://host", "https://" + "a" * 70, "https://a..b"]
+NO_ADDRESSES += ["https://host:0", "https://host:65536", "https://a\u200db.example"]
+
+
+@pytest.mark.parametrize("url", NO_ADDRESSES)
 def test_what_is_no_address_of_a_platform(url: str) -> None:
     with pytest.raises(InputError, match="is not the address of a platform"):
         platform_address(url)

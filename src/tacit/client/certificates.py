@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ssl
 from pathlib import Path
-from urllib.parse import urlsplit
 
+import httpx
 from cryptography import x509
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
@@ -14,14 +14,14 @@ from tacit.errors import FileError, InputError
 from tacit.files import read_bytes
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_LONGEST_LABEL = 63
+"""So many characters may stand between two dots of a host's name."""
 
 
 def checked_url(url: str, /) -> str:
     """The address of a platform without a slash at its end; a token never travels unencrypted."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InputError(f"{url!r} is not the address of a platform; write https://host:port")
-    if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
+    scheme, host, _ = _contacted(url)
+    if scheme == "http" and host not in _LOOPBACK:
         raise InputError(
             f"{url} is not encrypted, and your token would travel in the open; use https://"
         )
@@ -34,15 +34,31 @@ def platform_address(url: str, /) -> str:
     >>> platform_address("HTTPS://Platform.Example/"), platform_address("http://[::1]:8443")
     ('https://platform.example:443', 'http://[::1]:8443')
     """
-    parts = urlsplit(checked_url(url))
+    scheme, host, port = _contacted(checked_url(url))
+    shown = f"[{host}]" if ":" in host else host.removesuffix(".")
+    return f"{scheme}://{shown}:{port}"
+
+
+def _contacted(url: str) -> tuple[str, str, int]:
+    """Scheme, host and port that a connection to this address is made to.
+
+    They are what the HTTP client itself makes of it. Another reading of the same text, such as
+    Python's of names that are not ASCII, would sign for one host while another is contacted.
+    """
     try:
-        host, port = (parts.hostname or "").rstrip("."), parts.port
-        shown = f"[{host}]" if ":" in host else host.encode("idna").decode()
-    except ValueError:
-        raise InputError(
-            f"{url!r} is not the address of a platform; write https://host:port"
-        ) from None
-    return f"{parts.scheme}://{shown}:{port or (443 if parts.scheme == 'https' else 80)}"
+        parts = httpx.URL(url)
+        host = parts.raw_host.decode("ascii")
+    except (httpx.InvalidURL, ValueError):
+        parts, host = httpx.URL(), ""
+    port = {"http": 80, "https": 443}.get(parts.scheme, 0) if parts.port is None else parts.port
+    labels = host.removesuffix(".").split(".")
+    if (
+        parts.scheme not in ("http", "https")
+        or not all(0 < len(label) <= _LONGEST_LABEL for label in labels)
+        or not 0 < port < 1 << 16
+    ):
+        raise InputError(f"{url!r} is not the address of a platform; write https://host:port")
+    return parts.scheme, host, port
 
 
 def certificate_fingerprint(pem: str, /) -> str:

@@ -19,7 +19,8 @@ def own_addresses(settings: Settings, /) -> frozenset[str]:
     own = platform_address(settings.url)
     if settings.tls_certificate is None:
         return frozenset({own})
-    ports = {urlsplit(own).port, parse_address(settings.listen)[1]}
+    # Where it listens at port 0, the system chooses one, which nobody knows it by.
+    ports = {urlsplit(own).port, parse_address(settings.listen)[1]} - {0}
     hosts = certificate_hosts(read_certificate(settings.place(settings.tls_certificate)))
     if not _is_loopback(urlsplit(own).hostname or ""):
         hosts = [host for host in hosts if not _is_loopback(host)]

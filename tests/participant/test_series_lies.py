@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import os
+import time
 from contextlib import nullcontext
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
 import pytest
 
 import tacit.participant.series.following as followed
-from tacit.engine.series import check_series
+from tacit.engine.series import DAY, check_series
+from tacit.engine.series.run_record import KEEP_SECONDS
 from tacit.errors import AgreementError, LogError, PlatformError, TrustError, UnprovenError
 from tacit.participant import FileCosts, Follower, follow, signed_series
-from tacit.participant.series.kept import keep_series
+from tacit.participant.series.kept import (
+    folder_of_series,
+    is_checked,
+    keep_series,
+    mark_checked,
+)
 from tacit.participant.series.reviewing import review_series
+from tacit.participant.series.unseen_logs import unseen_runs
 from tacit.service.workflow.lifecycle import State
 from tests.participant.test_series import Cast, cast, platform
 from tests.service.example_terms import example_terms
@@ -35,6 +44,15 @@ def followers(cast: Cast, *, check: bool = False) -> list[Follower]:
     for each in made:
         each.check, each.again = check, True
     return made
+
+
+class Fine:
+    def check(self) -> None:
+        """Everything is in order."""
+
+
+def withhold(*_: object) -> None:
+    raise PlatformError("the platform failed (500)", status=500)
 
 
 def finished_run(cast: Cast) -> str:
@@ -104,10 +122,7 @@ def test_after_three_runs_whose_logs_are_withheld_nothing_more_is_signed(
 ) -> None:
     """Called failed, running for ever, or left out of the list: each could have run unseen."""
 
-    def withheld(*_: object) -> None:
-        raise PlatformError("the platform failed (500)", status=500)
-
-    monkeypatch.setattr(followed, "check_logs", withheld)
+    monkeypatch.setattr(followed, "check_logs", withhold)
     hidden: list[str] = []
 
     def lied_of(listed: Any) -> Any:
@@ -131,15 +146,77 @@ def test_after_three_runs_whose_logs_are_withheld_nothing_more_is_signed(
         follow(fourth, every=1, once=True)
     assert all(run in fourth.refused[third] for run in hidden)
 
-    class Fine:
-        def check(self) -> None:
-            """Everything is in order."""
-
     monkeypatch.setattr(followed, "check_logs", lambda *_: Fine())
     cast.tamper.clear()
     again = followers(cast, check=True)[0]
     again.unseen = 1
     follow(again, every=1, once=True)
+
+
+@pytest.mark.parametrize("then", ["failed", "interrupted", None])
+def test_logs_that_were_shown_of_an_interrupted_run_do_not_count_for_what_came_after(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch, then: str | None
+) -> None:
+    run = finished_run(cast)
+    called: str | None = "interrupted"
+
+    def lied_of(listed: Any) -> Any:
+        if not isinstance(listed, list):
+            return listed
+        kept = [each for each in listed if called or each["id"] != run]
+        return [{**each, "state": called} if each["id"] == run else each for each in kept]
+
+    cast.tamper["runs"] = lied_of
+    follower = followers(cast, check=True)[0]
+    follower.unseen = 1
+    monkeypatch.setattr(followed, "check_logs", lambda *_: Fine())
+    follower.look()
+    second = cast.run()
+    monkeypatch.setattr(followed, "check_logs", withhold)
+    called = then
+    follower._not_before.clear()  # a minute later
+    follower.look()
+    assert run in follower.refused[second]
+    assert not cast.signed(second)
+
+
+def test_an_interrupted_run_that_has_expired_is_checked_for_good(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, late = finished_run(cast), 0.0
+    cast.tamper["runs"] = lambda all_: [{**each, "state": "interrupted"} for each in all_]
+    monkeypatch.setattr(followed, "check_logs", lambda *_: Fine())
+    clock = SimpleNamespace(monotonic=time.monotonic, time=lambda: time.time() + late)
+    monkeypatch.setattr(followed, "time", clock)
+    followers(cast, check=True)[0].look()
+    assert not is_checked(cast.north, run), "it may go on"
+    late = KEEP_SECONDS + DAY
+    followers(cast, check=True)[0].look()
+    assert is_checked(cast.north, run)
+
+
+def test_runs_whose_logs_are_withheld_count_however_long_ago_they_were(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(followed, "check_logs", withhold)
+    first = finished_run(cast)
+    path = folder_of_series(cast.north, cast.series_id) / "runs.jsonl"
+    line = msgspec.json.decode(path.read_bytes())
+    line["at"] -= KEEP_SECONDS + 1.0
+    path.write_bytes(msgspec.json.encode(line) + b"\n")
+    second = finished_run(cast)
+    cast.tamper["runs"] = lambda all_: (
+        [each for each in all_ if each["id"] not in (first, second)]
+        if isinstance(all_, list)
+        else all_
+    )
+    third = cast.run()
+    follower = followers(cast, check=True)[0]
+    follower.unseen = 2
+    follower.look()
+    assert first in follower.refused[third]
+    mark_checked(cast.north, first)
+    assert unseen_runs(cast.north, cast.series_id) == [second]
 
 
 @pytest.mark.parametrize("withheld", ["result", "check_logs"])
@@ -148,19 +225,12 @@ def test_nothing_is_signed_before_the_last_logs_are_checked(
 ) -> None:
     finished_run(cast)
 
-    def failed(*_: object) -> None:
-        raise PlatformError("the platform failed (500)", status=500)
-
     follower = followers(cast, check=True)[0]
     with monkeypatch.context() as patch:
-        patch.setattr(followed, withheld, failed)
+        patch.setattr(followed, withheld, withhold)
         second = cast.run()
         follower.look()
         assert not cast.signed(second)
-
-    class Fine:
-        def check(self) -> None:
-            """Everything is in order."""
 
     monkeypatch.setattr(followed, "check_logs", lambda *_: Fine())
     follower.look()

@@ -26,7 +26,7 @@ from tacit.participant.account.trust import Trust, load_trust, trust_refusals
 from tacit.participant.costs import read_costs
 from tacit.participant.leakage_budget import repeated
 from tacit.participant.public_weights import public_refusals, public_warnings
-from tacit.participant.series.kept import note_run
+from tacit.participant.series.unseen_logs import note_run
 from tacit.participant.series.within import series_refusals
 
 MOST_CLOCK_SECONDS = 2.0

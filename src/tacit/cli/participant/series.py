@@ -114,7 +114,9 @@ def follow(
     ] = True,
     unseen: Annotated[
         int,
-        typer.Option(min=1, help="Sign no more after so many runs whose logs were never shown."),
+        typer.Option(
+            min=1, max=100, help="Sign no more after so many runs whose logs were never shown."
+        ),
     ] = 3,
     once: Annotated[bool, typer.Option("--once", help="Do what there is to do now, and end.")] = (
         False

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tacit.client import RunSummary
 from tacit.engine.agreement import Agreement
-from tacit.engine.series import series_hash
+from tacit.engine.series import DAY, series_hash
 from tacit.errors import (
     InputError,
     LogError,
@@ -84,7 +84,7 @@ class Follower:
     withheld: set[str] = field(default_factory=set)
     """Other runs that have ended, with costs of ours in them, whose logs could not be had."""
     _interrupted: set[str] = field(default_factory=set)
-    """Runs that may go on, and whose logs were in order so far."""
+    """Runs that are called interrupted, and whose logs were in order at the last look."""
 
     def look(self) -> None:
         """Do whatever can be done now for all runs of the series."""
@@ -92,6 +92,7 @@ class Follower:
         self._unchecked.clear()
         try:
             found = [each for each in runs(self.profile) if each.series == self.series_id]
+            self._interrupted &= {each.id for each in found if each.state == "interrupted"}
             for run in sorted(found, key=lambda each: each.series_number or 0):
                 self._advance_or_refuse(run)
         except PlatformError as error:
@@ -229,8 +230,9 @@ class Follower:
             return
         if run.state == "interrupted":  # it may go on, with another plan in the end
             self._once(f"{_called(run)} is interrupted{f' ({run.reason})' if run.reason else ''}")
-            if self.check and not self._waits(f"logs {run.id}"):
-                self._look_into(run)
+            wanted = self.check and not is_checked(self.profile, run.id)
+            if wanted and not self._waits(f"logs {run.id}"):
+                self._look_into(run, agreement)
             return
         shown = f"plan {run.id}"
         if shown not in self._settled:
@@ -272,6 +274,7 @@ class Follower:
 
     def _check(self, run: RunSummary) -> None:
         """Check the logs once; what they contradict ends all signing until somebody looks at it."""
+        self._interrupted.discard(run.id)
         try:
             verdict = check_logs(self.profile, run.id)
             for line in self._account(run):
@@ -295,8 +298,9 @@ class Follower:
         self.withheld.discard(run.id)
         mark_checked(self.profile, run.id)
 
-    def _look_into(self, run: RunSummary) -> None:
+    def _look_into(self, run: RunSummary, agreement: Agreement) -> None:
         """Whether the logs of a run that may go on are there; what they prove, its end shows."""
+        self._interrupted.discard(run.id)
         try:
             check_logs(self.profile, run.id).check()
         except UnprovenError:
@@ -304,6 +308,8 @@ class Follower:
         except (LogError, PlatformError) as error:
             self._once(f"  the logs of {run.id} are not complete so far ({error})")
             return
+        if time.time() > agreement.limits.expires + DAY:  # no node goes on, whatever its clock
+            mark_checked(self.profile, run.id)
         self._interrupted.add(run.id)
 
 

@@ -122,12 +122,3 @@ def as_taken(run: str, agreement: Agreement, /) -> TakenRun:
     assert agreement.series is not None
     digest = agreement_hash(agreement).hex()
     return TakenRun(agreement.series.number, digest, time.time(), run)
-
-
-def note_run(profile: Profile, run: str, agreement: Agreement, /) -> None:
-    """Write down that a run of a series is about to be signed, if it is one."""
-    if agreement.series is None:
-        return
-    found = series_named(profile, agreement.series.series)
-    if found is not None:
-        record_of(profile, found[0]).add(as_taken(run, agreement))

@@ -248,9 +248,9 @@ def test_new_nodes_get_nothing_of_who_has_not_signed(world: World, tmp_path: Pat
         kept_book.keep(replace(counted, steps=steps, taken=taken))
     run = run_in(world.second, world.after.run(), 2, world.head)
     given = {me: world.ask(me, run)[0] for me in range(3)}
-    book = world.taken(tmp_path / "later", run, 0, books=given)
-    assert book is not None
-    assert set(book.steps) == set(book.taken) == set(NAMES)
+    later = world.taken(tmp_path / "later", run, 0, books=given)
+    assert later is not None
+    assert set(later.steps) == set(later.taken) == set(NAMES)
 
 
 def test_what_is_not_from_the_earlier_nodes_is_not_taken(world: World, tmp_path: Path) -> None:

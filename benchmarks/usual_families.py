@@ -36,7 +36,7 @@ from tacit.runs import Limits, solve
 from tacit.runs.sealed.finishing import FEWEST_PHASES
 from tacit.search.moves import SealedParameters, fitted_parameters
 
-SEEDS = {30: 11, 100: 11, 300: 3}
+SEEDS = {30: 11, 100: 11, 300: 11}
 """How many problems of each size."""
 DEADLINES = (2.0, 5.0, 20.0)
 OTHER = "top:15"

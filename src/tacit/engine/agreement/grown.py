@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 from tacit.errors import AgreementError, ParameterError
 from tacit.mpc.sealed import AllowedCells
 from tacit.problems import Problem, feasible_assignment
-from tacit.search.moves import PublicShape
+from tacit.search.moves import PublicShape, Schedule
+
+PART, PER_ROW = 4, 8
+"""One pair in so many may be allowed, or so many per row where that is more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +25,13 @@ class GrownStart:
     """The item of each row in any plan without forbidden pairs."""
     high: int
     """The largest value of a pair, which costs nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GrownSchedule(Schedule):
+    """The course of a search that begins so."""
+
+    grown: GrownStart
 
 
 def grown_course(problem: Problem, public: PublicShape, /) -> GrownStart:
@@ -39,6 +49,13 @@ def grown_course(problem: Problem, public: PublicShape, /) -> GrownStart:
             "set start to drawn"
         )
     allowed = ~problem.forbidden[:, problem.sealed_items]
+    most = max(allowed.size // PART, PER_ROW * public.rows)
+    if (pairs := int(allowed.sum())) > most:
+        # Time and memory of a start grow with the pairs, and a search does well where it is full.
+        raise AgreementError(
+            f"a start is grown where few pairs are allowed: {most:,} here, not {pairs:,}; set "
+            "start to drawn"
+        )
     known = feasible_assignment(allowed)
     if known is None:
         raise AgreementError("every plan has a forbidden pair, so none is grown; allow more pairs")

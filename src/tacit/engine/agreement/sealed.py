@@ -19,7 +19,7 @@ from tacit.engine.agreement.bisecting import check_order
 from tacit.engine.agreement.exact import ForestCourse, forest_courses
 from tacit.engine.agreement.finished import FinishedCourse, finishing_course
 from tacit.engine.agreement.frame_sizes import ROOM
-from tacit.engine.agreement.grown import grown_course
+from tacit.engine.agreement.grown import GrownSchedule, grown_course
 from tacit.engine.agreement.terms import Agreement, PinnedSearch
 from tacit.errors import AgreementError, ParameterError, ProblemError
 from tacit.mpc import RING_BITS, Size
@@ -243,7 +243,8 @@ def largest_message(course: Course, /) -> int:
 def _largest_of_search(schedule: Schedule, about: TableShape) -> int:
     comparisons = most_compared(schedule.blocks, schedule.children, levels=about.levels)
     cells = about.parents * about.columns * (about.rows + 1)
-    return max(cells * about.word.itemsize, comparisons * _bits_compared(schedule) // 8)
+    grown = schedule.grown.cells.largest_message if isinstance(schedule, GrownSchedule) else 0
+    return max(cells * about.word.itemsize, comparisons * _bits_compared(schedule) // 8, grown)
 
 
 def shape_of(agreement: Agreement, search: int, /) -> PublicShape:
@@ -288,8 +289,12 @@ def course_of(agreement: Agreement, search: int, /, *, seed: int) -> Course:
     if isinstance(parameters, ExactParameters):
         courses = _exact_courses(agreement, seed=seed)
         return next(course for course in courses if search in course.searches)
-    shape, problem = shape_of(agreement, search), agreement.known_problem
-    return search_course(problem, shape, parameters, seed=seed, stream=search)
+    kept: dict[tuple[int, int], Course]
+    kept = agreement.__dict__.setdefault("_search_courses", {})  # every batch of generations asks
+    if (search, seed) not in kept:
+        shape, problem = shape_of(agreement, search), agreement.known_problem
+        kept[search, seed] = search_course(problem, shape, parameters, seed=seed, stream=search)
+    return kept[search, seed]
 
 
 def _exact_courses(agreement: Agreement, *, seed: int) -> list[ForestCourse]:
@@ -315,7 +320,8 @@ def search_course(
     """The public course of a search of a problem, with its finish if there is one."""
     schedule = Schedule(shape, parameters, seed=seed, stream=stream)
     if parameters.start == "grown":
-        grown_course(problem, shape)
+        grown = grown_course(problem, shape)
+        schedule = GrownSchedule(shape, parameters, seed=seed, stream=stream, grown=grown)
     if not parameters.finish:
         return schedule
     finish, gap = parameters.finish, parameters.gap

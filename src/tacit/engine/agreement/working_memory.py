@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tacit.engine.agreement.exact import ForestCourse
 from tacit.engine.agreement.frame_sizes import largest_batch
+from tacit.engine.agreement.grown import GrownSchedule
 from tacit.engine.agreement.sealed import Course, courses_of, largest_message
 from tacit.engine.agreement.terms import Agreement
 from tacit.search.moves import Schedule
@@ -66,6 +67,10 @@ def generations_bytes(course: Course, /, *, nodes: int) -> int:
         return FOREST_FACTOR * batch
     search = course if isinstance(course, Schedule) else course.schedule
     needed = batch + CHILD_BYTES * search.blocks * search.children
+    if isinstance(search, GrownSchedule):
+        # Tables of bits besides its minima.
+        grown = search.grown.cells.largest_message
+        needed = max(needed, batch + BATCH_FACTOR[nodes] * grown)
     if isinstance(course, Schedule):
         return needed
     return max(needed, generations_bytes(course.forest, nodes=nodes))

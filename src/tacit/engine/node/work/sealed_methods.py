@@ -15,7 +15,7 @@ import numpy as np
 
 from tacit.engine.agreement.exact import ForestCourse
 from tacit.engine.agreement.finished import FinishedCourse
-from tacit.engine.agreement.grown import grown_course
+from tacit.engine.agreement.grown import GrownSchedule
 from tacit.engine.agreement.sealed import Course, largest_message, sealed_terms, shape_of, table_of
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.wire.messages import Advance
@@ -124,10 +124,10 @@ class SearchMethod:
         if not known.between_places:
             lines = lines.map(lambda part: np.ascontiguousarray(part.T[known.sealed_items]))
         columns = known.sealed_items
-        if self.schedule.parameters.start == "drawn":
+        if not isinstance(self.schedule, GrownSchedule):
             state = await secret_start(session, lines, self.table, label="start", columns=columns)
             return state.shares
-        grown = grown_course(known, self.schedule.shape)
+        grown = self.schedule.grown
         state = await grown_start(
             session, lines, self.table, grown.cells, grown.known, high=grown.high, columns=columns
         )

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import ParameterError
-from tacit.mpc.protocols.tournament import levels_for
+from tacit.mpc.protocols.tournament import levels_for, tournament
 
 Indices = NDArray[np.intp]
 Numbers = NDArray[Any]
@@ -150,6 +150,17 @@ class AllowedCells:
     def levels(self) -> int:
         """In which the least candidate is found."""
         return 1 if self._most <= ALL_PAIRS else levels_for(self._most)
+
+    @cached_property
+    def largest_message(self) -> int:
+        """Bytes of all candidates with their values, or of one bit per bit of a comparison."""
+        words = 2 * sum(self.group_sizes) * self.word.itemsize
+        pairs = max(
+            level.pairs
+            for sizes in (self.group_sizes, self.row_sizes)
+            for level in tournament(sizes, self.levels)
+        )
+        return max(words, pairs * self.key_bits // 8)
 
     def depth(self, steps: int, /) -> int:
         """How many columns a path may have after so many steps: a power of 2.

@@ -77,8 +77,11 @@ async def grown_start(
     )
 
     def placed(cell: Numbers, line: Numbers) -> Numbers:
+        # Row by row: lines of all cells at once would be many tables.
         table = np.zeros((cells.size, line.shape[1]), dtype=line.dtype)
-        np.add.at(table, cells.rows, cell[:, None] * line[cells.columns])
+        ends = np.cumsum(cells.row_sizes)
+        for row, here in enumerate(np.split(cells.by_row, ends[:-1])):
+            table[row] = cell[here] @ line[cells.columns[here]]
         return table
 
     table = await pairwise.product(session, matching, lines, placed, label="start.lines")

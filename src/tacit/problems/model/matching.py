@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,42 +17,46 @@ def feasible_assignment(allowed: NDArray[np.bool_], /) -> NDArray[np.int32] | No
     True
     """
     rows, columns = allowed.shape
-    row_of = np.full(columns, -1, dtype=np.int64)
+    row_of, column_of = np.full(columns, -1), np.full(rows, -1)
     options = [np.flatnonzero(allowed[row]) for row in range(rows)]
     for row in range(rows):
-        if not _augment(row, options, row_of):
+        if not _augment(row, options, row_of, column_of):
             return None
-    plan = np.empty(rows, dtype=np.int32)
-    taken = np.flatnonzero(row_of >= 0)
-    plan[row_of[taken]] = taken
-    return plan
+    return column_of.astype(np.int32)
 
 
-def _augment(start: int, options: list[NDArray[np.int64]], row_of: NDArray[np.int64]) -> bool:
+def _augment(
+    start: int,
+    options: list[NDArray[np.int64]],
+    row_of: NDArray[np.int64],
+    column_of: NDArray[np.int64],
+) -> bool:
     """Find a free column for `start`, moving others on: breadth first, since depth recurses."""
-    came_from: dict[int, int] = {}
-    frontier = [start]
+    came_from = np.full(len(row_of), -1)
+    frontier = deque([start])
     while frontier:
-        row = frontier.pop(0)
-        for column in map(int, options[row]):
-            if column in came_from:
-                continue
-            came_from[column] = row
-            if row_of[column] < 0:
-                _shift_along(column, start, came_from, row_of)
-                return True
-            frontier.append(int(row_of[column]))
+        row = frontier.popleft()
+        reached = options[row][came_from[options[row]] < 0]
+        came_from[reached] = row
+        holders = row_of[reached]
+        free = reached[holders < 0]
+        if len(free):
+            _shift_along(int(free[0]), start, came_from, row_of, column_of)
+            return True
+        frontier.extend(holders.tolist())
     return False
 
 
 def _shift_along(
-    free: int, start: int, came_from: dict[int, int], row_of: NDArray[np.int64]
+    column: int,
+    start: int,
+    came_from: NDArray[np.int64],
+    row_of: NDArray[np.int64],
+    column_of: NDArray[np.int64],
 ) -> None:
-    column_of = {int(row): column for column, row in enumerate(row_of) if row >= 0}
-    column = free
     while True:
-        row = came_from[column]
-        row_of[column] = row
+        row = int(came_from[column])
+        left, row_of[column], column_of[row] = int(column_of[row]), row, column
         if row == start:
             return
-        column = column_of[row]
+        column = left

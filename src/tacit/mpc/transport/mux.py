@@ -73,7 +73,9 @@ def check_frame(header: Header, tag: bytes, sequence: int, *, peer: str) -> None
     """
     if header.tag != tag:
         raise AbortError(
-            peer, "works on another request under the same number; send all nodes the same one"
+            peer,
+            "works on another request under the same number; send all nodes the same one, and "
+            "give all the same version",
         )
     if header.sequence != sequence:
         what = f"sent frame {header.sequence} where frame {sequence} was due; a frame was lost"

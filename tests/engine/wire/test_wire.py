@@ -29,7 +29,7 @@ from tacit.engine.wire.request import (
 )
 from tacit.engine.wire.request import unpack_candidates as unpack
 from tacit.errors import AbortError, FrameError
-from tacit.mpc.forest.after_search import cost_of_warm_start
+from tacit.mpc.forest import cost_of_warm_start
 from tacit.mpc.forest.layout import Layout
 from tacit.mpc.transport.frame import Channel, Header
 from tacit.mpc.transport.mux import check_frame

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import typer
+from rich.text import Text
 
 from tacit.cli.main import make_app
+from tacit.cli.printing import terminal
 
 
 def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -39,3 +41,16 @@ def test_every_command_has_examples_that_are_understood() -> None:
             named = next(each for each in of_commands if tuple(words[: len(each)]) == each)
             assert named == path or path == ("audit",), words
             of_commands[named].make_context(named[-1], words[len(named) :]).close()
+
+
+def test_no_word_between_colons_becomes_a_picture() -> None:
+    group = typer.main.get_command(make_app())
+    for path, command in commands(group):
+        texts = [command.help, command.epilog, *(each.help for each in command.params)]
+        for text in filter(None, texts):
+            drawn = Text.from_markup(text).plain
+            assert drawn == Text.from_markup(text, emoji=False).plain, path
+    console = terminal()
+    with console.capture() as captured:
+        console.print("pareto:top:5")
+    assert captured.get() == "pareto:top:5\n"

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from tacit.cli.printing import terminal
 from tacit.plain_text import plain_line
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def audit_command(
         sys.stdout.buffer.write(report.to_json() + b"\n")
         sys.stdout.flush()
     else:
-        show_report(report, Console())
+        show_report(report, terminal())
 
 
 def _recorded(path: Path) -> Record:

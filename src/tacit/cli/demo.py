@@ -10,6 +10,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from tacit.cli.printing import terminal
+
 if TYPE_CHECKING:
     from tacit.service import DemoResult
 
@@ -34,7 +36,7 @@ def demo_command(
     from tacit.runs import parse_duration
     from tacit.service import LocalPlatform, run_demo
 
-    console = Console(highlight=False)
+    console = terminal(highlight=False)
     stays = sys.stdout.isatty() and sys.stdin.isatty() if stay is None else stay
     seconds = parse_duration(deadline)
     started = time.monotonic()

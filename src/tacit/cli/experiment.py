@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from tacit import experiments
-from tacit.cli.printing import example
+from tacit.cli.printing import example, terminal
 from tacit.errors import TacitError
 from tacit.runs import show_duration
 
@@ -232,7 +231,7 @@ def list_studies() -> None:
             name, study.title, str(len(study.instances)), str(len(study.disclosures)),
             str(study.seeds.count), str(len(list(study.jobs()))),
         )  # fmt: skip
-    Console().print(table)
+    terminal().print(table)
 
 
 @contextmanager
@@ -240,7 +239,7 @@ def computing(
     runs: dict[str, int], workers: int | None, scheduler: str | None
 ) -> Iterator[tuple[Executor, experiments.StudyProgress]]:
     """Processes to compute so many runs of each study with, and a line that shows how far it is."""
-    progress = experiments.StudyProgress(Console(stderr=True), runs)
+    progress = experiments.StudyProgress(terminal(stderr=True), runs)
     with (
         interruptible(),
         experiments.executor(workers=workers, scheduler=scheduler) as pool,

@@ -10,11 +10,10 @@ from typing import Annotated
 
 import numpy as np
 import typer
-from rich.console import Console
 from rich.markup import escape
 
 from tacit.cli.instance_report import describe, print_description
-from tacit.cli.printing import example
+from tacit.cli.printing import example, terminal
 from tacit.disclosure import SEALED, parse_disclosure
 from tacit.errors import InputError, ParameterError
 from tacit.problems import (
@@ -130,7 +129,7 @@ def show(
     if as_json:
         typer.echo(description.to_json())
     else:
-        print_description(description, Console())
+        print_description(description, terminal())
     if plot is not None:
         from tacit.cli.instance_plot import plot_problem
 

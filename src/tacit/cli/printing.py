@@ -12,6 +12,8 @@ import typer
 from tacit.plain_text import plain_line, wrapped
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from tacit.client import RunSummary
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -20,6 +22,13 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 def example(text: str, /) -> str:
     """The epilog of a command."""
     return f"Example: [bold]tacit {text}[/bold]"
+
+
+def terminal(*, stderr: bool = False, highlight: bool = True) -> Console:
+    """Where tables and progress go. Words between colons stand: `pareto:top:5` has no picture."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=highlight, emoji=False)
 
 
 def echo_lines(lines: Iterable[str], /, *, err: bool = False) -> None:

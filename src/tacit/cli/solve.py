@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from tacit.audit import Recorder, record_of_result
+from tacit.cli.printing import terminal
 from tacit.cli.solve_display import LiveProgress, show_result
 from tacit.cli.solve_options import (
     check_recordable,
@@ -76,7 +76,7 @@ def solve_command(
     disclose: Annotated[
         list[str] | None,
         search_option(
-            help="What an evaluation reveals: none, order, quantiles:K, buckets:K, top:K, above:P; of several objectives together pareto:order, pareto:quantiles:K or pareto:top:K; or sealed (nothing but the plan in the end); for one objective NAME=..., repeatable."
+            help="What an evaluation reveals: none, order, quantiles:K, buckets:K, top:K, above:P; of several objectives together pareto: before order, quantiles:K or top:K; or sealed (nothing but the plan in the end); for one objective NAME=..., repeatable."
         ),
     ] = None,
     best: Annotated[
@@ -239,7 +239,7 @@ def solve_command(
     if record is not None:
         check_recordable(to_solve, resume=resume, algorithm=algorithm)
         recorder = Recorder()
-    console = Console(stderr=True)
+    console = terminal(stderr=True)
     live = LiveProgress(console, to_solve, limits)
     watched = console.is_terminal and not json
     with live if watched else nullcontext():
@@ -270,7 +270,7 @@ def solve_command(
         sys.stdout.buffer.write(result.to_json() + b"\n")
         sys.stdout.flush()
     else:
-        show_result(result, Console(), saved_to=None if unwritten else out, plotted_to=plot)
+        show_result(result, terminal(), saved_to=None if unwritten else out, plotted_to=plot)
     if plot is not None:
         plot_result(result, plot)
     if unwritten is not None:

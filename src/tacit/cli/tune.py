@@ -13,6 +13,7 @@ from rich.table import Table
 
 from tacit import experiments
 from tacit.cli.experiment import Scheduler, interruptible, require_extra
+from tacit.cli.printing import terminal
 
 EPILOG = """
 [bold]Examples[/bold]
@@ -89,7 +90,7 @@ def tune_command(
         chosen, place, trials=trials, disclosure=disclose, within_budget=budget, sampler_seed=seed
     )
     count = workers or experiments.usable_cores()
-    console = Console(stderr=True)
+    console = terminal(stderr=True)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -119,7 +120,7 @@ def tune_command(
     if as_json:
         typer.echo(encoded.decode())
         return
-    show_tuned(tuned, chosen, Console())
+    show_tuned(tuned, chosen, terminal())
     for name, values in held.items():
         typer.echo(f"on the evaluation instances, {name}: {', '.join(f'{v:.4f}' for v in values)}")
 

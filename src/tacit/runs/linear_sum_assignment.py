@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.errors import NoPlanError, ProblemError, TacitError
+from tacit.errors import AgreementError, NoPlanError, ProblemError, TacitError
 from tacit.problems import Assignment, Objective
+from tacit.problems.model.objective import FITNESS_BITS
 from tacit.runs.engine_choice import EngineChoice
 from tacit.runs.limits import Limits
+from tacit.runs.sealed.exact import courses_for
 from tacit.runs.solve import solve
 from tacit.search.moves import ExactParameters
 
-MOST_DECIMALS = 9
-LARGEST_COST = 10**12
+COARSEST_BITS = 8
 COURSES = (
     ExactParameters(phases=12),
     ExactParameters(phases=24, scaling=True),
@@ -39,10 +41,20 @@ def linear_sum_assignment(
     `engine`; which pairs are forbidden and how many bits the costs have is public, and how many
     phases it takes until the optimum is proved.
 
+    Shares are whole numbers of so many bits. Costs whose decimals fit are taken as they are; others
+    are rounded to steps as fine as fit, of 100 rows to a part in 10^12 of the difference between
+    the largest and the least. The optimum of the rounded costs is proved, and no assignment is
+    better by more than one such step per row.
+
     >>> linear_sum_assignment([[4, 1, 3], [2, 0, 5], [3, 2, 2]], engine="simulated")
     (array([0, 1, 2]), array([1, 0, 2]))
     """
-    costs = _checked(cost_matrix, maximize=maximize)
+    costs = _checked(cost_matrix)
+    if maximize:
+        costs = -costs
+    # SciPy refuses what is invalid after the signs are turned.
+    if costs.dtype.kind == "f" and (np.isnan(costs) | np.isneginf(costs)).any():
+        raise ValueError("matrix contains invalid numeric entries")
     if 0 in costs.shape:
         return np.array([], dtype=np.intp), np.array([], dtype=np.intp)
     tall = costs.shape[0] > costs.shape[1]
@@ -53,46 +65,26 @@ def linear_sum_assignment(
     return plan[order], order
 
 
-def _checked(matrix: ArrayLike, *, maximize: bool) -> NDArray[Any]:
+def _checked(matrix: ArrayLike) -> NDArray[Any]:
+    """Whole numbers as objects, which no sign makes wrap; all others as SciPy takes them."""
     costs = np.asarray(matrix)
     if costs.ndim != 2:
         raise ValueError(f"expected a matrix (2-D array), got a {costs.shape!r} array")
-    if not (np.issubdtype(costs.dtype, np.number) or costs.dtype == np.bool_):
-        raise ValueError(f"expected a matrix containing numerical entries, got {costs.dtype}")
-    if np.iscomplexobj(costs):
-        raise ValueError("expected a matrix of real numbers, got complex ones")
-    if costs.dtype.kind in "bui":  # narrow words would wrap where they are negated
-        costs = costs.astype(np.int64)
-    costs = -costs if maximize else costs
-    if costs.dtype.kind == "f" and (np.isnan(costs) | np.isneginf(costs)).any():
-        raise ValueError("matrix contains invalid numeric entries")
-    return costs
+    if costs.dtype.kind in "bui":
+        return costs.astype(np.int64 if costs.dtype.kind == "b" else costs.dtype).astype(object)
+    if isinstance(matrix, np.ndarray) and not np.can_cast(costs.dtype, np.float64):
+        raise TypeError(
+            f"expected a matrix containing numerical entries, got {costs.dtype}, which is not "
+            "cast safely to float64"
+        )
+    return np.asarray(matrix, dtype=np.float64)
 
 
 def _solve(costs: NDArray[Any], engine: str | EngineChoice) -> NDArray[np.intp]:
-    rows, columns = costs.shape
     forbidden = np.isposinf(costs) if costs.dtype.kind == "f" else np.zeros(costs.shape, dtype=bool)
     if forbidden.all(axis=1).any():
         raise ValueError("cost matrix is infeasible")
-    weights = _whole(np.where(forbidden, costs[~forbidden].min(), costs))
-    objective = Objective(
-        "cost",
-        weights,
-        sense="minimize",
-        weight_bound=(1 << int(weights.max()).bit_length()) - 1 or 1,
-    )
-    try:
-        problem = Assignment(
-            name="linear_sum_assignment",
-            rows=rows,
-            columns=columns,
-            objectives=(objective,),
-            forbidden=forbidden if forbidden.any() else None,
-        )
-    except ProblemError as error:
-        if "forbidden" in str(error):
-            raise ValueError("cost matrix is infeasible") from None
-        raise
+    problem = _as_problem(np.where(forbidden, costs[~forbidden].min(), costs), forbidden)
     for settings in COURSES:
         limits = Limits(deadline=3600.0)
         try:
@@ -103,31 +95,61 @@ def _solve(costs: NDArray[Any], engine: str | EngineChoice) -> NDArray[np.intp]:
             continue  # none without a forbidden pair was found yet
         if found.proved:
             return np.array(found.plan, dtype=np.intp)
-    raise TacitError("the optimum could not be proved within an hour; take tacit.solve")
+    raise TacitError("the optimum could not be proved; take tacit.solve with more phases")
 
 
-def _decimals(cost: float) -> int:
-    return -int(Decimal(repr(cost)).normalize().as_tuple().exponent)
+def _as_problem(costs: NDArray[Any], forbidden: NDArray[np.bool_]) -> Assignment:
+    """The problem with costs as exact as shares can hold them."""
+    exact = _in_units(costs)
+    needed = max(1, max(exact.flat).bit_length())
+    bits = _bits_that_fit(min(needed, FITNESS_BITS), forbidden)
+    whole = exact if bits == needed else _rounded(exact, bits)
+    return _problem(whole.astype(np.int64), forbidden, bits)
 
 
-def _whole(costs: NDArray[Any]) -> NDArray[np.int64]:
-    """The costs as whole numbers from 0 on, which changes no assignment."""
+def _bits_that_fit(bits: int, forbidden: NDArray[np.bool_]) -> int:
+    """At most so many, for which the numbers of the solver have room."""
+    try:
+        problem = _problem(None, forbidden, bits)
+        for settings in COURSES[:2]:  # the last one is longer, and no more than that
+            courses_for(problem, settings, [(1,)])
+    except (ProblemError, AgreementError) as error:
+        if "forbidden" in str(error):
+            raise ValueError("cost matrix is infeasible") from None
+        if bits <= COARSEST_BITS:
+            raise
+        return _bits_that_fit(bits - 1, forbidden)
+    return bits
+
+
+def _problem(
+    weights: NDArray[np.int64] | None, forbidden: NDArray[np.bool_], bits: int
+) -> Assignment:
+    cost = Objective("cost", weights, sense="minimize", weight_bound=(1 << bits) - 1)
+    rows, columns = forbidden.shape
+    return Assignment(
+        name="linear_sum_assignment",
+        rows=rows,
+        columns=columns,
+        objectives=(cost,),
+        forbidden=forbidden if forbidden.any() else None,
+    )
+
+
+def _in_units(costs: NDArray[Any]) -> NDArray[Any]:
+    """The costs as whole numbers from 0 on, in units of their last decimal."""
     if costs.dtype.kind == "f":
-        decimals = max(
-            -int(Decimal(repr(float(c))).normalize().as_tuple().exponent) for c in costs.flat
-        )
-        if decimals > MOST_DECIMALS:
-            raise ValueError(
-                f"a cost has {decimals} decimals; shares are whole numbers, so round to "
-                f"{MOST_DECIMALS} or fewer"
-            )
-        scale = 10 ** max(0, decimals)
-        whole = np.array([int(Decimal(repr(float(c))) * scale) for c in costs.flat], dtype=object)
+        decimal = [Decimal(repr(float(cost))).normalize() for cost in costs.flat]
+        last = min(0, *(int(each.as_tuple().exponent) for each in decimal))
+        whole = [int(Fraction(each) * 10**-last) for each in decimal]
     else:
-        whole = costs.astype(object).reshape(-1)
+        whole = [int(cost) for cost in costs.flat]
     least = min(whole)
-    if max(whole) - least > LARGEST_COST:
-        raise ValueError(
-            f"costs differ by more than {LARGEST_COST:,} in units of their last decimal; round them"
-        )
-    return np.array([int(each - least) for each in whole], dtype=np.int64).reshape(costs.shape)
+    return np.array([cost - least for cost in whole], dtype=object).reshape(costs.shape)
+
+
+def _rounded(exact: NDArray[Any], bits: int) -> NDArray[Any]:
+    """The nearest of so many equal steps from 0 to the largest."""
+    steps, largest = (1 << bits) - 1, max(exact.flat)
+    rounded: NDArray[Any] = (2 * exact * steps + largest) // (2 * largest)
+    return rounded

@@ -18,7 +18,7 @@ TWO = SearchParameters(
     algorithm="nsga2", population=20, elites=0, reevaluate_parents=True, mutation="scramble"
 )
 KINDS: dict[str, tuple[Problem, dict[str, Any]]] = {
-    "none": (generate_assignment(7, rows=12), {"parameters": SMALL}),
+    "none": (generate_assignment(7, rows=12), {"parameters": SMALL, "disclose": "none"}),
     "improvement": (
         generate_assignment(7, rows=9, columns=12),
         {"parameters": SMALL, "disclose": "order", "best": "improvement"},
@@ -32,7 +32,7 @@ KINDS: dict[str, tuple[Problem, dict[str, Any]]] = {
     ),
     "two objectives": (
         generate_assignment(7, rows=12, objectives=2),
-        {"parameters": TWO, "disclose": {"weight 1": "top:5"}},
+        {"parameters": TWO, "disclose": {"weight 1": "top:5", "weight 2": "none"}},
     ),
     "pareto": (
         generate_assignment(7, rows=12, objectives=2),

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 
 import pytest
 
+from tacit import runs
+from tacit.disclosure import BestMode
 from tacit.errors import DisclosureError, ParameterError, TacitError
-from tacit.problems import Assignment, Tour
-from tacit.runs import Limits, Progress, SolveSettings, with_disclosures
+from tacit.problems import (
+    Assignment,
+    Tour,
+    generate_assignment,
+    generate_capacitated,
+    generate_delays,
+    generate_named,
+    generate_routing,
+    generate_tour,
+    shipped_problem,
+)
+from tacit.runs import Limits, Progress, SolveSettings, open_evaluations, with_disclosures
 from tacit.search import PRESETS, SearchParameters
 from tests.runs.flat import solve_with
 from tests.support.simulated import solve
@@ -40,8 +53,49 @@ def test_disclosures_for_all_and_by_name(small_two_objectives: Assignment) -> No
     assert [str(o.disclosure) for o in for_all.objectives] == ["order", "order"]
     assert [str(o.best_mode) for o in for_all.objectives] == ["improvement"] * 2
     by_name = with_disclosures(small_two_objectives, {"weight 2": "top:3"}, None)
-    assert [str(o.disclosure) for o in by_name.objectives] == ["none", "top:3"]
-    assert [str(o.disclosure) for o in small_two_objectives.objectives] == ["none", "none"]
+    assert [str(o.disclosure) for o in by_name.objectives] == ["top:15", "top:3"]
+
+
+def test_where_nobody_says_anything_a_run_is_sealed() -> None:
+    """Not `none`, which gives everything away, wherever the problem comes from."""
+    drawn = [
+        generate_assignment(1, rows=4, objectives=2),
+        generate_delays(1, flights=4, slots=5),
+        generate_capacitated(1, rows=4, columns=2),
+        generate_named("slots", 1, rows=4),
+        generate_tour(1, cities=5),
+        pickle.loads(pickle.dumps(generate_assignment(1, rows=4))),
+        shipped_problem("kroD100"),
+    ]
+    for problem in drawn:
+        result = runs.solve(problem, limits=Limits(generations=1), engine="simulated")
+        assert {each.disclosure for each in result.objectives} == {"sealed"}
+        assert {each.best_mode for each in with_disclosures(problem, None, None).objectives} == {
+            BestMode.NOTHING
+        }
+    assert all(
+        each.best_mode is BestMode.VALUE
+        for each in with_disclosures(drawn[0], None, "value").objectives
+    )
+
+
+def test_what_cannot_be_sealed_discloses_what_is_usual_for_it() -> None:
+    van = runs.solve(
+        generate_routing(1, places=5, vehicles=1), limits=Limits(generations=1), engine="simulated"
+    )
+    assert [each.disclosure for each in van.objectives] == ["top:15"]
+    first, second = generate_assignment(1, rows=4, objectives=2).objectives
+    mixed = (replace(first, confidential=False), replace(second, best_mode=BestMode.IMPROVEMENT))
+    problem = replace(generate_assignment(1, rows=4, objectives=2), objectives=mixed)
+    usual = with_disclosures(problem, None, None).objectives[1]
+    assert (str(usual.disclosure), usual.best_mode) == ("top:15", BestMode.IMPROVEMENT)
+    with pytest.raises(ParameterError, match="choose another disclosure, such as top:15"):
+        runs.solve(generate_assignment(1, rows=4), settings="paper-ap", engine="simulated")
+    with (
+        pytest.raises(ParameterError, match="disclose something, such as top:15"),
+        open_evaluations(generate_assignment(1, rows=4), sets=1, largest=2),
+    ):
+        pass
 
 
 def test_public_objectives_stay_public(small_two_objectives: Assignment) -> None:

@@ -22,3 +22,4 @@ from tacit.disclosure.parse import (
 from tacit.disclosure.quantiles import Quantiles
 from tacit.disclosure.sealed import SEALED, Sealed
 from tacit.disclosure.top import Top
+from tacit.disclosure.unsaid import Unsaid

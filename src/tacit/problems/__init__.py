@@ -37,5 +37,6 @@ if TYPE_CHECKING:
     from tacit.problems.model.public import PublicProblem, problem_without_weights, public_problem
     from tacit.problems.model.routing import Routing
     from tacit.problems.model.tour import Tour
+    from tacit.problems.model.usual import with_usual_disclosures
 else:
     __getattr__ = lazily(__name__)

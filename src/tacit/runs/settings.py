@@ -31,6 +31,9 @@ Settings = SearchParameters | SealedParameters
 AnySettings = TypeVar("AnySettings", bound=Settings | ExactParameters)
 
 
+SEALED_SETTINGS = frozenset(
+    each.name for kind in (SealedParameters, ExactParameters) for each in fields(kind)
+)
 FITTED_OF_TOURS = ("parents", "children", "meet_every")
 """What follows from the time of a tour, unless one of these is named."""
 
@@ -181,9 +184,9 @@ def changed(settings: AnySettings, changes: Mapping[str, Any], /) -> AnySettings
     >>> changed(SealedParameters(), {"block": "six"})
     Traceback (most recent call last):
     tacit.errors.ParameterError: block is 'six' (expected a whole number, got text); correct it
-    >>> changed(SearchParameters(), {"block": 6})  # doctest: +ELLIPSIS
+    >>> changed(SearchParameters(), {"size": 6})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    tacit.errors.ParameterError: 'block' is not a setting; use one of algorithm, population, ...
+    tacit.errors.ParameterError: 'size' is not a setting; use one of algorithm, population, ...
     >>> changed(SearchParameters(), {"ties": "fair"})
     Traceback (most recent call last):
     tacit.errors.ParameterError: ties is 'fair'; use one of random, shared, first, last
@@ -211,6 +214,11 @@ def _unknown(name: str, settings: Settings | ExactParameters) -> str:
     sealed = not isinstance(settings, SearchParameters)
     exact = isinstance(settings, ExactParameters)
     other = SealedParameters if exact else ExactParameters
+    if not sealed and name in {"method", *SEALED_SETTINGS}:
+        return (
+            f"{name!r} is a setting of a sealed run, and this one is not; leave it out, or "
+            "disclose sealed"
+        )
     if sealed and name in {each.name for each in fields(other)}:
         of, remedy = (
             ("the search", "leave method=exact out")

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from tacit.disclosure import BestMode, parse_best_mode, parse_disclosure
 from tacit.errors import ParameterError
-from tacit.problems import Problem, optimum
+from tacit.problems import Problem, optimum, with_usual_disclosures
 from tacit.runs.driver import Observer, SearchDriver, drive
 from tacit.runs.duration import parse_duration
 from tacit.runs.engine_choice import Announce, EngineChoice
@@ -26,6 +26,8 @@ from tacit.search import SearchParameters
 from tacit.search.moves import ExactParameters
 
 DEFAULT_GENERATIONS = 500
+AMPLE_SECONDS = 3600.0
+"""Where nobody limits a run, there is time to prove what a sealed search has found."""
 LARGEST_REFERENCE = 4_000_000
 """Matrices with more cells are not solved to optimality just to tell the quality of a plan."""
 
@@ -47,15 +49,16 @@ def solve(
     """Find a good plan within the limits.
 
     The run ends at the first limit reached, `deadline` (such as "5s") being one of them; without
-    any, after 500 generations. `disclose` overrides what the problem says of its confidential
-    objectives, for all or by name. `settings` are the name of a preset, parameters of the search,
-    or `SolveSettings`.
+    any, after 500 generations, and of a sealed assignment its finish besides. `disclose` overrides
+    what the problem says of its confidential objectives, for all or by name; where neither says
+    anything, the run is sealed if it can be. `settings` are the name of a preset, parameters of the
+    search, or `SolveSettings`.
 
     Confidential objectives are evaluated on nodes that run beside this process for as long
     as the call takes, or with `engine="simulated"` by a simulation that knows the weights and gives
-    the same result. With `disclose="sealed"` the nodes search themselves, and nothing is disclosed
-    but the plan in the end. `observe` is called after every generation, or of a sealed search now
-    and then; `announce` with a line about slow preparations.
+    the same result. In a sealed run the nodes search themselves, and nothing is disclosed but the
+    plan in the end. `observe` is called after every generation, or of a sealed search now and then;
+    `announce` with a line about slow preparations.
 
     >>> from tacit.problems import generate_assignment
     >>> problem = generate_assignment(1, rows=20)
@@ -68,13 +71,17 @@ def solve(
     if deadline is not None:
         seconds = parse_duration(deadline) if isinstance(deadline, str) else deadline
         limits = replace(limits, deadline=seconds)
+    known = limits.deadline
     if limits.is_unlimited:
         limits = replace(limits, generations=DEFAULT_GENERATIONS)
+        known = AMPLE_SECONDS if problem.sealed_moves == "assignment" else None
     problem, how = with_disclosures(problem, disclose, best), as_settings(settings)
     if how.algorithm == "exact":
         return solve_exactly(problem)
     choice = engine if isinstance(engine, EngineChoice) else EngineChoice(engine=engine)
-    with local_driver(problem, how, limits, choice, announce or _say_nothing, seed=seed) as driver:
+    with local_driver(
+        problem, how, limits, choice, announce or _say_nothing, seed=seed, known=known
+    ) as driver:
         reference = known_optimum(problem)
         started = time.monotonic()
         reason = drive(driver, observe=observe)
@@ -99,10 +106,11 @@ def local_driver(
     /,
     *,
     seed: int,
+    known: float | None,
 ) -> Iterator[SearchDriver]:
-    """The search that a problem's disclosures ask for, ready to start."""
+    """The search that a problem's disclosures ask for, ready to start; `known` is its time."""
     nodes = choice.nodes if is_sealed(problem) else choice.local_nodes
-    parameters = settings.parameters_for(problem, deadline=limits.deadline, nodes=nodes)
+    parameters = settings.parameters_for(problem, deadline=known, nodes=nodes)
     saving = settings.checkpointing
     if isinstance(parameters, SearchParameters):
         with local_evaluating(
@@ -120,7 +128,7 @@ def local_driver(
 def with_disclosures(
     problem: Problem, disclose: str | Mapping[str, str] | None, best: str | None, /
 ) -> Problem:
-    """The problem with other disclosures for its confidential objectives."""
+    """The problem with other disclosures for its confidential objectives, else what is usual."""
     names = [objective.name for objective in problem.objectives]
     by_name = disclose if isinstance(disclose, Mapping) else {}
     for name in by_name:
@@ -132,9 +140,7 @@ def with_disclosures(
         if objective.confidential:
             if text is not None:
                 objective = replace(objective, disclosure=parse_disclosure(text))
-            if best is not None:
-                objective = replace(objective, best_mode=parse_best_mode(best))
-            elif text is not None and objective.disclosure.usual_best is BestMode.NOTHING:
+            if text is not None and objective.disclosure.usual_best is BestMode.NOTHING:
                 # What a sealed search discloses besides its plan is disclosed on request only.
                 objective = replace(objective, best_mode=BestMode.NOTHING)
         elif objective.name in by_name:
@@ -143,7 +149,14 @@ def with_disclosures(
                 "leave its disclosure out or mark it as confidential"
             )
         changed.append(objective)
-    return replace(problem, objectives=tuple(changed))
+    problem = with_usual_disclosures(replace(problem, objectives=tuple(changed)))
+    if best is None:
+        return problem
+    told = [
+        replace(each, best_mode=parse_best_mode(best)) if each.confidential else each
+        for each in problem.objectives
+    ]
+    return replace(problem, objectives=tuple(told))
 
 
 def known_optimum(problem: Problem, /) -> int | None:

@@ -19,6 +19,7 @@ from tacit.problems import (
     generate_tour,
     load_problem,
     save_problem,
+    with_usual_disclosures,
 )
 from tacit.problems.files.save import problem_text
 
@@ -110,7 +111,16 @@ def test_distances_that_coordinates_give_are_not_written_out(tmp_path: Path) -> 
     assert '"weights"' not in problem_text(problem)
     assert '"metric": "EUC_2D"' in problem_text(problem)
     save_problem(problem, tmp_path / "t.json")
-    assert_same(load_problem(tmp_path / "t.json"), problem)
+    assert_same(load_problem(tmp_path / "t.json"), with_usual_disclosures(problem))
+
+
+def test_what_nobody_said_is_not_written_and_read_as_what_is_usual(tmp_path: Path) -> None:
+    problem = generate_tour(3, cities=5)
+    save_problem(problem, tmp_path / "t.json")
+    assert "disclosure" not in (tmp_path / "t.json").read_text()
+    assert [str(each.disclosure) for each in load_problem(tmp_path / "t.json").objectives] == [
+        "sealed"
+    ]
 
 
 def test_what_cannot_be_saved(tmp_path: Path) -> None:

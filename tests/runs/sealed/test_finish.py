@@ -55,6 +55,23 @@ def test_what_the_search_found_is_brought_to_the_optimum_and_proved(problem: Pro
     assert len(found.history.generation) == 30 + PHASES
 
 
+@pytest.mark.parametrize("columns", [1, 9])
+def test_a_single_row_is_proved_within_its_deadline(columns: int) -> None:
+    """With one column there is nothing to search, so a generation costs nothing by the model."""
+    problem = generate_assignment(1, rows=1, columns=columns)
+    found = solve(problem, engine="simulated", limits=Limits(deadline=4.0))
+    assert found.proved is True
+    assert found.value == [found.optimum]
+
+
+def test_a_run_that_nobody_limits_ends_with_its_proof() -> None:
+    delays = generate_delays(4, flights=8, slots=12)
+    found = solve(delays, engine="simulated")
+    assert (found.proved, found.parameters["turns"]) == (True, [500])
+    assert found.value == [found.optimum]
+    assert solve(delays, engine="simulated", limits=Limits(generations=5)).proved is None
+
+
 def test_what_is_not_proved_is_said_and_no_worse_than_what_the_search_found() -> None:
     problem = generate_assignment(1, rows=80)
     found, before = (solved(problem, finish=finish) for finish in (1, 0))

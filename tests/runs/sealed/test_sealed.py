@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit.disclosure import BestMode
+from tacit.disclosure import BestMode, Exact
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.records.ledger import OpenedPlan, load_ledger
 from tacit.errors import ParameterError
@@ -88,7 +88,7 @@ def test_forbidden_pairs_are_left_alone_or_owned_up_to() -> None:
 
 
 def test_a_problem_file_may_ask_for_it(tmp_path: Path) -> None:
-    problem = generate_assignment(1, rows=6)
+    problem = generate_assignment(1, rows=6, disclosures=[Exact()])
     save_problem(problem, tmp_path / "p.json")
     text = (tmp_path / "p.json").read_text()
     assert '"none"' in text

@@ -45,8 +45,10 @@ def step_seconds(course: FinishedCourse, /, *, nodes: int = 3, delay: float = 0.
     before = cost_of_warm_start(nodes, forest.layout, forest.shape, has_fallback=known)
 
     sent = two.bytes_per_node - one.bytes_per_node
+    # Of a single row and column there is nothing to compare, but generations are asked for.
+    rounds = max(1, two.rounds - one.rounds)
     return StepSeconds(
-        seconds_of(two.rounds - one.rounds, sent, delay=delay),
+        seconds_of(rounds, sent, delay=delay),
         seconds_of(phase.rounds, phase.bytes_per_node, delay=delay),
         seconds_of(before.rounds, before.bytes_per_node, delay=delay),
     )

@@ -9,7 +9,7 @@ from dataclasses import replace
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from tacit.disclosure import parse_disclosure
+from tacit.disclosure import Unsaid
 from tacit.errors import FileError, ParameterError
 from tacit.files import naming_file
 from tacit.problems.files.decimals import is_power_of_ten
@@ -19,6 +19,7 @@ from tacit.problems.files.weight_file import CSV_SUFFIXES, read_mask, read_weigh
 from tacit.problems.model.assignment import Assignment
 from tacit.problems.model.objective import Objective
 from tacit.problems.model.problem import Problem
+from tacit.problems.model.usual import with_usual_disclosures
 
 TSPLIB_SUFFIXES = (".tsp", ".atsp")
 
@@ -59,18 +60,18 @@ def load_problem(
     suffix = file.suffix.lower()
     if not _exists(file) and str(path) in shipped_names():
         _refuse_options(path, options | {"scale": scale is not None})
-        return _as_usual(shipped_problem(str(path)))
+        return with_usual_disclosures(shipped_problem(str(path)))
     if suffix == ".json":
         _refuse_options(path, options | {"scale": scale is not None})
         return read_problem_file(file)
     if suffix in TSPLIB_SUFFIXES:
         _refuse_options(path, options | {"minimize": False})
-        return _as_usual(read_tsplib(file, scale=scale))
+        return with_usual_disclosures(read_tsplib(file, scale=scale))
     if suffix == ".npy" or suffix in CSV_SUFFIXES:
         bare = _bare_assignment(
             file, minimize=minimize, scale=scale, forbidden=forbidden, header=header, ids=ids
         )
-        return _as_usual(bare)
+        return with_usual_disclosures(bare)
     if _exists(file) and file.is_dir():
         raise FileError(path, None, "this is a folder", "name a file in it")
     if not _exists(file):
@@ -79,16 +80,6 @@ def load_problem(
         raise FileError(path, None, "there is no such file", remedy)
     what = f"problems are not read from {suffix!r} files" if suffix else "the file has no suffix"
     raise FileError(path, None, what, "give a .json, .csv, .npy, .tsp or .atsp file")
-
-
-def _as_usual(problem: Problem) -> Problem:
-    """What a file that cannot say it discloses of its objectives: what is usual for the kind."""
-    disclosure = parse_disclosure(problem.usual_disclosure)
-    objectives = [
-        replace(each, disclosure=disclosure, best_mode=disclosure.usual_best)
-        for each in problem.objectives
-    ]
-    return replace(problem, objectives=tuple(objectives))
 
 
 def _exists(path: Path) -> bool:
@@ -159,4 +150,9 @@ def shipped_problem(name: str, /) -> Problem:
         known = ", ".join(shipped_names())
         raise ParameterError(f"no problem {name!r} is shipped; use one of {known}")
     with as_file(files("tacit.problems") / "data" / f"{name}.json") as path:
-        return read_problem_file(path)
+        read = read_problem_file(path)
+    # Nobody has said what may be disclosed of it, though its file says `none`.
+    unsaid = [
+        replace(each, disclosure=Unsaid(), best_mode=Unsaid.usual_best) for each in read.objectives
+    ]
+    return replace(read, objectives=tuple(unsaid))

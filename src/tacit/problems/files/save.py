@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.disclosure import Unsaid
 from tacit.errors import ProblemError
 from tacit.files import writing
 from tacit.problems.files.decimals import is_power_of_ten, unscaled_text
@@ -71,12 +72,15 @@ def _metric_of(problem: Problem) -> str | None:
 
 def _objective(objective: Objective, *, with_weights: bool) -> str:
     scale = _written_scale(objective)
+    said = {
+        "disclosure": _text(objective.disclosure.text),
+        "best": _text(objective.best_mode.value),
+    }
     fields = {
         "name": _text(objective.name),
         "sense": _text(objective.sense),
         "confidential": _text(objective.confidential),
-        "disclosure": _text(objective.disclosure.text),
-        "best": _text(objective.best_mode.value),
+        **({} if isinstance(objective.disclosure, Unsaid) else said),
         "scale": str(scale),
         "weight_bound": unscaled_text(objective.weight_bound, scale),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from tacit.disclosure import Disclosure, Exact
+from tacit.disclosure import Disclosure, Unsaid
 from tacit.errors import ParameterError
 from tacit.problems.generate.capacities import generate_capacitated, generate_routing
 from tacit.problems.generate.delays import generate_delays
@@ -35,7 +35,7 @@ def generate_named(
     sense: Sense = "maximize",
     participants: int = 1,
     objectives: int = 1,
-    disclosures: Sequence[Disclosure] = (Exact(),),
+    disclosures: Sequence[Disclosure] = (Unsaid(),),
     number: int = 1,
 ) -> Problem:
     """Draw one of `delays`, `ap`, `moap`, `tour`, `capacitated`, `routing`, or of `FAMILIES`.

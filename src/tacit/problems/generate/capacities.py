@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.disclosure import Disclosure, Exact
+from tacit.disclosure import Disclosure, Unsaid
 from tacit.errors import ParameterError
 from tacit.problems.files.tsplib_distances import METRICS
 from tacit.problems.generate.generators import (
@@ -30,7 +30,7 @@ def generate_capacitated(
     weights_up_to: int = 1000,
     participants: int = 1,
     sense: Sense = "maximize",
-    disclosure: Disclosure = Exact(),  # noqa: B008 - immutable
+    disclosure: Disclosure = Unsaid(),  # noqa: B008 - immutable
     number: int = 1,
 ) -> CapacitatedAssignment:
     """Draw an assignment to columns that are even and take at least a quarter more rows in all.
@@ -64,7 +64,7 @@ def generate_routing(
     vehicles: int = 5,
     side: int = 1000,
     participants: int = 1,
-    disclosure: Disclosure = Exact(),  # noqa: B008 - immutable
+    disclosure: Disclosure = Unsaid(),  # noqa: B008 - immutable
     number: int = 1,
 ) -> Routing:
     """Draw a depot and customers in a square as `generate_tour` does, with demands of 1 to 20.

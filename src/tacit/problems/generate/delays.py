@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.disclosure import Disclosure, Exact
+from tacit.disclosure import Disclosure, Unsaid
 from tacit.errors import ParameterError
 from tacit.problems.generate.generators import Seed, dealt_rows, seeded_generator, uniform_integers
 from tacit.problems.model.assignment import Assignment
@@ -71,7 +71,7 @@ def generate_delays(
     slots: int | None = None,
     airlines: int = 3,
     slot_minutes: int = 4,
-    disclosure: Disclosure = Exact(),  # noqa: B008 - immutable
+    disclosure: Disclosure = Unsaid(),  # noqa: B008 - immutable
     number: int = 1,
 ) -> Assignment:
     """Draw flights of several airlines that compete for landing slots.

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.disclosure import Disclosure, Exact
+from tacit.disclosure import Disclosure, Unsaid
 from tacit.errors import ParameterError
 from tacit.problems.files.tsplib_distances import METRICS
 from tacit.problems.generate.generators import (
@@ -123,7 +123,7 @@ def generate_family(
     columns: int | None = None,
     up_to: int = 1000,
     participants: int = 1,
-    disclosure: Disclosure = Exact(),  # noqa: B008 - immutable
+    disclosure: Disclosure = Unsaid(),  # noqa: B008 - immutable
     number: int = 1,
 ) -> Assignment:
     """Draw an assignment whose costs are of a family; `columns` defaults to `rows`.

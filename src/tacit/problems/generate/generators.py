@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.disclosure import Disclosure, Exact
+from tacit.disclosure import Disclosure, Unsaid
 from tacit.errors import ParameterError
 from tacit.problems.files.tsplib_distances import METRICS
 from tacit.problems.model.assignment import Assignment
@@ -35,7 +35,7 @@ def generate_assignment(
     weights_up_to: int = 1000,
     participants: int = 1,
     sense: Sense = "maximize",
-    disclosures: Sequence[Disclosure] = (Exact(),),
+    disclosures: Sequence[Disclosure] = (Unsaid(),),
     number: int = 1,
 ) -> Assignment:
     """Draw an assignment problem, with one objective (AP) or several (MOAP).
@@ -87,7 +87,7 @@ def generate_tour(
     cities: int = 100,
     side: int = 1000,
     participants: int = 1,
-    disclosure: Disclosure = Exact(),  # noqa: B008 - immutable
+    disclosure: Disclosure = Unsaid(),  # noqa: B008 - immutable
     number: int = 1,
 ) -> Tour:
     """Draw cities with whole coordinates in a square and measure them as EUC_2D does.

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.disclosure import BestMode, Disclosure, Exact
+from tacit.disclosure import BestMode, Disclosure, Exact, Unsaid
 from tacit.errors import ProblemError
 
 Sense = Literal["maximize", "minimize"]
@@ -37,7 +37,8 @@ class Objective:
     weights: NDArray[np.int64] | None
     sense: Sense = "maximize"
     confidential: bool = True
-    disclosure: Disclosure = Exact()  # noqa: RUF009 - immutable
+    disclosure: Disclosure = Unsaid()  # noqa: RUF009 - immutable
+    """Left out, `solve` takes what is usual for the kind of problem, sealed where that can be."""
     best_mode: BestMode = None  # type: ignore[assignment]
     """Left out, what is usual for the disclosure: nothing of a sealed search."""
     scale: int = 1

@@ -223,3 +223,16 @@ def test_an_interrupt_before_there_is_any_result_is_passed_on(
     monkeypatch.setattr("tacit.runs.evaluating.driver.record_generation", interrupted)
     with pytest.raises(KeyboardInterrupt):
         solve(small_assignment, settings=small_search, limits=Limits(generations=4))
+
+
+def test_a_simulation_does_not_pretend_to_seal_a_plan_to_its_owners() -> None:
+    with pytest.raises(ParameterError, match="no nodes that seal a plan to its owners"):
+        runs.EngineChoice(engine="simulated", plan="owners")
+
+
+def test_a_setting_of_sealed_runs_is_called_so_where_the_run_is_not_sealed(
+    small_assignment: Assignment,
+) -> None:
+    for change in ({"method": "exact"}, {"finish": 3}, {"gap": 2}):
+        with pytest.raises(ParameterError, match="is a setting of a sealed run, and this one is"):
+            solve_with(small_assignment, disclose="top:5", changes=change, generations=1)

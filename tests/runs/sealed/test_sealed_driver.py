@@ -66,7 +66,8 @@ def driven(*searches: _Paced, deadline: float) -> tuple[StopReason, list[str]]:
     driver = SealedDriver(
         problem, searches, Limits(deadline=deadline), SealedParameters(), [(1,)] * len(searches)
     )
-    return drive(driver), driver.notes
+    reason = drive(driver)
+    return reason, driver.outcome().notes
 
 
 @pytest.mark.parametrize(
@@ -106,6 +107,13 @@ def test_a_plan_that_nothing_was_done_for_is_called_random(
     _, notes = driven(search, deadline=3)
     assert search.generation == 0
     assert notes == ["no generation was finished in time; the plan is a random one"]
+
+
+def test_how_many_plans_are_random_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = _Clock(monkeypatch)
+    searches = [_Paced(clock, lambda _: 9.0) for _ in range(3)]
+    _, notes = driven(*searches, deadline=3)
+    assert notes == ["no generation was finished in time; 3 of 3 plans are random ones"]
 
 
 def test_later_searches_know_the_pace_of_earlier_ones(monkeypatch: pytest.MonkeyPatch) -> None:

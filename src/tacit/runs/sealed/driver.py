@@ -248,8 +248,6 @@ class SealedDriver:
             if opened.outcome is not None:
                 self._check_there_is_one(opened)
             self._opened[search] = opened
-            if opened.generation == 0 and opened.outcome is None:
-                self.notes.append("no generation was finished in time; the plan is a random one")
 
     def _check_there_is_one(self, opened: OpenedPlan) -> None:
         if opened.outcome == "infeasible":
@@ -259,6 +257,16 @@ class SealedDriver:
                 "no plan without forbidden pairs was found in time; take more time or phases, or "
                 "method=search"
             )
+
+    def _drawn_plans(self) -> list[str]:
+        """How many plans are as they were drawn, if some are."""
+        drawn = sum(each.generation == 0 and each.outcome is None for each in self._plans)
+        if not drawn:
+            return []
+        which = "the plan is a random one"
+        if len(self._plans) > 1:
+            which = f"{drawn} of {len(self._plans)} plans are random ones"
+        return [f"no generation was finished in time; {which}"]
 
     def _not_proved(self) -> list[str]:
         """How many plans are not known to be optima, if some are not, and why."""
@@ -358,6 +366,7 @@ class SealedDriver:
             gaps=self.gaps,
             notes=[
                 *self.notes,
+                *self._drawn_plans(),
                 *self._not_proved(),
                 *self._nodes_said(),
                 *self._forbidden_pairs(known.plans),

@@ -193,6 +193,16 @@ def test_out_and_plot_are_written_and_the_summary_names_them(
     assert "0 1 2" in run.stdout
 
 
+def test_values_are_shown_with_all_their_digits(run_here: RunTacit, tmp_path: Path) -> None:
+    for weights, value in (("1000000,4\n9,5\n", "1000005"), ("12345.67,0\n0,1.5\n", "12347.17")):
+        file = tmp_path / "large.csv"
+        file.write_text(weights)
+        exact = ("--set", "method=exact", "--best", "value", "--engine", "simulated")
+        run = run_here("solve", file, *exact)
+        assert f"maximize = {value}; disclosing sealed; best disclosed {value}" in run.stdout
+        assert f"of the optimum {value} " in run.stdout
+
+
 def test_several_limits_and_a_target(run_here: RunTacit, csv: Path) -> None:
     limits = ("--deadline", "1m", "--target", "24", "--generations", "400", "--stall", "300")
     result = solved(run_here("solve", csv, *QUICK[:6], *limits, "--json"))

@@ -94,15 +94,18 @@ def show_result(
     size = f"{result.problem.rows} x {result.problem.columns}"
     table.add_row("problem", f"{result.problem.name} ({result.problem.kind}, {size})")
     for k, objective in enumerate(result.objectives):
-        worth = "" if result.value is None else f" = {result.value[k]:g}"
+        worth = "" if result.value is None else f" = {_exactly(result.value[k])}"
         best = result.best_known.disclosed[k]
-        known = "" if best is None or isinstance(best, bool) else f"; best disclosed {best:g}"
+        known = (
+            "" if best is None or isinstance(best, bool) else f"; best disclosed {_exactly(best)}"
+        )
         table.add_row(
             objective.name, f"{objective.sense}{worth}; disclosing {objective.disclosure}{known}"
         )
     if result.percent_of_optimum is not None and result.optimum is not None:
         table.add_row(
-            "quality", f"{result.percent_of_optimum:.2f} % of the optimum {result.optimum:g}"
+            "quality",
+            f"{result.percent_of_optimum:.2f} % of the optimum {_exactly(result.optimum)}",
         )
     table.add_row("search", _search_line(result))
     if result.nodes:
@@ -117,6 +120,15 @@ def show_result(
     if plotted_to is not None:
         table.add_row("plot", str(plotted_to))
     console.print(table)
+
+
+def _exactly(value: float) -> str:
+    """A value with all its digits.
+
+    >>> _exactly(1000005.0), _exactly(12345.67)
+    ('1000005', '12345.67')
+    """
+    return str(int(value)) if value == int(value) else str(value)
 
 
 def _search_line(result: Result) -> str:
@@ -149,7 +161,10 @@ def _front_line(front: FrontSummary, plans: int) -> str:
     line = f"{len(front.nondominated)} of {plans} plans of the last set are non-dominated"
     if front.values is None:
         return line
-    spans = [f"{min(each):g} to {max(each):g}" for each in zip(*front.values, strict=True)]
+    spans = [
+        f"{_exactly(min(each))} to {_exactly(max(each))}"
+        for each in zip(*front.values, strict=True)
+    ]
     return f"{line}: {', '.join(spans)}"
 
 

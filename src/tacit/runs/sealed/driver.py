@@ -232,8 +232,9 @@ class SealedDriver:
         late = until is not None and time.monotonic() >= until - 2 * reserve
         # Generations that only just did not fit are nobody's fault.
         if not late or getattr(error, "peer", "") != "the nodes":
-            generation = self._search.generation
-            self.notes.append(f"{error}; the plan is that of generation {generation}")
+            step = "phase" if isinstance(self.parameters, ExactParameters) else "generation"
+            done = self._search.generation
+            self.notes.append(f"{error}; the plan is that of {step} {done}")
         return StopReason.DEADLINE if late else StopReason.NODES
 
     def _open(self) -> None:

@@ -387,7 +387,7 @@ def test_settings_of_a_sealed_search(run_here: RunTacit, csv: Path) -> None:
         (("solve", csv, "--set", "population=20"), "choose another disclosure, such as top:15"),
         (("solve", csv, "--preset", "paper-ap"), "choose another disclosure, such as top:15"),
         ((*sealed, "--set", "parents=99"), "give 1 to 16"),
-        (("solve", csv, *SHOWN, "--set", "parents=3"), "use one of algorithm, population"),
+        (("solve", csv, *SHOWN, "--set", "parents=3"), "is a setting of a sealed run"),
     ):
         refused = run_here(*arguments)
         assert refused.returncode == 2

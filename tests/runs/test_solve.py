@@ -226,8 +226,9 @@ def test_an_interrupt_before_there_is_any_result_is_passed_on(
 
 
 def test_a_simulation_does_not_pretend_to_seal_a_plan_to_its_owners() -> None:
-    with pytest.raises(ParameterError, match="no nodes that seal a plan to its owners"):
-        runs.EngineChoice(engine="simulated", plan="owners")
+    choice = runs.EngineChoice(engine="simulated", plan="owners")
+    found = runs.solve(generate_assignment(1, rows=4), limits=Limits(generations=1), engine=choice)
+    assert found.notes == ["this is a simulation: nothing was sealed to the owners of the plan"]
 
 
 def test_a_setting_of_sealed_runs_is_called_so_where_the_run_is_not_sealed(

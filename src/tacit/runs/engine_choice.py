@@ -56,11 +56,6 @@ class EngineChoice:
             raise ParameterError(f"{self.engine!r} is not an engine; use {' or '.join(ENGINES)}")
         if self.engine == "simulated" and (self.cluster or self.ledger):
             raise ParameterError("a simulation has neither nodes nor a ledger; leave them out")
-        if self.engine == "simulated" and self.plan == "owners":
-            raise ParameterError(
-                "a simulation has no nodes that seal a plan to its owners; leave plan out, or "
-                "take the engine nodes"
-            )
         if self.on_loss not in ON_LOSS:
             raise ParameterError(f"on_loss is {self.on_loss!r}; use {' or '.join(ON_LOSS)}")
         if self.plan not in PLAN_FOR:

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.errors import AgreementError, NoPlanError, ProblemError, TacitError
-from tacit.problems import Assignment, Objective
-from tacit.problems.model.objective import FITNESS_BITS
+from tacit.problems import FITNESS_BITS, Assignment, Objective
 from tacit.runs.engine_choice import EngineChoice
 from tacit.runs.limits import Limits
 from tacit.runs.sealed.exact import courses_for

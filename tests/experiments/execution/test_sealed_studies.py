@@ -181,7 +181,10 @@ BAD = {
     ),
     "[100, 300] }": ("['hot'] }", "no valid first set: heat_start is 'hot'"),
     '["sealed"]': ('["none"]', "a sealed search cannot disclose none"),
-    '"sealed-ap"': ('"paper-ap"', "sealed needs the settings of a sealed search|not a setting"),
+    '"sealed-ap"': (
+        '"paper-ap"',
+        "needs the settings of a sealed search|setting of a sealed run",
+    ),
     "sealed = {": ("evaluation_seconds = { none = 1 }\nother = {", "is unknown"),
     "sealed = { per_round = 0.002, per_megabyte = 0.5 }": ("", "nothing of sealed"),
     "size = 9": ("size = 9\nobjectives = 2", "ap2K9x9 has 2 objectives"),

@@ -110,7 +110,7 @@ def test_where_every_plan_is_forbidden_there_is_none() -> None:
 
 
 def test_what_the_exact_solver_cannot_do() -> None:
-    with pytest.raises(AgreementError, match="for assignments"):
+    with pytest.raises(ParameterError, match="for assignments"):
         exact(generate_tour(1, cities=6))
     with pytest.raises(ParameterError, match="could improve"):
         exact(generate_assignment(1, rows=5), best="improvement")

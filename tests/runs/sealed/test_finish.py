@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tacit.engine.derived import KnownTime
-from tacit.errors import AgreementError, ParameterError, PeerTimeoutError
+from tacit.errors import ParameterError, PeerTimeoutError
 from tacit.problems import (
     Problem,
     generate_assignment,
@@ -87,7 +87,7 @@ def test_what_is_not_proved_is_said_and_no_worse_than_what_the_search_found() ->
 
 
 def test_what_has_no_finish() -> None:
-    with pytest.raises(AgreementError, match="set finish to 0: the exact solver is for assignm"):
+    with pytest.raises(ParameterError, match="set finish to 0: the exact solver is for assignm"):
         solved(generate_tour(1, cities=6))
     with pytest.raises(ParameterError, match="tells nothing of improvements"):
         solved(generate_assignment(1, rows=5), best="improvement")

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tacit.disclosure import BestMode, Sealed
-from tacit.errors import ParameterError
+from tacit.errors import AgreementError, ParameterError
 from tacit.problems import Problem
 from tacit.runs.engine_choice import UNLIMITED, Announce, EngineChoice, engine_on_nodes
 from tacit.runs.limits import Limits
@@ -17,7 +17,12 @@ from tacit.runs.sealed.driver import SealedDriver
 from tacit.runs.sealed.searching import SealedSearching, SimulatedSealedSearch
 from tacit.runs.settings import AnySealed, Checkpointing
 from tacit.runs.weightings import default_weightings
-from tacit.search.moves import NO_IMPROVEMENTS_WITH_FINISH, ONE_PARENT_IMPROVES, ExactParameters
+from tacit.search.moves import (
+    NO_IMPROVEMENTS_WITH_FINISH,
+    ONE_PARENT_IMPROVES,
+    ExactParameters,
+    public_shape,
+)
 
 if TYPE_CHECKING:
     from tacit.engine.agreement import PinnedSearch
@@ -25,6 +30,8 @@ if TYPE_CHECKING:
 FOR_OWNERS = (
     "each owner got its own rows of the plan, sealed; all owners are here, so it is put together"
 )
+
+NOT_SEALED = "this is a simulation: nothing was sealed to the owners of the plan"
 
 
 @contextmanager
@@ -43,12 +50,19 @@ def local_sealed(
     """Searches on nodes or simulated, ready to start."""
     check_sealed_limits(problem, limits)
     factors = [tuple(each) for each in weightings or default_weightings(problem)]
-    _check(problem, parameters, choice, saving, factors)
-    limits = _within_phases(problem, parameters, limits, factors)
+    try:
+        _check(problem, parameters, choice, saving, factors)
+        limits = _within_phases(problem, parameters, limits, factors)
+    except AgreementError as error:
+        # Nobody has agreed on anything yet: a setting does not fit.
+        raise ParameterError(str(error)) from None
     if choice.engine == "simulated":
         # On nodes the seed follows from the inputs instead.
         twins = _simulated(problem, parameters, factors, seed=seed)
-        yield SealedDriver(problem, twins, limits, parameters, factors)
+        simulation = SealedDriver(problem, twins, limits, parameters, factors)
+        if choice.plan == "owners":
+            simulation.notes.append(NOT_SEALED)
+        yield simulation
         return
 
     def pinned() -> PinnedSearch:
@@ -83,8 +97,12 @@ def local_sealed(
 def _within_phases(
     problem: Problem, parameters: AnySealed, limits: Limits, weightings: Sequence[Sequence[int]]
 ) -> Limits:
-    """No more generations than the exact solver has phases."""
+    """No more generations than the exact solver has phases; refuses what no course fits."""
     if not isinstance(parameters, ExactParameters):
+        from tacit.engine.agreement import search_course
+
+        for each in weightings:
+            search_course(problem, public_shape(problem, each), parameters, seed=0, stream=0)
         return limits
     from tacit.runs.sealed.exact import phases_of
 

@@ -65,7 +65,7 @@ def new(
         str | None, typer.Option(help="In place of terms: the run to take as the pattern.")
     ] = None,
     name: Annotated[str | None, typer.Option(help="Its name.")] = None,
-    runs_per_day: Annotated[int, typer.Option(min=1, help="At most, in any 24 hours.")] = 1,
+    runs_per_day: Annotated[int, typer.Option(min=1, help="At most, in any 23 hours.")] = 1,
     days: Annotated[float, typer.Option(help="So long it stands.")] = 90.0,
     every: Annotated[int | None, typer.Option(help="Start a run every so many minutes.")] = None,
     at: Annotated[list[str] | None, typer.Option(help="Start a run daily at HH:MM (UTC).")] = None,

@@ -135,7 +135,8 @@ def show(series: Series, as_json: AsJson = False) -> None:
 def run(
     series: Series,
     changes: Annotated[
-        Path | None, typer.Option(help="JSON: name, problem and participants, as they differ.")
+        Path | None,
+        typer.Option(help="JSON: name, problem, participants and reference, as they differ."),
     ] = None,
     draft: Annotated[
         bool, typer.Option("--draft", help="Leave it for the schedule's next time.")

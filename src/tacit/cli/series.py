@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit.cli.printing import AsJson, echo_json, example
-from tacit.cli.run.account import json_file, json_object, operators_client, sign_in
+from tacit.cli.run.account import json_object, operators_client, sign_in
 from tacit.cli.run.showing import named_run
 from tacit.errors import InputError
 from tacit.plain_text import plain_line
@@ -62,29 +62,54 @@ def _show(made: SeriesView, *, as_json: bool) -> None:
 def new(
     terms: Annotated[Path | None, typer.Argument(help="The terms as JSON.")] = None,
     like: Annotated[
-        str | None, typer.Option(help="In place of terms: the run to take as the pattern.")
+        str | None,
+        typer.Option(help="In place of terms: a run as the pattern, or a series to copy (s-...)."),
     ] = None,
     name: Annotated[str | None, typer.Option(help="Its name.")] = None,
-    runs_per_day: Annotated[int, typer.Option(min=1, help="At most, in any 24 hours.")] = 1,
-    days: Annotated[float, typer.Option(help="So long it stands.")] = 90.0,
+    runs_per_day: Annotated[
+        int | None, typer.Option(min=1, help="At most, in any 23 hours. Default: 1")
+    ] = None,
+    days: Annotated[float | None, typer.Option(help="So long it stands. Default: 90")] = None,
     every: Annotated[int | None, typer.Option(help="Start a run every so many minutes.")] = None,
     at: Annotated[list[str] | None, typer.Option(help="Start a run daily at HH:MM (UTC).")] = None,
+    equity: Annotated[
+        bool | None,
+        typer.Option("--equity/--no-equity", help="Even out over the runs who gains."),
+    ] = None,
+    continues: Annotated[
+        str | None, typer.Option(help="The series whose balances it takes over.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Create a series and invite its participants, who then sign it once."""
     if (terms is None) == (like is None):
-        raise InputError("give a file with terms, or a run with --like, and not both")
+        raise InputError("give a file with terms, or a run or series with --like, and not both")
+    if every is not None and at:
+        raise InputError("runs start every so many minutes, or at times of day; give one of them")
+    when: dict[str, Any] | None = {"at": sorted(at)} if at else None
+    when = {"every_minutes": every} if every is not None else when
     with operators_client() as client:
-        if terms is not None:
-            asked = json_file(terms)
-        else:
-            pattern = client.runs.terms(named_run(client, str(like)))
-            asked = {"name": name or pattern["name"], "run": pattern}
-            asked |= {"runs_per_day": runs_per_day, "days": days}
-            if every is not None or at:
-                when: dict[str, Any] = {"at": sorted(at)} if at else {"every_minutes": every}
-                asked["schedule"] = when
+        asked = json_object(terms) if terms is not None else _like(client, str(like))
+        given = {
+            "name": name,
+            "runs_per_day": runs_per_day,
+            "days": days,
+            "schedule": when,
+            "continues": None if continues is None else _named(client, continues),
+        }
+        asked |= {key: value for key, value in given.items() if value is not None}
+        if equity is not None:
+            asked["equity"] = (asked.get("equity") or {}) if equity else None
         _show(client.series.new(asked), as_json=as_json)
+
+
+def _like(client: PlatformClient, like: str) -> dict[str, Any]:
+    """The terms of another series, or of one with a run as its pattern."""
+    if not like.startswith("s-"):
+        pattern = client.runs.terms(named_run(client, like))
+        return {"name": pattern["name"], "run": pattern}
+    # A copy begins anew; what the other took over is there.
+    return {**client.series.show(like).terms, "continues": None}
 
 
 @app.command("list", epilog=example("series list"))
@@ -110,7 +135,8 @@ def show(series: Series, as_json: AsJson = False) -> None:
 def run(
     series: Series,
     changes: Annotated[
-        Path | None, typer.Option(help="JSON: name, problem and participants, as they differ.")
+        Path | None,
+        typer.Option(help="JSON: name, problem, participants and reference, as they differ."),
     ] = None,
     draft: Annotated[
         bool, typer.Option("--draft", help="Leave it for the schedule's next time.")

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         CountedRun,
         account_lines,
         account_of_run,
+        account_words,
         counted_runs,
     )
     from tacit.participant.series.cost_sources import AnyCosts, CommandCosts, FileCosts

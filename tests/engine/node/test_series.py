@@ -17,6 +17,7 @@ from tacit.engine.local.engine import all_sign
 from tacit.engine.node.kept_series import KeptSeries
 from tacit.engine.node.work.agreeing import agree
 from tacit.engine.series import DAY, Series, SignedSeries, sign_series
+from tacit.engine.wire import RefusalKind
 from tacit.engine.wire.messages import Agree
 from tacit.errors import AgreementError, RefusedError
 from tests.engine.node import one_node
@@ -112,11 +113,25 @@ def test_no_more_runs_a_day_than_were_signed(
     for number in (1, 2, 3):
         parties.hand_over(parties.run(number), parties.signed())
     parties.node = one_node.node(parties.folder)
-    with pytest.raises(RefusedError, match="3 runs of the series were taken in the last 24 hours"):
+    said = "3 runs of the series were taken in the last 23 hours"
+    with pytest.raises(RefusedError, match=said) as refused:
         parties.hand_over(parties.run(4))
+    assert refused.value.kind == RefusalKind.FULL  # asked for again, and not given up
     now = time.time()
-    monkeypatch.setattr("time.time", lambda: now + DAY + 60)
-    parties.hand_over(parties.run(4))
+    monkeypatch.setattr("time.time", lambda: now + 22 * 3600)
+    with pytest.raises(RefusedError, match=said):
+        parties.hand_over(parties.run(4))
+
+
+def test_a_run_that_is_a_little_early_the_next_day_is_taken(
+    parties: Parties, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A schedule has as many runs a day as were signed; nobody hits the same second every day."""
+    begun = time.time()
+    for day in range(4):
+        monkeypatch.setattr("time.time", lambda day=day: begun + day * (DAY - 10))
+        for time_of_day in range(3):
+            parties.hand_over(parties.run(3 * day + time_of_day + 1), parties.signed())
 
 
 def test_a_series_ends_and_its_folder_goes(

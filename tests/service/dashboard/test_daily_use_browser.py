@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tacit.service.workflow.lifecycle import State
+from tests.service.api.test_series import with_equity
 from tests.service.dashboard.browser import PHONE, Watched, opened, sign_in
 from tests.service.world import World
 
@@ -169,6 +170,37 @@ def a_series_is_made_of_a_run_and_copied(dashboard: World, at: Watched) -> None:
     page.goto("/series")
     expect(page.locator(".runs li", has_text="every day")).to_contain_text("Ended")
     looked_at(at, "36-all-series")
+
+
+def test_a_series_with_equity_is_made_and_copied(dashboard: World, at: Watched) -> None:
+    """What is agreed of balances is chosen in the form, and a copy has it, too."""
+    page = at.page
+    run = dashboard.draft(**with_equity()["run"])
+    page.goto(f"/runs/{run}")
+    page.get_by_role("link", name="Make a series of it").click()
+    expect(page.get_by_label("Levels up to")).not_to_be_visible()
+    page.get_by_role("checkbox", name="Over the runs, even out").click()
+    page.get_by_label("Levels up to").fill("16")
+    page.get_by_role("button", name="Create the series and invite").click()
+    expect(page.get_by_text("Give 1 to 15")).to_be_visible()
+    page.get_by_label("Levels up to").fill("6")
+    page.get_by_label("Each participant is told of itself").click()
+    page.get_by_role("option", name="its level and balance").click()
+    page.get_by_label("Told in every so many-th run").fill("5")
+    page.get_by_role("checkbox", name="Tell all how far apart").click()
+    page.get_by_label("Balances go on from series").fill("s-aaaaaaaaaa")
+    looked_at(at, "39-equity")
+    page.get_by_role("button", name="Create the series and invite").click()
+    expect(page.get_by_text("no such series")).to_be_visible()
+    page.get_by_label("Balances go on from series").fill("")
+    page.get_by_role("button", name="Create the series and invite").click()
+    page.get_by_role("button", name="I have them").click()
+    expect(page.locator(".title-line .state")).to_have_text("Invited")
+    terms = dashboard.ok("GET", f"/series/{page.url.rsplit('/', 1)[1]}", "op")["terms"]
+    rule = {"levels": 6, "told": "balance", "every": 5, "spread": True, "mean": False}
+    assert rule.items() <= terms["equity"].items()
+    page.get_by_role("link", name="Copy").click()
+    expect(page.get_by_label("Levels up to")).to_have_value("6")
 
 
 def a_draft_of_a_series_is_edited(dashboard: World, at: Watched, series: str) -> None:

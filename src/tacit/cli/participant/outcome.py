@@ -19,6 +19,7 @@ from tacit.plain_text import plain_line
 if TYPE_CHECKING:
     from tacit.engine.agreement import Agreement
 
+NOTHING_TOLD = "counts for balances, and nothing is told of it"
 OWN_PART = "this is your own part of the plan; nobody but you has it, so keep it"
 
 
@@ -74,6 +75,8 @@ def result(
     echo_lines((plain_line(f"Note: {note}", longest=2000) for note in notes), err=True)
     if as_json:
         shown = {**msgspec.structs.asdict(outcome), "rows": rows}
+        if agreement is not None and agreement.equity is not None:
+            shown["account"] = participant.account_of_run(loaded, run, agreement)
         echo_json(shown if own is None else {**shown, "own_costs": own.to_json()})
         return
     if not as_csv:
@@ -138,7 +141,7 @@ def _balance(profile: participant.Profile, run: str) -> None:
     if known is None:
         typer.echo(f"tacit participant log {run} tells what it means for balances", err=True)
         return
-    for line in participant.account_lines(known):
+    for line in participant.account_lines(known) or [f"run {known.number} {NOTHING_TOLD}"]:
         typer.echo(plain_line(line), err=True)
 
 

@@ -48,12 +48,20 @@ def balance(name: Name, profile: Folder = None, as_json: AsJson = False) -> None
     does that by itself, log for a single run.
     """
     loaded = participant.load_profile(folder_of(profile))
-    known = participant.counted_runs(loaded, _named(loaded, name))
+    series_id = _named(loaded, name)
+    signed = participant.signed_series(loaded, series_id)
+    if signed is None:
+        raise InputError(
+            f"this machine has not signed series {series_id}; tacit participant series lists yours"
+        )
+    if signed.equity is None:
+        raise InputError(f"series {series_id} keeps no balances; each of its runs is for itself")
+    known = participant.counted_runs(loaded, series_id)
     if as_json:
         echo_json(known)
         return
     for each in known:
-        told = "; ".join(participant.account_lines(each)) or "counts, and tells nothing"
+        told = "; ".join(participant.account_words(each))
         typer.echo(plain_line(f"run {each.number} ({each.run}): {told}", longest=2000))
     if not known:
         typer.echo("no run whose logs were checked here counts for balances yet", err=True)
@@ -63,7 +71,11 @@ def _costs(costs: Path | None, command: str | None) -> participant.AnyCosts | No
     if costs is not None and command is not None:
         raise InputError("costs come from --costs or from --command; give one of them")
     if command is not None:
-        return participant.CommandCosts(shlex.split(command))
+        try:
+            words = shlex.split(command)
+        except ValueError as error:  # a quotation mark without its other half
+            raise InputError(f"--command {command!r} is not whole ({error}); correct it") from None
+        return participant.CommandCosts(words)
     return None if costs is None else participant.FileCosts(costs)
 
 

@@ -37,6 +37,7 @@ from tacit.engine.series import (
     check_still_runs,
     check_within,
     moves,
+    objection_to_pace,
     objection_to_run,
     read_series,
     series_hash,
@@ -129,9 +130,12 @@ class KeptSeries:
         self._check_not_continued(named.series)
         record = RunRecord(place / "runs.jsonl")
         new = TakenRun(named.number, agreement_hash(agreement).hex(), now)
-        why = objection_to_run(record.runs(), new, runs_per_day=series.limits.runs_per_day)
-        if why is not None:
+        taken = record.runs()
+        if (why := objection_to_run(taken, new)) is not None:
             raise refuse(why)
+        why = objection_to_pace(taken, new, runs_per_day=series.limits.runs_per_day)
+        if why is not None:
+            raise refuse(why, kind=RefusalKind.FULL)  # the next hour may have room for it
         if named.series not in self._expires:
             self._check_room(series)
             book = self._taken_over(series, agreement) if moved is None else moved

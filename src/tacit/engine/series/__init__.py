@@ -10,7 +10,13 @@ if TYPE_CHECKING:
     from tacit.engine.series.check import check_series, check_still_runs
     from tacit.engine.series.continuing import check_continues, check_who_stays, moves, who_left
     from tacit.engine.series.draft import draft_series
-    from tacit.engine.series.run_record import DAY, RunRecord, TakenRun, objection_to_run
+    from tacit.engine.series.run_record import (
+        DAY,
+        RunRecord,
+        TakenRun,
+        objection_to_pace,
+        objection_to_run,
+    )
     from tacit.engine.series.signed import SignedSeries, check_series_signed, sign_series
     from tacit.engine.series.terms import (
         Schedule,

@@ -16,6 +16,9 @@ from tacit.errors import FileError
 from tacit.files import replace_secret, writing
 
 DAY = 86400.0
+PACE_SECONDS = 23 * 3600.0
+"""Runs of a day are counted in any so long a time. In 24 hours a run that is due every day would be
+too many whenever it is taken a second earlier than the day before."""
 KEEP_SECONDS = 8 * DAY
 """More than the agreement of a run is valid for."""
 
@@ -35,17 +38,13 @@ class TakenRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 _READ = msgspec.json.Decoder(TakenRun)
 
 
-def objection_to_run(
-    taken: Sequence[TakenRun], new: TakenRun, /, *, runs_per_day: int
-) -> str | None:
-    """Why a run may not follow those that were taken; None if it may, or was taken before.
+def objection_to_run(taken: Sequence[TakenRun], new: TakenRun, /) -> str | None:
+    """Why a run never follows those that were taken; None if it may, or was taken before.
 
     >>> first = TakenRun(1, "aa", 0.0)
-    >>> objection_to_run([first], TakenRun(1, "bb", 9.0), runs_per_day=2)
+    >>> objection_to_run([first], TakenRun(1, "bb", 9.0))
     'number 1 of the series was used for another run'
-    >>> objection_to_run([first], TakenRun(2, "bb", 9.0), runs_per_day=1)
-    '1 runs of the series were taken in the last 24 hours, and no more were agreed on'
-    >>> objection_to_run([first], TakenRun(2, "bb", 86400.0), runs_per_day=1)
+    >>> objection_to_run([first], TakenRun(2, "bb", 9.0))
     """
     for each in taken:
         if each.agreement == new.agreement:
@@ -56,11 +55,26 @@ def objection_to_run(
         return f"number {new.number} of the series was used for another run"
     if new.number < last:
         return f"run {last} of the series was taken already, and runs follow each other"
-    recent = sum(each.at > new.at - DAY for each in taken)
+    return None
+
+
+def objection_to_pace(
+    taken: Sequence[TakenRun], new: TakenRun, /, *, runs_per_day: int
+) -> str | None:
+    """Why a run comes too soon after others; None if it does not, or was taken before.
+
+    >>> first = TakenRun(1, "aa", 0.0)
+    >>> objection_to_pace([first], TakenRun(2, "bb", 9.0), runs_per_day=1)
+    '1 runs of the series were taken in the last 23 hours, and no more were agreed on'
+    >>> objection_to_pace([first], TakenRun(2, "bb", 86390.0), runs_per_day=1)
+    """
+    if any(each.agreement == new.agreement for each in taken):
+        return None
+    recent = sum(each.at > new.at - PACE_SECONDS for each in taken)
     if recent >= runs_per_day:
         return (
-            f"{recent} runs of the series were taken in the last 24 hours, and no more were "
-            "agreed on"
+            f"{recent} runs of the series were taken in the last {PACE_SECONDS / 3600:g} hours, "
+            "and no more were agreed on"
         )
     return None
 

@@ -142,6 +142,11 @@ def _chain(profile: Profile, series_id: str, series: Series) -> list[CountedRun]
     return [*before, *counted_runs(profile, series_id)]
 
 
+def account_words(account: CountedRun, /) -> list[str]:
+    """What is told of a run, in words; also that nothing is."""
+    return account_lines(account) or ["counts, and tells nothing"]
+
+
 def account_lines(account: CountedRun, /) -> list[str]:
     """What is told of a run, in words."""
     lines = []
@@ -152,7 +157,7 @@ def account_lines(account: CountedRun, /) -> list[str]:
             f"so your costs counted {account.factor}/{NEUTRAL}"
         )
     if account.balance is not None:
-        side = "ahead" if account.balance > 0 else "behind"
+        side = "ahead" if account.balance > 0 else "behind" if account.balance else "even"
         lines.append(f"your balance is {abs(_in_parts(account.balance)):.1f}/{FINENESS} {side}")
     if MEAN in account.opened:
         mean = account.opened[MEAN] / account.participants

@@ -26,6 +26,7 @@ from tacit.errors import FileError, InputError
 SETTLED_SECONDS = 2.0
 """A file that changed more recently may still be being written."""
 COMMAND_SECONDS = 300.0
+PRINTED = "what the command for costs printed"
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,10 @@ class CommandCosts:
         with tempfile.TemporaryDirectory(prefix="tacit-costs-") as folder:
             path = Path(folder) / "costs.csv"
             path.write_bytes(self._printed(wanted))
-            yield path
+            try:
+                yield path
+            except FileError as error:  # about a file that nobody finds any more
+                raise FileError(PRINTED, error.place, error.what, error.remedy) from None
 
     def _printed(self, wanted: Wanted) -> bytes:
         given = {
@@ -119,8 +123,7 @@ class CommandCosts:
             raise InputError(f"the command for costs did not work ({error}); correct it") from None
         if done.returncode != 0:
             raise InputError(
-                f"the command for costs ended with {done.returncode}; nothing was sealed: see what "
-                "it says"
+                f"the command for costs ended with {done.returncode}; see what it says"
             )
         return done.stdout
 

@@ -20,6 +20,7 @@ from tacit.client import RunSummary
 from tacit.engine.agreement import Agreement
 from tacit.engine.series import DAY, series_hash
 from tacit.errors import (
+    FileError,
     InputError,
     LogError,
     PlatformError,
@@ -27,10 +28,8 @@ from tacit.errors import (
     TrustError,
     UnprovenError,
 )
-from tacit.files import writing
 from tacit.participant.account.profile import Profile
 from tacit.participant.checking import ENDED, check_logs
-from tacit.participant.plan_table import plan_csv, plan_heads, plan_rows
 from tacit.participant.results import result, runs
 from tacit.participant.reviewing import review, sign
 from tacit.participant.series.accounts import account_lines, account_of_run
@@ -43,6 +42,7 @@ from tacit.participant.series.kept import (
     signed_series,
     stop_following,
 )
+from tacit.participant.series.plans import is_shown, own_lines, store_plan
 from tacit.participant.series.unseen_logs import (
     MOST_UNSEEN,
     is_sealed_here,
@@ -53,7 +53,6 @@ from tacit.participant.submission import submissions, submit
 
 AGAIN_SECONDS = 60.0
 """So long after it failed something is not tried again, unless the costs are other ones."""
-MOST_ROWS_SHOWN = 20
 
 
 @dataclass
@@ -83,6 +82,8 @@ class Follower:
     """With so many runs whose logs were never shown nothing more is signed."""
     withheld: set[str] = field(default_factory=set)
     """Other runs that have ended, with costs of ours in them, whose logs could not be had."""
+    undone: dict[str, str] = field(default_factory=dict)
+    """Costs that were not sealed and plans that were not stored, and why."""
     _interrupted: set[str] = field(default_factory=set)
     """Runs that are called interrupted, and whose logs were in order at the last look."""
 
@@ -181,10 +182,16 @@ class Follower:
     def _seal(self, run: RunSummary) -> None:
         key = f"sealed {run.id}"
         agreement = self.profile.signed_agreement(run.id)
-        if key in self._settled or self.costs is None:
+        if key in self._settled:
             return
         if agreement is None or not self._is_ours(agreement):
             self._once(f"{_called(run)} is agreed, says the platform, without this machine")
+            return
+        if self.costs is None:
+            self._once(
+                f"{_called(run)} takes your costs, and this machine was given none to seal: tacit "
+                f"participant submit {run.id} FILE hands them in"
+            )
             return
         own = [k for k in agreement.confidential() if agreement.rows_of(self.profile.account, k)]
         states = {each.objective: each for each in submissions(self.profile, run.id)}
@@ -203,7 +210,8 @@ class Follower:
         assert agreement.series is not None
         number = agreement.series.number
         wanted = Wanted(run.id, number, agreement, self.profile.account, objective, is_only=is_only)
-        if self.costs.is_slow and self._waits(f"costs {run.id} {objective}"):
+        key = f"costs {run.id} {objective}"
+        if self.costs.is_slow and self._waits(key):
             return
         name = agreement.objectives[objective].name
         try:
@@ -219,9 +227,12 @@ class Follower:
         except PlatformError:
             self._tried.pop((run.id, objective), None)
             raise
-        except (InputError, TrustError) as error:
-            self._once(f"{_called(run)}: nothing was sealed: {error}")
+        except (InputError, TrustError, OSError) as error:
+            why = str(error).removeprefix("nothing was sealed: ")
+            self.undone[key] = f"{_called(run)}: nothing was sealed: {why}"
+            self._once(self.undone[key])
             return
+        self.undone.pop(key, None)
         self.say(f"sealed and handed in your costs for {_called(run)}")
 
     def _show(self, run: RunSummary) -> None:
@@ -234,37 +245,42 @@ class Follower:
             if wanted and not self._waits(f"logs {run.id}"):
                 self._look_into(run, agreement)
             return
-        shown = f"plan {run.id}"
-        if shown not in self._settled:
-            if self.profile.shown_plan(run.id) is None and not self.profile.own_heads(run.id):
-                self._show_plan(run, agreement)
-            self._settled.add(shown)
         # Whatever the platform calls it: one that was finished may be shown as failed. Where
         # balances are kept, the next run must follow this one if it counts.
-        if (self.check or agreement.equity is not None) and not is_checked(self.profile, run.id):
+        wanted = self.check or agreement.equity is not None
+        unchecked = wanted and not is_checked(self.profile, run.id)
+        shown = f"plan {run.id}"
+        if shown not in self._settled and not (shown in self.undone and self._waits(shown)):
+            again = shown in self.undone
+            if again or unchecked or not (wanted or is_shown(self.profile, run.id)):
+                self._show_plan(run, agreement, shown)
+            if shown not in self.undone:
+                self._settled.add(shown)
+        if unchecked:
             if run.state != "finished" and self._waits(f"logs {run.id}"):
                 return
             self._check(run)
-        if run.id not in self._unchecked | self.withheld:
+        if shown in self._settled and run.id not in self._unchecked | self.withheld:
             self._settled.add(key)
 
-    def _show_plan(self, run: RunSummary, agreement: Agreement) -> None:
-        assert agreement.series is not None
+    def _show_plan(self, run: RunSummary, agreement: Agreement, key: str) -> None:
+        """Say the plan, and store it; if this process was ended in between, the next one does."""
+        seen = is_shown(self.profile, run.id)
         outcome = result(self.profile, run.id)
-        rows = plan_rows(outcome, agreement, self.profile.account)
-        why = f" ({outcome.reason})" if outcome.reason else ""
-        self.say(f"{_called(run)} is {outcome.state}{why}")
-        mine = [each for each in rows if each[2]] or rows
-        for row, column, _ in mine[:MOST_ROWS_SHOWN]:
-            self.say(f"  {row}  {column}")
-        if len(mine) > MOST_ROWS_SHOWN:
-            self.say(f"  and {len(mine) - MOST_ROWS_SHOWN} more: tacit participant result {run.id}")
-        if self.results is not None and rows:
-            path = self.results / f"{agreement.series.number}.csv"
-            with writing(path):
-                path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-                heads = (*plan_heads(agreement), "whose")
-                path.write_text(plan_csv(rows, heads=heads), encoding="utf-8")
+        if not seen:
+            why = f" ({outcome.reason})" if outcome.reason else ""
+            self.say(f"{_called(run)} is {outcome.state}{why}")
+            for line in own_lines(outcome, agreement, self.profile.account, run.id):
+                self.say(f"  {line}")
+        if self.results is None:
+            return
+        try:
+            store_plan(outcome, agreement, self.profile.account, self.results)
+        except FileError as error:
+            self.undone[key] = f"{_called(run)}: its plan was not stored: {error}"
+            self._once(f"{self.undone[key]}; this is tried again")
+        else:
+            self.undone.pop(key, None)
 
     def _account(self, run: RunSummary) -> list[str]:
         """What was told of balances, where they are kept."""
@@ -343,6 +359,8 @@ def follow(follower: Follower, /, *, every: float, once: bool) -> None:
     if follower.refused:
         run, why = next(iter(follower.refused.items()))
         raise TrustError(f"{run} is not signed: {why}. Ask the operator, and the others")
+    if follower.undone:
+        raise InputError(next(iter(follower.undone.values())))
     if follower.withheld:
         raise UnprovenError(
             f"the logs of {', '.join(sorted(follower.withheld))} could not be had, and your costs "

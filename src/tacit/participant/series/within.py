@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 
 from tacit.engine.agreement import Agreement
-from tacit.engine.series import check_still_runs, departures, objection_to_run
+from tacit.engine.series import check_still_runs, departures, objection_to_pace, objection_to_run
 from tacit.errors import AgreementError
 from tacit.participant.account.profile import Profile
 from tacit.participant.series.accounts import head_refusals
@@ -39,13 +39,9 @@ def series_refusals(
         check_still_runs(series, now)
     except AgreementError as error:
         reasons.append(str(error))
-    why_not = objection_to_run(
-        record_of(profile, series_id).runs(),
-        as_taken(run, agreement),
-        runs_per_day=series.limits.runs_per_day,
-    )
-    if why_not is not None:
-        reasons.append(why_not)
+    taken, new = record_of(profile, series_id).runs(), as_taken(run, agreement)
+    pace = objection_to_pace(taken, new, runs_per_day=series.limits.runs_per_day)
+    reasons.extend(why for why in (objection_to_run(taken, new), pace) if why is not None)
     reasons.extend(head_refusals(profile, series_id, series, agreement))
     agreed = series.limits.deadline_seconds
     if deadline_seconds is not None and deadline_seconds > agreed:

@@ -72,6 +72,7 @@ class SeriesSchedule:
         /,
     ) -> None:
         self._settings, self._database, self._draw_up = settings, database, draw_up
+        self._said: set[str] = set()
 
     async def keep(self) -> None:
         """Look every second, for as long as the platform runs."""
@@ -86,13 +87,23 @@ class SeriesSchedule:
                 log.error("the schedule of series is retried", exc_info=error)
             await asyncio.sleep(LOOK_EVERY_SECONDS)
 
+    def _say_once(self, what: str) -> None:
+        if what not in self._said:
+            self._said.add(what)
+            log.warning("a series is left as it is", extra={"fields": {"what": what}})
+
     async def look(self, now: float, /) -> list[str]:
         """Draw up series whose members have joined, and begin runs that are due; which those are.
 
         The time after is set first, so that no failure starts one run after the other.
         """
         for series_id in await self._database.read(undrafted_series):
-            await self._database.write(draw_up_series, self._settings, series_id)
+            try:
+                await self._database.write(draw_up_series, self._settings, series_id)
+            except StorageError:
+                raise
+            except TacitError as error:  # which is nothing that concerns other series
+                self._say_once(f"series {series_id} cannot be drawn up: {error}")
         begun = []
         for series_id in await self._database.read(due_series, now):
             if not await self._database.write(_set_next, series_id, now):

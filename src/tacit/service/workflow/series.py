@@ -21,13 +21,12 @@ from tacit.engine.series import (
     SignedSeries,
     Varying,
     check_series,
-    check_who_stays,
     draft_series,
     read_series,
     series_hash,
     who_left,
 )
-from tacit.errors import AgreementError, NotThereError, ServiceError, WrongStateError
+from tacit.errors import NotThereError, ServiceError, WrongStateError
 from tacit.service.access.invitations import accounts_with_open_invitation, new_invitation
 from tacit.service.api.series_terms import NextRun, SeriesTerms
 from tacit.service.api.terms import RunTerms
@@ -46,6 +45,7 @@ from tacit.service.storage import (
     set_state,
 )
 from tacit.service.storage.series import new_series_id
+from tacit.service.workflow.continued import check_may_continue
 from tacit.service.workflow.drafting import (
     agreement_in_series,
     agreement_of_terms,
@@ -56,6 +56,7 @@ from tacit.service.workflow.drafting import (
 from tacit.service.workflow.inviting import accounts_of, invite_members
 from tacit.service.workflow.lifecycle import State
 from tacit.service.workflow.schedule_times import next_time
+from tacit.service.workflow.series_numbers import name_of_run, next_number, renumber
 
 
 def create_series(
@@ -77,7 +78,7 @@ def create_series(
         created_by=by,
         created=time.time(),
     )
-    before = _continued(session, terms)
+    before = _continued(session, terms, series.id)
     if before is not None and terms.cluster is None:
         series.cluster = before.cluster  # its nodes have the balances
     session.add(series)
@@ -171,7 +172,9 @@ def checked_series_terms(terms: SeriesTerms, settings: Settings, cluster: str, /
     run = checked_terms(terms.run, factor=largest_factor(equity))
     checked = terms.model_copy(update={"run": run})
     keys = {name: Keys.new(name).signing_public for name in terms.run.participants}
-    series_of_terms(checked, settings, cluster, keys=keys, now=time.time())
+    made = series_of_terms(checked, settings, cluster, keys=keys, now=time.time())
+    if made.equity is not None and (made.equity.reference != "given" or run.reference is not None):
+        fitting_terms(checked.run, made)  # else nobody finds out before all have signed
     return checked
 
 
@@ -194,7 +197,7 @@ def draw_up_series(session: Session, settings: Settings, series_id: str, /) -> b
     if series.data is not None or series.ended is not None or len(known) < len(keys):
         return False
     terms = SeriesTerms.model_validate(series.terms)
-    before = _continued(session, terms)
+    before = _continued(session, terms, series_id)
     earlier = None if before is None or before.data is None else read_series(before.data)
     made = series_of_terms(
         terms, settings, series.cluster, keys=known, now=time.time(), before=earlier
@@ -203,18 +206,14 @@ def draw_up_series(session: Session, settings: Settings, series_id: str, /) -> b
     return True
 
 
-def _continued(session: Session, terms: SeriesTerms) -> StandingSeries | None:
+def _continued(session: Session, terms: SeriesTerms, series_id: str) -> StandingSeries | None:
     """The series whose balances another takes over, if it does."""
     if terms.continues is None:
         return None
     before = read_standing_series(session, terms.continues)
     if before.hash is None or not is_agreed(session, before.id):
         raise WrongStateError(f"series {before.id} was not signed by all; it has no balances")
-    members = [each.participant for each, _ in members_of_series(session, before.id)]
-    try:
-        check_who_stays(members, terms.run.participants)
-    except AgreementError as error:
-        raise ServiceError(str(error)) from None
+    check_may_continue(session, before, terms.run.participants, by=series_id)
     return before
 
 
@@ -233,6 +232,7 @@ def sign_series(session: Session, series_id: str, participant: str, signature: b
     series = read_standing_series(session, series_id, for_update=True)
     data, digest = series_bytes(session, series_id)
     _check_stands(series)
+    before = _continued(session, SeriesTerms.model_validate(series.terms), series_id)
     member = read_series_member(session, series_id, participant)
     made = read_series(data)
     key = next(each.signing_key for each in made.participants if each.name == participant)
@@ -243,8 +243,7 @@ def sign_series(session: Session, series_id: str, participant: str, signature: b
     agreed = is_agreed(session, series_id)
     if agreed and series.next_at is None and made.schedule is not None:
         series.next_at = next_time(made.schedule, time.time())
-    before = _continued(session, SeriesTerms.model_validate(series.terms)) if agreed else None
-    if before is not None and before.ended is None:
+    if agreed and before is not None and before.ended is None:
         end_series(session, before.id, f"series {series_id} continues it")
     return agreed
 
@@ -306,6 +305,8 @@ def next_terms(session: Session, series_id: str, changes: NextRun, /) -> tuple[R
     runs = runs_of_series(session, series_id)
     last = read_run(session, runs[-1].id).terms if runs else series.terms["run"]
     given = changes.model_dump(mode="json", exclude_none=True, exclude={"start"})
+    if given.get("problem", last["problem"]) != last["problem"]:
+        last = {**last, "reference": None}  # that of another problem
     # A name that is left out is given when the run has its number.
     terms: dict[str, Any] = {**last, "name": series.name, **given}
     terms["participants"] = in_order_of_series(session, series_id, terms["participants"])
@@ -347,27 +348,18 @@ def add_run(
     """Add a draft of the next run; without a name it is called by its number."""
     series = read_standing_series(session, series_id, for_update=True)
     _check_stands(series)
-    number = 1 + _last_number(session, series)
-    called = name or f"{series.name} {number}"[-200:]
+    number = next_number(session, series)
+    called = name or name_of_run(series, number)
     written = {**terms.model_dump(mode="json"), "name": called}
     run = create_run(session, called, written, by=by, series=series_id, series_number=number)
     return run.id
-
-
-def _last_number(session: Session, series: StandingSeries) -> int:
-    """The last number of a series that is used; one that continues another goes on after it."""
-    runs = runs_of_series(session, series.id)
-    before = series.terms.get("continues")
-    if not runs and before:
-        return _last_number(session, read_standing_series(session, before))
-    return max((run.series_number or 0 for run in runs), default=0)
 
 
 def begin_run(session: Session, settings: Settings, run_id: str, /) -> None:
     """Invite the members of a drafted run of a series, who have all joined."""
     run = read_run(session, run_id)
     assert run.series is not None
-    series = read_standing_series(session, run.series)
+    series = read_standing_series(session, run.series, for_update=True)
     _check_stands(series)
     # A run of the series that this one continues would count in a book that nobody follows.
     for each in filter(None, (run.series, series.terms.get("continues"))):
@@ -378,4 +370,5 @@ def begin_run(session: Session, settings: Settings, run_id: str, /) -> None:
                 f"run {under_way.series_number} of series {each}, {under_way.id}, is "
                 f"{under_way.state}; wait until it has ended, or cancel it"
             )
+    renumber(session, series, run)
     invite_members(session, settings, run_id, series.cluster)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from fastapi import APIRouter
 
 import tacit
+from tacit.errors import TacitError
 from tacit.service.access.invitations import JoiningKey
 from tacit.service.access.tokens import revoke_token
 from tacit.service.api.errors import error_responses
@@ -43,7 +46,9 @@ def joining_router() -> list[APIRouter]:
             label=body.label,
         )
         for series_id in await platform.database.read(undrafted_series, account.name):
-            await platform.database.write(draw_up_series, platform.settings, series_id)
+            # Whoever joins has used its code by now; the schedule says what is wrong.
+            with suppress(TacitError):
+                await platform.database.write(draw_up_series, platform.settings, series_id)
         for run_id in await platform.database.read(undrafted_runs, account.name):
             await platform.execution.draw_up(run_id)
         return Joined.model_validate(

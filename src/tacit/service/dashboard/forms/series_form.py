@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from tacit.errors import ParameterError
 from tacit.service.api.series_terms import USUALLY_VARY, SeriesTerms
+from tacit.service.dashboard.forms.equity_form import EquityForm
 from tacit.service.dashboard.forms.number_fields import (
     Field,
     first_wrong,
@@ -95,10 +96,7 @@ class SeriesForm:
                 validation=wrong_times,
             ).props('outlined dense hint="such as 06:30, 18:00"')
             self._times.bind_visibility_from(self._starts, "value", value="at")
-        self._equity_then = given.get("equity")
-        self._equity = ui.checkbox(
-            "Over the runs, even out who gains (equity)", value=self._equity_then is not None
-        )
+        self._equity = EquityForm(given.get("equity"))
         self._varying_fields(varying)
 
     def _varying_fields(self, given: Mapping[str, Any]) -> None:
@@ -123,7 +121,7 @@ class SeriesForm:
         """The first field that is wrong."""
         sizes = self._sizes.values()
         mine: list[Field] = [self._per_day, self._days, self._hours, self._minutes, self._times]
-        return first_wrong([*mine, *sizes, self._allowed, self._own])
+        return first_wrong([*mine, *self._equity.fields, *sizes, self._allowed, self._own])
 
     def terms(self, run: dict[str, Any], /) -> dict[str, Any]:
         """What the API takes as a series with this run as its pattern."""
@@ -146,7 +144,7 @@ class SeriesForm:
             "run_hours": float(self._hours.value or 0),
             "days": float(self._days.value or 0),
             "schedule": schedule,
-            "equity": (self._equity_then or {}) if self._equity.value else None,
+            **self._equity.terms(),
         }
         try:
             SeriesTerms.model_validate(terms)

@@ -81,6 +81,8 @@ def test_two_downloads_are_the_same(finished: World, monkeypatch: pytest.MonkeyP
     assert first == again
     bundle = read_bundle(first)
     assert write_bundle(bundle) == first
+    public = replace(bundle, public={10: [[1, 2]], 9: [[3]]})
+    assert read_bundle(write_bundle(public)) == public
     kept = finished.platform.settings.data_folder / "runs" / RUN / bundling.KEPT
     assert kept.read_bytes() == first
     kept.unlink()

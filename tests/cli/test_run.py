@@ -155,6 +155,8 @@ def test_watching_and_the_result(world: World, operator: str, tacit: Tacit, tmp_
     assert (said.code, said.out.count("finished")) == (0, 1), said
     assert json.loads(tacit("run", "result", run, "--wait", "--json").out)["state"] == "finished"
     assert tacit("run", "result", run, "--csv").out.startswith("row,column\n0,1\n")
+    shown = tacit("run", "result", run).out
+    assert "row (from 0)  column (from 0)\n0             1\n" in shown, shown
     for state in (State.FAILED, State.INTERRUPTED):
         bad = world.ended(state, name=f"ends {state}")
         assert tacit("run", "result", bad).code == 6
@@ -165,6 +167,30 @@ def test_watching_and_the_result(world: World, operator: str, tacit: Tacit, tmp_
     checked = tacit("log", "check", tmp_path / "run.zip")
     assert checked.code == 3, checked
     assert tacit("log", "check", tmp_path / "terms.json").code == 2
+
+
+def test_a_plan_of_several_is_shown_with_its_own_values(
+    world: World, operator: str, tacit: Tacit
+) -> None:
+    objectives = [
+        {"name": name, "sense": "maximize", "weight_bound": 9000, "disclosure": "none"}
+        for name in ("punctuality", "revenue")
+    ]
+    run = world.submitted(name="front", objectives=objectives, preset="paper-moap")
+    front, values = [[1, 0, 3, 2], [0, 1, 2, 3]], [[12287.0, 18745.0], [18680.0, 9000.0]]
+    world.run_to(run, State.FINISHED, told=[18680.0, 18745.0], front=front, values=values)
+    said = tacit("run", "result", run)
+    assert said.out.startswith("plan 1 of 2: punctuality 12,287, revenue 18,745\nrow"), said
+    assert said.out.endswith("\nplan 2 of 2: punctuality 18,680, revenue 9,000\n")
+    assert tacit("run", "result", run, "--plan", "2").out.startswith("plan 2 of 2: punctuality 18")
+    assert tacit("run", "result", run, "--plan", "3").code == 2
+    assert tacit("run", "result", run, "--plan", "2", "--csv").code == 2
+
+
+def test_a_run_that_misses_a_node_says_so(world: World, operator: str, tacit: Tacit) -> None:
+    run = world.ended(State.RUNNING, name="stalls")
+    said = tacit("run", "show", run)
+    assert (said.code, "node 0 (n:1) cannot be reached" in said.err) == (0, True), said
 
 
 @pytest.mark.processes  # a library of the dashboard looks for others when it is imported

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import threading
 from typing import Any
 
@@ -150,3 +152,22 @@ def _waited(platform: Served, run: str, done: Any) -> RunView:
 def test_a_run_that_never_was_is_not_waited_for(op: PlatformClient) -> None:
     with pytest.raises(PlatformError, match="there is no such run"):
         op.runs.wait_for_end("r-aaaaaaaaaa", timeout=60)
+
+
+def test_what_closes_a_left_stream_is_waited_for(
+    platform: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever has heard enough hangs up, and asyncio has nothing to complain about."""
+    closed = threading.Event()
+
+    async def close() -> None:
+        # Closing a stream takes several turns of the event loop, and now and then was cut short.
+        await asyncio.sleep(0.2)
+        closed.set()
+
+    with platform.client("op") as client:
+        assert client.health().status == "ok"
+        asyncio.run_coroutine_threadsafe(close(), client._loop)
+    gc.collect()
+    assert closed.is_set()
+    assert [each.getMessage() for each in caplog.records if each.name == "asyncio"] == []

@@ -120,7 +120,7 @@ def test_evaluations_under_several_agreements_add_up(profile: Profile) -> None:
     assert (first.same_in, second.same_in, third.same_in) == (["r-second"], ["r-first"], [])
     assert first.together.estimate == twice.estimate
     shown = "\n".join(budget_lines([first, second, third]))
-    assert "mostly the same rows in r-second: there may be 300 under top:15 evaluations" in shown
+    assert "mostly the same rows in r-second: there may be 300 evaluations under top:15" in shown
     assert "sums are estimates" in shown
 
 
@@ -143,7 +143,7 @@ def test_submit_wants_a_word_before_it_seals_the_same_again(world: World, tacit:
     assert said.code == 2
     assert said.err.count("\n") == 1
     assert "3 of 3 rows were sealed before, in r-earlier; with this run there may be" in said.err
-    assert "11 under top:4 evaluations" in said.err
+    assert "11 evaluations under top:4" in said.err
     assert "add --again" in said.err
     assert world.platform.stored.rows[0] == before
     assert "3 of 3 rows were sealed before" in tacit("review", RUN, "--costs", *words[2:]).out

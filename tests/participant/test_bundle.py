@@ -44,6 +44,9 @@ def test_a_bundle_is_checked_offline(finished: World, tacit: Tacit, tmp_path: Pa
         assert check_bundle_here(profile, path.read_bytes()).ok
     verdict = check_bundle(read_bundle(path.read_bytes()))
     assert verdict.ok, verdict.lines()
+    said_to_an_auditor = "\n".join(verdict.lines())
+    assert "yours" not in said_to_an_auditor.partition("(would have shown other rows")[0]
+    assert "would have shown an agreement that somebody has not signed" in said_to_an_auditor
 
 
 def test_a_bundle_is_audited_by_whoever_knows_the_secret(
@@ -78,6 +81,8 @@ def test_two_downloads_are_the_same(finished: World, monkeypatch: pytest.MonkeyP
     assert first == again
     bundle = read_bundle(first)
     assert write_bundle(bundle) == first
+    public = replace(bundle, public={10: [[1, 2]], 9: [[3]]})
+    assert read_bundle(write_bundle(public)) == public
     kept = finished.platform.settings.data_folder / "runs" / RUN / bundling.KEPT
     assert kept.read_bytes() == first
     kept.unlink()

@@ -39,8 +39,8 @@ def check(
 ) -> None:
     """Check a run from its audit bundle alone, without an account and without the platform.
 
-    Needs tacit[participant]. The keys are those that the agreement names: compare them with their
-    owners. Ends with 3 if anything is off, and with 5 if something is not proven.
+    Needs tacit's extra "participant". The keys are those that the agreement names: compare them
+    with their owners. Ends with 3 if anything is off, and with 5 if something is not proven.
     """
     from tacit.plain_text import plain_line
     from tacit.verify import check_bundle, read_bundle

@@ -33,6 +33,8 @@ BULK_SECONDS, MOST_BULK_BYTES = 600.0, 1 << 30
 """The same for ledgers and logs, which grow with a run."""
 SILENT_SECONDS = 4.0
 """After so long somebody who waits is told so."""
+CLOSING_SECONDS = 2.0
+"""So long what is left of a stream may take to close."""
 log = logging.getLogger("tacit.client")
 
 
@@ -75,11 +77,19 @@ class Connection:
     def __exit__(self, *_: object) -> None:
         """Close the connection."""
         try:
-            self._wait(self._http.aclose())
+            self._wait(self._end())
         finally:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
             self._loop.close()
+
+    async def _end(self) -> None:
+        await self._http.aclose()
+        # A stream that nobody read to its end is closed by tasks of its own, one after the other.
+        while others := asyncio.all_tasks() - {asyncio.current_task()}:
+            if (await asyncio.wait(others, timeout=CLOSING_SECONDS))[1]:
+                return
+        await self._loop.shutdown_asyncgens()
 
     def show_token(self, token: str, /) -> None:
         """Show this token with every question from now on."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -143,6 +144,24 @@ class Plan(msgspec.Struct, frozen=True):
     """Of a sealed search of several objectives: what the plan was found for."""
     named: list[tuple[str, str]] | None = None
     """The same in names, as the platform writes them."""
+
+    def title(self, number: int, count: int, names: Sequence[str], /) -> str:
+        """Which of several it is, what it was found for, and its own values where they are known.
+
+        >>> Plan([1], weightings=["3:1"]).title(2, 2, ["delay", "noise"])
+        'plan 2 of 2, weighting 3:1'
+        >>> Plan([1], values=[12287.0, None]).title(1, 3, ["delay", "noise"])
+        'plan 1 of 3: delay 12,287'
+        """
+        words = f"plan {number} of {count}"
+        if self.weightings:
+            words += f", weighting {' and '.join(self.weightings)}"
+        known = [
+            f"{names[k] if k < len(names) else f'objective {k + 1}'} {value:,.10g}"
+            for k, value in enumerate(self.values or [])
+            if value is not None
+        ]
+        return f"{words}: {', '.join(known)}" if known else words
 
 
 class RunResult(msgspec.Struct, frozen=True):

@@ -45,10 +45,10 @@ ENDED = ("finished", "interrupted", "failed", "cancelled")
 
 def check_logs(profile: Profile, run: str, /) -> Verdict:
     """Fetch the nodes' logs for a fresh nonce, and check everything that they can show."""
-    agreement = profile.need_signed_agreement(run)
     nonce = secrets.token_bytes(32)
     with profile.connect() as client:
         outcome = client.runs.result(run)
+        agreement = _own_agreement(profile, run, outcome.state)
         if outcome.state not in ENDED:
             # Until then something may always be on its way, so nothing counts as missing.
             raise PlatformError(
@@ -95,6 +95,16 @@ def check_logs(profile: Profile, run: str, /) -> Verdict:
         if words := describe_loss(logs):
             verdict.notes.append(words)
     return verdict
+
+
+def _own_agreement(profile: Profile, run: str, state: str) -> Agreement:
+    """What this machine signed; who signed nothing has nothing at stake in a run that never was."""
+    if profile.signed_agreement(run) is None and state in ("cancelled", "failed"):
+        raise PlatformError(
+            f"{run} is {plain_line(state)}, and this machine has signed and sealed nothing for it: "
+            "there is nothing of yours to check here"
+        )
+    return profile.need_signed_agreement(run)
 
 
 def _account(

@@ -120,7 +120,8 @@ def _seconds(sealed: SealedEarlier) -> int:
 
 def together_words(together: Together, /) -> str:
     """The sum in words, and how far it can be relied on."""
-    allowed = [f"{count:,} under {name}" for name, count in together.evaluations.items()]
+    counts = enumerate(together.evaluations.items())
+    allowed = [f"{n:,}{' evaluations' * (i == 0)} under {name}" for i, (name, n) in counts]
     if not allowed and not together.plans:
         return "plans are opened to their owners alone, of which the platform learns nothing"
     if not allowed:
@@ -134,7 +135,7 @@ def together_words(together: Together, /) -> str:
         known = f", or {together.structured:.2f} if your costs follow a structure that is known"
     more = ", and there are more than anybody has measured: it may be more" * together.beyond
     return (
-        f"there may be {' and '.join(allowed)} evaluations{plans}, which give away an estimated "
+        f"there may be {' and '.join(allowed)}{plans}, which give away an estimated "
         f"{together.estimate:.2f} {SCALE}{known} (the run by itself {together.alone:.2f}; sums are "
         f"estimates: all counted as one run under {together.counted_as}{more})"
     )

@@ -42,16 +42,8 @@ def plan_title(outcome: Outcome, agreement: Agreement | None, number: int, /) ->
     plan = outcome.front[number - 1] if outcome.front else None
     if plan is None:
         return words
-    if plan.weightings:
-        words += f", weighting {' and '.join(plan.weightings)}"
     names = [] if agreement is None else [each.name for each in agreement.objectives]
-    values = plan.values or []
-    known = [
-        f"{names[k] if k < len(names) else f'objective {k + 1}'} {value:,.10g}"
-        for k, value in enumerate(values)
-        if value is not None
-    ]
-    return f"{words}: {', '.join(known)}" if known else words
+    return plan.title(number, count_plans(outcome), names)
 
 
 def other_plans(

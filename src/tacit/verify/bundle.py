@@ -114,7 +114,7 @@ def write_bundle(bundle: Bundle, /) -> bytes:
         **{f"logs/node-{node}.jsonl": log for node, log in bundle.logs.items()},
     }
     if bundle.public:
-        files["public.json"] = _json(bundle.public)
+        files["public.json"] = _json({str(k): rows for k, rows in bundle.public.items()})
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         for name in sorted(files):

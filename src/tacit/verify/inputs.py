@@ -22,7 +22,8 @@ def check_inputs(
 ) -> str:
     """Compare the frozen inputs of all nodes with the manifests that the platform shows.
 
-    `own` are the manifests that this machine made, per objective, in their order.
+    `own` are the manifests that this machine made, per objective, in their order. An auditor takes
+    part in nothing: `participant` is empty then.
     """
     frozen = [frozen_inputs(agreement, log) for log in logs]
     if not any(frozen):
@@ -44,8 +45,11 @@ def check_inputs(
             )
         if participant in manifests:
             known = _check_own(manifests[participant], own.get(objective, ()), logs) and known
+    same = "all nodes froze the same inputs, signed by their owners"
+    if not participant:
+        return same
     whose = "yours are as this machine sealed them" if known else "yours were sealed elsewhere"
-    return f"all nodes froze the same inputs, signed by their owners; {whose}"
+    return f"{same}; {whose}"
 
 
 def _manifests(

@@ -90,8 +90,15 @@ def test_the_wrong_state_is_told_in_the_platforms_words(world: World, tacit: Tac
     assert said.err == "tacit: the run is invited; to submit it must be agreed\n"
     assert withdraw(world.north, RUN, reason="ill").state == "cancelled"
     said = tacit("result", RUN, "--profile", world.north.folder)
+    assert said.code == 6
+    assert said.err.endswith(f"tacit: {RUN} is cancelled and will have no plan\n")
+
+
+def test_a_run_that_was_cancelled_unsigned_alarms_nobody(world: World, tacit: Tacit) -> None:
+    withdraw(world.north, RUN, reason="ill")
+    said = tacit("log", RUN, "--profile", world.north.folder)
     assert said.code == 4
-    assert "has no plan; try again when it has run" in said.err
+    assert "is cancelled, and this machine has signed and sealed nothing for it" in said.err
 
 
 def test_no_such_run(world: World, tacit: Tacit) -> None:

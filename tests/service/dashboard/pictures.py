@@ -122,7 +122,7 @@ def take_pictures(stage: Stage) -> None:
     stage.picture("phone", height=844)
     at.look(size=BROAD)
     page.goto("/nodes")
-    stage.picture("nodes", height=420)
+    stage.picture("nodes", height=480)
     page.goto("/new")
     drop(page, "Rows and their owners", "rows.csv", ROWS)
     drop(page, "Columns", "columns.csv", COLUMNS)

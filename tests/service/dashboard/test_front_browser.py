@@ -47,7 +47,11 @@ def two_objectives(disclosure: str) -> list[dict[str, Any]]:
 
 
 def test_a_plan_is_picked_in_the_front(dashboard: World, at: Watched) -> None:
-    """The values are the picked plan's own, duplicates count once, and keys do what clicks do."""
+    """The values are the picked plan's own, duplicates count once, and keys do what clicks do.
+
+    Along the front plans have another order than in the result, and its numbers: those by which
+    participants know them.
+    """
     run = dashboard.submitted(name="front", objectives=two_objectives("none"), preset="paper-moap")
     told = {"told": [18680.0, 9000.0], "front": PLANS, "values": VALUES}
     dashboard.run_to(run, State.FINISHED, **told)
@@ -56,16 +60,18 @@ def test_a_plan_is_picked_in_the_front(dashboard: World, at: Watched) -> None:
     expect(page.get_by_text("3 different plans")).to_be_visible()
     plan = page.locator(".section-of-plan")
     expect(plan).not_to_contain_text("Best ")
+    expect(page.get_by_text("Best punctuality of any plan, over time.")).to_be_visible()
+    expect(plan.get_by_role("link", name="Plan 1 (CSV)")).to_be_visible()
     words = page.locator(".picked-words")
     expect(words).to_have_text("Plan 1 of 3: punctuality 12,287; delay 18,745.")
     expect(page.locator("svg.front.broad")).to_contain_text("delay (less is better)")
     page.locator("svg.front.broad circle[data-plan='2']").click()
-    expect(words).to_have_text("Plan 3 of 3: punctuality 18,680; delay 9,000.")
+    expect(words).to_have_text("Plan 2 of 3: punctuality 18,680; delay 9,000.")
     expect(plan.locator("tbody tr").first).to_contain_text("0")
     slider = page.get_by_role("slider", name="Choose a plan")
     slider.focus()
     page.keyboard.press("ArrowLeft")
-    expect(words).to_have_text("Plan 2 of 3: punctuality 15,000; delay 15,500.")
+    expect(words).to_have_text("Plan 3 of 3: punctuality 15,000; delay 15,500.")
     expect(slider).to_have_attribute("aria-valuenow", "2")
     expect(slider).to_be_focused()
     at.shot("20-front")

@@ -21,6 +21,7 @@ from tacit.service.dashboard.pages.run_parts import (
     figures,
     members_table,
     nodes_table,
+    search_words,
     terms_list,
     warnings_list,
     way_of,
@@ -29,6 +30,7 @@ from tacit.service.dashboard.pages.run_plan import plan_markup, summary
 from tacit.service.dashboard.pages.series_page import runs_table, series_terms_list, signers_table
 from tacit.service.dashboard.pages.signing_in import own_path
 from tacit.service.dashboard.words import WAY, disclosed_so_far, disclosure_words
+from tests.service.example_terms import example_terms
 
 EVIL = '<img src=x onerror="alert(1)">&\''
 values = st.floats(-1e9, 1e9) | st.integers(-(10**9), 10**9)
@@ -76,7 +78,7 @@ def test_names_from_outside_stay_text(kind: str) -> None:
         members_table(run["members"]),
         nodes_table({"name": EVIL, "nodes": [node] * 3}),
         warnings_list([EVIL]),
-        terms_list(run, population=300),
+        terms_list(run, population=300, search=EVIL),
         plan_markup(run, [0, 1]),
         summary(run, result),
         plan_table([(EVIL, EVIL)], heads=("row", "gets"), owners=[EVIL]),
@@ -89,13 +91,15 @@ def test_names_from_outside_stay_text(kind: str) -> None:
 def test_names_of_nodes_and_series_stay_text() -> None:
     node = {
         "host": EVIL, "port": 1, "reachable": True, "clock_offset_seconds": -9.0, "last_seen": 0.0,
-        "signing_key": EVIL, "certificate": EVIL, "certificate_expires": 86400.0,
+        "signing_key": "00" * 32, "certificate": EVIL, "certificate_expires": 86400.0,
     }  # fmt: skip
     busy = {"slots": 4, "running": 1, "waiting": 0}
     shown = clusters_markup(
         [{"name": EVIL, "nodes": [node, {**node, "reachable": False}], **busy}], 0.0
     )
     assert "One node cannot be reached" in shown
+    # As `tacit keys show` prints it, for the phone.
+    assert shown.count("<code>66687aad f862bd77 6c8fc18b 8e9f8e20</code>") == 2
     assert shown.count("renew it") == 2
     assert shown.count("-9.0 s</strong>") == 2
     terms = {
@@ -224,7 +228,7 @@ def test_of_a_sealed_run_time_and_generations_are_shown() -> None:
     }  # fmt: skip
     shown = re.findall("<dt>(.*?)</dt><dd>(.*?)</dd>", figures(run, population=0, now=9.0))
     assert shown == [("Generations", "80"), ("Generations per second, on average", "40")]
-    assert "Generations at most" in terms_list(run, population=0)
+    assert "Generations at most" in terms_list(run, population=0, search="")
     result = {
         "state": "finished", "told": [None], "generation": 80, "evaluations": 0, "seconds": 2.0,
         "late_by_seconds": 0.0,
@@ -240,6 +244,15 @@ def test_of_a_sealed_run_time_and_generations_are_shown() -> None:
     assert disclosed_so_far(objectives, 1, 0, for_owners=True) == [
         "Only the plan was opened to its owners alone. Nothing else was disclosed."
     ]
-    assert "the plan in the end" in terms_list(run, population=0)
+    assert "the plan in the end" in terms_list(run, population=0, search="")
     run["terms"]["plan"] = "owners"
-    assert "that there is a plan, and nothing of it" in terms_list(run, population=0)
+    assert "that there is a plan, and nothing of it" in terms_list(run, population=0, search="")
+
+
+def test_terms_name_every_setting_of_the_search() -> None:
+    terms = example_terms().model_dump(mode="json")
+    said = search_words({**terms, "preset": None, "parameters": {"population": 120}})
+    assert said.startswith("genetic, population 120, elites 15, reevaluate parents no, tournament")
+    sealed = [{**each, "disclosure": "sealed", "best": "nothing"} for each in terms["objectives"]]
+    changed = {"preset": None, "parameters": {}, "objectives": sealed}
+    assert search_words({**terms, **changed}) == "what fits the problem, the time and the nodes"

@@ -15,6 +15,7 @@ from tacit.participant import check_logs, join, new_key_file, review, sign, subm
 from tacit.participant.public_weights import public_refusals
 from tacit.participant.review_words import review_lines
 from tacit.service.workflow.recording import record_run
+from tacit.verify import check_bundle, read_bundle
 
 pytestmark = pytest.mark.processes
 
@@ -67,6 +68,10 @@ def test_nodes_and_participants_follow_a_search_with_a_public_objective(
         assert plan["values"] == [pay[taken].sum(), WAYS[taken].sum()]
     verdict = check_logs(profile, run_id)
     assert verdict.ok, verdict.lines()
+    with profile.connect() as client:
+        bundle = read_bundle(client.runs.bundle(run_id))
+    assert bundle.public == {1: WAYS.tolist()}
+    assert check_bundle(bundle).ok
     assert record_run(live.settings, run_id).exists()
 
 

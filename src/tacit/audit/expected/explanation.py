@@ -57,13 +57,18 @@ NOTICEABLE = 0.1
 
 
 def explain_leakage(agreement: Agreement, /) -> list[str]:
-    """A paragraph on each confidential objective: honest search and worst case side by side."""
+    """A paragraph on each confidential objective: honest search and worst case side by side.
+
+    Of several, each is named, and what holds of some alike is said once.
+    """
     # Here, since whoever reads the table needs no agreements.
     from tacit.engine.agreement import count_searches
 
-    plans = count_searches(agreement)
-    return [
-        explain_expected(
+    plans, confidential = count_searches(agreement), agreement.confidential()
+    names: dict[str, list[str]] = {}
+    for k in confidential:
+        terms = agreement.objectives[k]
+        words = explain_expected(
             expected_in(agreement, k),
             disclosure=terms.disclosure,
             evaluations=agreement.limits.evaluations,
@@ -74,9 +79,10 @@ def explain_leakage(agreement: Agreement, /) -> list[str]:
             plans=plans,
             plan_for=plan_for(agreement.known_problem, agreement.plan),
         )
-        for k in agreement.confidential()
-        for terms in (agreement.objectives[k],)
-    ]
+        names.setdefault(words, []).append(repr(terms.name))
+    if len(confidential) == 1:
+        return [*names]
+    return [f"{' and '.join(of_it)}: {words}" for words, of_it in names.items()]
 
 
 def plan_for(problem: Problem, agreed: str, /) -> PlanFor:

@@ -12,7 +12,7 @@ from tacit import participant
 from tacit.cli.participant.profile import Folder, Run, opened, receipts_line, signed_here
 from tacit.cli.printing import AsJson, echo_json, echo_lines
 from tacit.cli.run.watching import Timeout, seconds_of, watch_run
-from tacit.errors import InputError, PlatformError
+from tacit.errors import InputError, PlatformError, RunEndedError
 from tacit.files import read_bytes
 from tacit.plain_text import plain_line
 
@@ -92,6 +92,8 @@ def result(
     if outcome.plan is None and not outcome.own_rows:
         if wait:
             participant.check_is_finished(run, outcome.state, outcome.reason)
+        if outcome.state in ("cancelled", "failed"):
+            raise RunEndedError(f"{run} is {outcome.state} and will have no plan")
         raise PlatformError(f"{run} is {outcome.state} and has no plan; try again when it has run")
     if as_csv:
         third, lines = ("whose", rows) if own is None else ("cost", own.rows(plan))

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from tacit.cli.printing import AsJson, echo_json, echo_runs, example
+from tacit.cli.printing import AsJson, echo_json, echo_lines, echo_runs, example
 from tacit.cli.run.account import operators_client, sign_in
 from tacit.cli.run.drafting import change, new
 from tacit.cli.run.inviting import invite
 from tacit.cli.run.notifying import AddWebhook, Mail, RemoveWebhook, change_notifications
-from tacit.cli.run.showing import Run, named_run, show_run
+from tacit.cli.run.outcome import check_number, result_lines, result_notes
+from tacit.cli.run.showing import Run, missing_nodes, named_run, show_run
 from tacit.cli.run.watching import Timeout, seconds_of, watch_run
 from tacit.errors import InputError, RunEndedError
 from tacit.plain_text import plain_line
-
-if TYPE_CHECKING:
-    from tacit.client import RunResult
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -53,7 +51,10 @@ def list_all(
 def show(run: Run, as_json: AsJson = False) -> None:
     """Show how far a run is, and whom it waits for."""
     with operators_client() as client:
-        show_run(client.runs.show(named_run(client, run)), as_json=as_json)
+        seen = client.runs.show(named_run(client, run))
+        show_run(seen, as_json=as_json)
+        if seen.state == "running" and not as_json:
+            echo_lines(missing_nodes(client.clusters(), seen), err=True)
 
 
 @app.command(epilog=example("run watch r-abcdefghij --timeout 1h"))
@@ -119,12 +120,20 @@ def resume(run: Run, as_json: AsJson = False) -> None:
 @app.command(epilog=example("run result r-abcdefghij --wait --csv > plan.csv"))
 def result(
     run: Run,
+    plan: Annotated[int, typer.Option(help="Which of several plans to show, counted from 1.")] = 1,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until the run has ended.")] = False,
     timeout: Timeout = None,
-    as_csv: Annotated[bool, typer.Option("--csv", help="The plan for a spreadsheet.")] = False,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="The plan, the first of several, for a spreadsheet.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show the result of a run that has ended."""
+    """Show the result of a run that has ended.
+
+    Of several objectives there are several plans: one is shown whole, the others in a line each.
+    """
+    if as_csv and plan != 1:
+        raise InputError("--csv has the first plan; --json has all of them")
     with operators_client() as client:
         named = named_run(client, run)
         if wait:
@@ -135,22 +144,12 @@ def result(
         elif as_json:
             echo_json(found)
         else:
-            _show_result(named, found)
+            check_number(found, plan)
+            terms = client.runs.show(named).terms
+            echo_lines((plain_line(each) for each in result_notes(named, found)), err=True)
+            echo_lines(result_lines(found, terms, plan))
     if found.state != "finished":
         raise RunEndedError(f"{named} is {found.state}: {found.reason or 'no reason is given'}")
-
-
-def _show_result(run: str, found: RunResult) -> None:
-    why = f": {found.reason}" if found.reason else ""
-    typer.echo(plain_line(f"{run} is {found.state}{why}"), err=True)
-    if found.for_owners:
-        typer.echo("there is a plan, of which each participant has its own part", err=True)
-    elif found.plan is None:
-        typer.echo("there is no plan", err=True)
-    for row, column in (found.plan.named or []) if found.plan is not None else []:
-        typer.echo(plain_line(f"{row}  {column}"))
-    if found.front and len(found.front) > 1:
-        typer.echo(f"one of {len(found.front)} plans; --json has all", err=True)
 
 
 @app.command(epilog=example("run bundle r-abcdefghij --out run.zip"))

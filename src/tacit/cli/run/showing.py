@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,7 +14,7 @@ from tacit.errors import InputError
 from tacit.plain_text import plain_line
 
 if TYPE_CHECKING:
-    from tacit.client import PlatformClient, RunView
+    from tacit.client import Cluster, PlatformClient, RunView
 
 Run = Annotated[str, typer.Argument(help="The run, by its id or its name.")]
 
@@ -41,8 +43,23 @@ def show_run(seen: RunView, /, *, as_json: bool) -> None:
         how = "signed" if each.signed else "joined" if each.joined else "invited"
         typer.echo(plain_line(f"  {each.name}  {how}, inputs {each.submission_state}"))
     if seen.progress is not None:
-        typer.echo(f"generation {seen.progress.generation}")
+        typer.echo(f"generation {seen.progress.generation:,}")
     for warning in seen.warnings:
         typer.echo(plain_line(f"Note: {warning}"), err=True)
     for name, code in getattr(seen, "invitations", {}).items():
         typer.echo(plain_line(f"invitation of {name} (shown once): {code}"))
+
+
+def missing_nodes(clusters: Iterable[Cluster], seen: RunView, /) -> list[str]:
+    """The nodes of a run that the platform cannot reach, and since when."""
+    lines = []
+    for cluster in clusters:
+        if cluster.name != seen.cluster:
+            continue
+        for number, node in enumerate(cluster.nodes):
+            if not node.reachable:
+                at = None if node.last_seen is None else time.localtime(node.last_seen)
+                since = "" if at is None else f" since {time.strftime('%H:%M:%S', at)}"
+                named = f"node {number} ({node.host}:{node.port})"
+                lines.append(plain_line(f"Note: {named} cannot be reached{since}"))
+    return lines

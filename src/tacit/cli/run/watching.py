@@ -64,10 +64,21 @@ def _show_progress(event: RunEvent, last: float | None, *, quiet: bool) -> float
     if quiet or (last is not None and now - last < PROGRESS_SECONDS):
         return now if last is None else last
     data: dict[str, Any] = event.data
-    best = ", ".join(f"{each}" for each in data.get("best") or [] if each is not None)
+    best = ", ".join(_told(each) for each in data.get("best") or [] if each is not None)
     shown = f"generation {data.get('generation')}" + (f", best {best}" if best else "")
     typer.echo(plain_line(f"{_clock(event.at)}  {shown}"))
     return now
+
+
+def _told(value: object) -> str:
+    """A value that was disclosed, or whether it improved.
+
+    >>> _told(28745.0), _told(True), _told(False)
+    ('28,745', 'improved', 'not improved')
+    """
+    if isinstance(value, bool):
+        return "improved" if value else "not improved"
+    return f"{value:,.10g}" if isinstance(value, int | float) else f"{value}"
 
 
 PROGRESS_SECONDS = 5.0

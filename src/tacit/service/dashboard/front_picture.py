@@ -54,17 +54,22 @@ def known_objectives(plans: Sequence[dict[str, Any]], /) -> list[int]:
     ]
 
 
-def front_svg(across: Axis, up: Axis, picked: int, /) -> str:
-    """All plans as points, the picked one larger; `data-plan` is its number in the list."""
+def front_svg(across: Axis, up: Axis, picked: int, numbers: Sequence[int], /) -> str:
+    """All plans as points, the picked one larger; `data-plan` is its place along the front.
+
+    `numbers` are those of the plans in the result, by which everybody else calls them.
+    """
     label = f"{len(across.values)} plans by {across.name} and {up.name}; arrow keys choose one"
     return "".join(
         f'<svg class="front {name}" viewBox="0 0 {width:.0f} {height:.0f}" role="img" '
-        f'aria-label="{escape(label)}">{_drawing(across, up, picked, width, height)}</svg>'
+        f'aria-label="{escape(label)}">{_drawing(across, up, picked, numbers, width, height)}</svg>'
         for name, width, height in SIZES
     )
 
 
-def _drawing(across: Axis, up: Axis, picked: int, width: float, height: float) -> str:
+def _drawing(
+    across: Axis, up: Axis, picked: int, numbers: Sequence[int], width: float, height: float
+) -> str:
     x_ticks, y_ticks = across.ticks, up.ticks
     right, floor = width - RIGHT, height - BOTTOM
 
@@ -102,7 +107,7 @@ def _drawing(across: Axis, up: Axis, picked: int, width: float, height: float) -
         parts.append(
             f'<circle class="{kind}" data-plan="{i}" r="{radius}" '
             f'cx="{x(across.values[i]):.1f}" cy="{y(up.values[i]):.1f}">'
-            f"<title>Plan {i + 1}</title></circle>"
+            f"<title>Plan {numbers[i]}</title></circle>"
         )
     return "".join(parts)
 
@@ -127,17 +132,17 @@ def front_legend(*, drawn: bool) -> str:
 
 
 def plan_words(
-    plan: dict[str, Any], objectives: Sequence[dict[str, Any]], place: int, count: int, /
+    plan: dict[str, Any], objectives: Sequence[dict[str, Any]], number_of_it: int, count: int, /
 ) -> str:
     """Which plan it is, with its own values as far as they are known.
 
     >>> pay, rest = {"name": "pay"}, {"name": "rest"}
-    >>> plan_words({"values": [12287, None]}, [pay, rest], 0, 3)
+    >>> plan_words({"values": [12287, None]}, [pay, rest], 1, 3)
     'Plan 1 of 3: pay 12,287; rest not disclosed'
-    >>> plan_words({"values": None, "weightings": ["3:1"]}, [pay, rest], 1, 3)
+    >>> plan_words({"values": None, "weightings": ["3:1"]}, [pay, rest], 2, 3)
     'Plan 2 of 3, found for pay and rest weighed 3:1: its values were not disclosed'
     """
-    words = f"Plan {place + 1} of {count}"
+    words = f"Plan {number_of_it} of {count}"
     if plan.get("weightings"):
         names = " and ".join(each["name"] for each in objectives)
         words += f", found for {names} weighed {' and '.join(plan['weightings'])}"

@@ -14,6 +14,11 @@ SILENT_SECONDS = 6.0
 SILENT_SEALED_SECONDS = 20.0
 
 
+def silent_seconds(*, sealed: bool) -> float:
+    """After how long without news something is wrong."""
+    return SILENT_SEALED_SECONDS if sealed else SILENT_SECONDS
+
+
 def silence(run: dict[str, Any], now: float, /) -> float:
     """For how long nothing has been heard of a run that is running."""
     if run["state"] != "running":
@@ -34,6 +39,9 @@ def stall_words(
     >>> nodes = [there, {**gone, "reachable": False, "last_seen": 52.0}]
     >>> stall_words(run, {"nodes": nodes}, 60.0, sealed=False)
     'Node 1 (b:2) cannot be reached since 00:00:52 UTC, 8 s ago. The search waits for it.'
+    >>> later = {**run, "progress": {"at": 55.0}}
+    >>> stall_words(later, {"nodes": nodes}, 60.0, sealed=False)
+    'Node 1 (b:2) cannot be reached since 00:00:55 UTC, 5 s ago. The search waits for it.'
     >>> stall_words(run, {"nodes": [there]}, 60.0, sealed=False)
     'Nothing has come from the nodes since 00:00:50 UTC, 10 s ago.'
     >>> stall_words(run, {"nodes": [there]}, 52.0, sealed=False)
@@ -49,8 +57,12 @@ def stall_words(
         goes_on = run["terms"].get("on_loss") == "three" and len(nodes) > 3 and len(gone) == 1
         after = "The others go on without it." if goes_on else "The search waits for it."
         more = f" {len(gone) - 1} more cannot be reached." if len(gone) > 1 else ""
-        return f"{named} cannot be reached{_since(node.get('last_seen'), now)}. {after}{more}"
-    if quiet >= (SILENT_SEALED_SECONDS if sealed else SILENT_SECONDS):
+        since = node.get("last_seen")
+        if since is not None and not goes_on:
+            # It took part in whatever came last, which may be later than it was asked.
+            since = max(since, now - quiet)
+        return f"{named} cannot be reached{_since(since, now)}. {after}{more}"
+    if quiet >= silent_seconds(sealed=sealed):
         return f"Nothing has come from the nodes{_since(now - quiet, now)}."
     return None
 

@@ -22,8 +22,8 @@ TABLES = (
 )
 FILE = (
     "It has its participants and their rows. What it says is shown before anything is created. It "
-    "should hold no costs: participants submit theirs sealed. Confidential costs in it are dropped "
-    "unread."
+    "should hold no costs: participants submit theirs sealed. Confidential costs in it are "
+    "dropped once it is read, and stored nowhere."
 )
 
 
@@ -50,7 +50,7 @@ class ProblemForm:
     def _read(self, content: bytes) -> str:
         self._upload = uploaded(content)
         problem = self._upload.problem
-        return f"{problem.name}, with {problem.rows} rows and {problem.columns} columns"
+        return f"it is about {problem.name!r}, {problem.rows} rows and {problem.columns} columns"
 
     def _file_was_taken(self) -> None:
         assert self._upload is not None

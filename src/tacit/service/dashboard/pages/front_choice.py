@@ -53,6 +53,8 @@ class FrontChoice:
         known = known_objectives(plans)
         self._objectives, self._show = objectives, show
         self._axes = known[:2] if len(known) > 1 else []
+        # Along the front plans stand in another order than in the result, and keep its numbers.
+        plans = [{**plan, "number": number} for number, plan in enumerate(plans, 1)]
         self._plans = in_order(plans, self._axes[0] if self._axes else None)
         self._picked = self._plans.index(plans[0])
         with ui.element("div").classes("front-and-plan"):
@@ -115,7 +117,7 @@ class FrontChoice:
 
     def _draw(self) -> None:
         plan = self._plans[self._picked]
-        words = plan_words(plan, self._objectives, self._picked, len(self._plans))
+        words = plan_words(plan, self._objectives, plan["number"], len(self._plans))
         self._box.props["aria-valuenow"] = str(self._picked + 1)
         self._box.props["aria-valuetext"] = words
         self._words.set_text(f"{words}.")
@@ -131,4 +133,5 @@ class FrontChoice:
             )
             for k in self._axes
         )
-        self._picture.set_content(front_svg(across, up, self._picked))
+        numbers = [each["number"] for each in self._plans]
+        self._picture.set_content(front_svg(across, up, self._picked, numbers))

@@ -8,10 +8,11 @@ from typing import Any
 
 from nicegui import ui
 
+from tacit.engine.identity import key_fingerprint
 from tacit.service.dashboard.api_client import RefusedError
 from tacit.service.dashboard.frame import Visitor, html, native, page_frame, show_error
 from tacit.service.dashboard.pages.run_parts import clock_markup, hint, reachable_markup, table
-from tacit.service.dashboard.words import ago, moment, number
+from tacit.service.dashboard.words import ago, moment, number, time_left
 
 EVERY_SECONDS = 5.0
 SOON_SECONDS = 30 * 86400.0
@@ -48,11 +49,11 @@ def _cluster(cluster: dict[str, Any], now: float) -> str:
         [
             f"{i}: {escape(node['host'])}:{node['port']}",
             reachable_markup(is_there=node["reachable"]),
-            "–" if node["last_seen"] is None else ago(now - node["last_seen"]),
+            _last_seen(node, now),
             clock_markup(node["clock_offset_seconds"]),
             _expires(node["certificate_expires"], now),
-            _fingerprint(node["signing_key"], "key"),
-            _fingerprint(node["certificate"], "certificate"),
+            _to_compare(key_fingerprint(node["signing_key"]), node["signing_key"], "key"),
+            _to_compare(in_groups(node["certificate"]), node["certificate"], "certificate"),
         ]
         for i, node in enumerate(cluster["nodes"])
     ]
@@ -67,6 +68,22 @@ def _cluster(cluster: dict[str, Any], now: float) -> str:
         f'<section class="card"><h2>{escape(cluster["name"])}</h2>{trouble}<p>{busy}</p>'
         f"{table(heads, rows, 'Nodes of ' + cluster['name'])}</section>"
     )
+
+
+def _last_seen(node: dict[str, Any], now: float) -> str:
+    """Of a node that is missed, to the second.
+
+    >>> _last_seen({"reachable": True, "last_seen": 3.0}, 9.0)
+    'just now'
+    >>> _last_seen({"reachable": False, "last_seen": 3.0}, 9.0)
+    '00:00:03 UTC, 6 s ago'
+    """
+    seen = node["last_seen"]
+    if seen is None:
+        return "–"
+    if node["reachable"] or now - seen >= 60:
+        return ago(now - seen)
+    return f"{time.strftime('%H:%M:%S', time.gmtime(seen))} UTC, {time_left(now - seen)} ago"
 
 
 def _gone(count: int) -> str:
@@ -85,8 +102,17 @@ def _expires(seconds: float | None, now: float) -> str:
     return f'<strong class="bad">{text}, renew it</strong>' if is_soon else text
 
 
-def _fingerprint(text: str, what: str) -> str:
-    """The beginning of a hash, with the whole of it to read and to copy."""
-    whole = escape(text)
-    short = f'<code>{whole[:12]}…</code><span class="unseen"> the whole {what}</span>'
-    return f'<details class="whole"><summary>{short}</summary><code>{whole}</code></details>'
+def in_groups(digest: str, /) -> str:
+    """As much of a certificate's hash as two people compare by phone, as the commands print it.
+
+    >>> in_groups("0123456789abcdef" * 4)
+    '01234567 89abcdef 01234567 89abcdef'
+    """
+    return " ".join(digest[at : at + 8] for at in range(0, 32, 8))
+
+
+def _to_compare(fingerprint: str, text: str, what: str) -> str:
+    """What is read out by phone, with the whole of it to copy."""
+    short = f'<code>{escape(fingerprint)}</code><span class="unseen"> the whole {what}</span>'
+    whole = f"<code>{escape(text)}</code>"
+    return f'<details class="whole"><summary>{short}</summary>{whole}</details>'

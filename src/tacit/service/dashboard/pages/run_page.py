@@ -23,6 +23,7 @@ from tacit.service.dashboard.pages.run_parts import (
     members_table,
     nodes_table,
     population_of,
+    search_words,
     terms_list,
     warnings_list,
     way_of,
@@ -63,6 +64,7 @@ class _RunPage:
     def __init__(self, visitor: Visitor, run: Run, curves: Curves, checks: LogChecks) -> None:
         self._visitor, self._id = visitor, run["id"]
         self._population = population_of(run["terms"])
+        self._search = search_words(run["terms"])
         self._curves = curves
         self._points: list[Point] = []
         self._ticks = 0
@@ -125,7 +127,7 @@ class _RunPage:
         if (run["terms"], made) != self._inferred_from:
             self._inferred_from = (run["terms"], made)
             self._inferred.set_content(inferred_markup(inferred(run["terms"], evaluations=made)))
-        self._terms.set_content(terms_list(run, population=self._population))
+        self._terms.set_content(terms_list(run, population=self._population, search=self._search))
         self.actions.show(run)
         self._audit.show(run)
         await self._show_plan(run)
@@ -177,6 +179,8 @@ class _RunPage:
             is_live = run["state"] == "running"
             until = run["terms"]["deadline_seconds"] if is_live else None
             plot = convergence_svg(self._points, label=objective["name"], until=until, live=is_live)
+            if len(run["terms"]["objectives"]) > 1:
+                plot = hint(f"Best {objective['name']} of any plan, over time.") + plot
         elif run["progress"] is not None and objective["best"] != "value":
             plot = hint("The best value is not disclosed in this run, so there is no curve.")
         elif run["state"] in ("draft", "invited", "agreed", "submitted"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from html import escape
 from typing import Any
 
@@ -10,7 +11,7 @@ from tacit.engine.agreement import promise_of
 from tacit.service.api.terms import RunTerms
 from tacit.service.dashboard.stalls import QUIET_SECONDS, SILENT_SEALED_SECONDS, silence
 from tacit.service.dashboard.words import WAY, exact_number, number, objective_words, state_name
-from tacit.service.workflow.drafting import population_of_terms
+from tacit.service.workflow.drafting import parameters_of_terms, population_of_terms
 
 GONE = '<span class="mark gone"><span aria-hidden="true">✕</span> not reachable</span>'
 CLOCK_SECONDS = 2.0
@@ -158,7 +159,7 @@ def _generations_per_second(run: dict[str, Any], now: float) -> float:
     return float(progress["generation"] / progress["seconds"]) if progress["seconds"] > 0 else 0.0
 
 
-def terms_list(run: dict[str, Any], /, *, population: int) -> str:
+def terms_list(run: dict[str, Any], /, *, population: int, search: str) -> str:
     """What the run is about and what its rules are."""
     terms = run["terms"]
     problem, limits = terms["problem"], terms["limits"]
@@ -177,7 +178,7 @@ def terms_list(run: dict[str, Any], /, *, population: int) -> str:
             "Evaluations at most" if population else "Generations at most",
             number(limits["evaluations"]),
         ),
-        ("Search", _search(terms)),
+        ("Search", search),
         ("Signatures expire", f"after {number(limits['expiry_hours'])} hours"),
     ]
     known = (("Created by", "created_by"), ("Run", "id"), ("Agreement", "agreement_hash"))
@@ -199,11 +200,32 @@ def _weights(objective: dict[str, Any]) -> str:
     return f"Weights from 0 to {exact_number(bound, scale)} in steps of {exact_number(1, scale)}."
 
 
-def _search(terms: dict[str, Any]) -> str:
-    changed = [f"{name} {value}" for name, value in (terms.get("parameters") or {}).items()]
-    weightings = terms.get("weightings") or []
-    said = [terms.get("preset") or "the settings that fit the problem", *changed]
-    return ", ".join([*said, *(f"weighting {each}" for each in weightings)])
+def search_words(terms: dict[str, Any], /) -> str:
+    """Every setting of a search whose plans are evaluated; of a sealed one, those that were named.
+
+    The others of a sealed search follow from the problem, the time and the nodes, and stand in the
+    agreement.
+    """
+    known = RunTerms.model_validate(terms)
+    if population_of_terms(known):
+        named = asdict(parameters_of_terms(known))
+        algorithm = named.pop("algorithm")
+        preset = f"{known.preset}: " if known.preset else ""
+        return preset + ", ".join([algorithm, *(_setting(*each) for each in named.items())])
+    changed = [_setting(name, value) for name, value in known.parameters.items()]
+    weightings = [f"weighting {each}" for each in known.weightings]
+    fits = "for the rest, what fits" if changed else "what fits"
+    return ", ".join([*changed, *weightings, f"{fits} the problem, the time and the nodes"])
+
+
+def _setting(name: str, value: object) -> str:
+    """A setting as people read it.
+
+    >>> _setting("crossover_percent", 95), _setting("reevaluate_parents", True)
+    ('crossover percent 95', 'reevaluate parents yes')
+    """
+    shown = {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
+    return f"{name.replace('_', ' ')} {shown}"
 
 
 def mark(is_done: bool | None, text: str, /) -> str:

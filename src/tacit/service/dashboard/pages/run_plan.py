@@ -29,6 +29,8 @@ DOWNLOADS = {
     "ledger.jsonl": "All that was disclosed (JSON lines)",
 }
 
+OF_SEVERAL = {"result.json": "Result with all plans (JSON)", "result.csv": "Plan 1 (CSV)"}
+
 FOR_OWNERS = (
     "There is a plan, and this platform knows nothing of it: each participant has its own part. "
     "Participants see theirs with tacit participant result."
@@ -63,8 +65,9 @@ class RunPlan:
                 return
             html(summary(run, result))
             best = [each["best"] for each in run["terms"]["objectives"]]
-            self._links(has_curve=bool(result["evaluations"]) and set(best) == {"value"})
             front = result["front"] or []
+            has_curve = bool(result["evaluations"]) and set(best) == {"value"}
+            self._links(has_curve=has_curve, several=len(front) > 1)
             if len(front) > 1:
                 native("p", front_words(result))
                 FrontChoice(
@@ -73,10 +76,11 @@ class RunPlan:
             else:
                 html(plan_markup(run, result["plan"]["items"]))
 
-    def _links(self, *, has_curve: bool, has_plan: bool = True) -> None:
+    def _links(self, *, has_curve: bool, has_plan: bool = True, several: bool = False) -> None:
         shown = {"convergence.png": has_curve, "result.csv": has_plan}
+        names = {**DOWNLOADS, **(OF_SEVERAL if several else {})}
         with ui.element("p").classes("downloads"):
-            for name, text in DOWNLOADS.items():
+            for name, text in names.items():
                 if shown.get(name, True):
                     ui.link(text, f"/runs/{self._id}/files/{name}").props("download")
 

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 from nicegui import ui
 
+from tacit.disclosure import SEALED
 from tacit.service.dashboard.api_client import RefusedError
 from tacit.service.dashboard.frame import Visitor, link_button, native, page_frame, show_error
-from tacit.service.dashboard.stalls import SILENT_SECONDS, silence
+from tacit.service.dashboard.stalls import silence, silent_seconds
 from tacit.service.dashboard.words import (
     ago,
     disclosure_name,
@@ -43,12 +44,24 @@ def detail(run: dict[str, Any], now: float, /) -> str:
     """
     if run["state"] == "running" and run.get("deadline_at"):
         left = f"{time_left(run['deadline_at'] - now)} left"
-        if (quiet := silence(run, now)) >= SILENT_SECONDS:
+        if quiet := worrying_silence(run, now):
             return f"{left}, nothing heard for {time_left(quiet)}"
         return f"{left}, generation {number(run['generation'])}" if run.get("generation") else left
     if run.get("ended"):
         return f"ended {ago(now - run['ended'])}"
     return f"created {ago(now - run['created'])}"
+
+
+def worrying_silence(run: dict[str, Any], now: float, /) -> float:
+    """For how long nothing was heard of a run that should have said something, or 0.
+
+    >>> run = {"state": "running", "reported_at": 52.0}
+    >>> worrying_silence(run, 60.0), worrying_silence({**run, "disclosures": ["sealed"]}, 60.0)
+    (8.0, 0.0)
+    """
+    quiet = silence(run, now)
+    is_long = quiet >= silent_seconds(sealed=SEALED in run.get("disclosures", ()))
+    return quiet if is_long else 0.0
 
 
 def about(run: dict[str, Any], /) -> str:
@@ -71,6 +84,8 @@ def standing(run: dict[str, Any], /) -> str:
     '1 of 3 joined'
     >>> standing({"state": "running", **people, "best": [12.5]})
     'best 12.5'
+    >>> standing({"state": "finished", **people, "best": [12.5, 7]})
+    'at best 12.5, 7, not in one plan'
     """
     people = number(run["participants"])
     if run["state"] == "invited" and run["joined"] < run["participants"]:
@@ -84,8 +99,10 @@ def standing(run: dict[str, Any], /) -> str:
         for best in run["best"] or []
         if best is not None and not isinstance(best, bool)
     ]
+    if len(run["best"] or []) > 1 and told:
+        return f"at best {', '.join(told)}, not in one plan"
     if told:
-        return f"best {' and '.join(told)}"
+        return f"best {told[0]}"
     return f"{people} participant{'' if run['participants'] == 1 else 's'}"
 
 
@@ -164,7 +181,7 @@ class _RunList:
         now = time.time()
         for run in runs:
             row = self._rows[run["id"]]
-            is_quiet = silence(run, now) >= SILENT_SECONDS
+            is_quiet = bool(worrying_silence(run, now))
             row.state.set_text(state_name(run["state"]) + (", stalled" if is_quiet else ""))
             row.state.classes(replace=f"state {'stalled' if is_quiet else run['state']}")
             row.about.set_text(about(run))

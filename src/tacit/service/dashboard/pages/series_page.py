@@ -21,7 +21,14 @@ from tacit.service.dashboard.frame import (
     section,
     show_error,
 )
-from tacit.service.dashboard.pages.run_parts import hint, mark, population_of, table, terms_list
+from tacit.service.dashboard.pages.run_parts import (
+    hint,
+    mark,
+    population_of,
+    search_words,
+    table,
+    terms_list,
+)
 from tacit.service.dashboard.pages.series_list_page import STATES
 from tacit.service.dashboard.words import moment, number, sentence, state_name
 
@@ -175,4 +182,4 @@ def _sizes(varying: dict[str, Any]) -> list[tuple[str, str]]:
 def _pattern(series: Series) -> str:
     terms = series["terms"]["run"]
     run = {"terms": terms, "created_by": None, "id": None, "agreement_hash": None}
-    return terms_list(run, population=population_of(terms))
+    return terms_list(run, population=population_of(terms), search=search_words(terms))

@@ -14,12 +14,14 @@ from __future__ import annotations
 import argparse
 import statistics
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
 from benchmarks import usual_families
+from benchmarks.sealed_families import FAMILIES
 from benchmarks.usual_families import SET_UP, problem_of
 from tacit.engine.agreement import forest_courses
 from tacit.engine.derived import (
@@ -27,6 +29,8 @@ from tacit.engine.derived import (
     finish_rule,
     finished_course,
     fitted_search,
+    fitted_start,
+    start_seconds,
     step_seconds,
 )
 from tacit.engine.derived.finish_time import MEGABYTE_SECONDS, ROUND_SECONDS
@@ -40,7 +44,9 @@ DEADLINE = 20.0
 DELAYS = (0.0, 0.001, 0.01, 0.05)
 """One way, in seconds."""
 SEEDS = {30: 11, 100: 11, 300: 1, 1000: 1}
-FAMILIES = ("ap", "delays")
+MANY = 30
+"""Rows up to which there are all families; larger problems take long in the clear, too."""
+LARGE_FAMILIES = ("ap", "delays")
 OTHER, OTHER_ROUNDS = "top:15", 9
 WAYS = ("usual", "search", "exact", OTHER)
 PACES = Path(__file__).parent.parent / "docs" / "figures" / "usual-families.json"
@@ -60,13 +66,17 @@ class Cell(msgspec.Struct, frozen=True):
 def usual(problem: Problem, delay: float) -> tuple[SealedParameters, int]:
     """What is agreed on where nobody says otherwise, and the generations that fit."""
     search = fitted_parameters(problem)
-    chosen = fitted_search(problem, search, [(1,)], KnownTime(deadline=DEADLINE, delay=delay))
+    known = KnownTime(deadline=DEADLINE, delay=delay)
+    chosen = fitted_search(problem, search, [(1,)], known)
+    chosen = fitted_start(problem, chosen, [(1,)], known)
     course = finished_course(problem, replace(search, finish=1), (1,))
     steps = step_seconds(course, delay=delay)
     left = DEADLINE - SET_UP
     if chosen.finish:
         part = finish_rule(course.forest.layout).part * DEADLINE
         left -= min(part, steps.beginning + chosen.finish * steps.phase)
+    if chosen.start == "grown":
+        left -= start_seconds(problem, chosen, (1,), delay=delay)
     return chosen, max(1, int(left / steps.generation))
 
 
@@ -123,35 +133,63 @@ def run_of(way: str, problem: Problem, delay: float, seed: int) -> tuple[float, 
     return found.percent_of_optimum, bool(found.proved)
 
 
+def cell_of(job: tuple[str, int, float, str]) -> Cell:
+    """All runs of one way on the problems of a family and size."""
+    family, rows, delay, way = job
+    seeds = range(501, 501 + SEEDS[rows])
+    runs = [run_of(way, problem_of(family, rows, s), delay, s) for s in seeds]
+    done = [each for each in runs if each is not None]
+    percent = tuple(round(each[0], 2) for each in done)
+    return Cell(family, rows, delay, way, percent, sum(each[1] for each in done))
+
+
 def measure(sizes: tuple[int, ...]) -> Iterator[Cell]:
     """All cells."""
-    for rows in sizes:
-        for family in FAMILIES:
-            for delay in DELAYS:
-                for way in WAYS:
-                    seeds = range(501, 501 + SEEDS[rows])
-                    runs = [run_of(way, problem_of(family, rows, s), delay, s) for s in seeds]
-                    done = [each for each in runs if each is not None]
-                    percent = tuple(round(each[0], 2) for each in done)
-                    yield Cell(family, rows, delay, way, percent, sum(each[1] for each in done))
+    jobs = [
+        (family, rows, delay, way)
+        for rows in sizes
+        for family in (FAMILIES if rows <= MANY else LARGE_FAMILIES)
+        for delay in DELAYS
+        for way in WAYS
+    ]
+    with ProcessPoolExecutor() as pool:
+        yield from pool.map(cell_of, jobs)
 
 
 def shown(cell: Cell, /) -> str:
-    """A cell of the table: the median, and how many are proved."""
+    """The median, bold where most are proved."""
     if not cell.percent:
         return "none"
-    proved = f" ({cell.proved} of {SEEDS[cell.rows]})" if cell.proved else ""
-    return f"{statistics.median(cell.percent):.1f}{proved}"
+    median = f"{statistics.median(cell.percent):.1f}"
+    return f"**{median}**" if 2 * cell.proved > SEEDS[cell.rows] else median
 
 
 def table(cells: tuple[Cell, ...], /) -> list[str]:
-    """A Markdown table: a line per problem and delay, a column per way."""
-    lines = ["| costs, delay | " + " | ".join(WAYS) + " |", "| --- |" + " --- |" * len(WAYS)]
+    """A Markdown table: a line per family and size, a column per delay, with all ways in it."""
+    lines = [
+        "| costs | " + " | ".join(f"{1000 * delay:g} ms" for delay in DELAYS) + " |",
+        "| --- |" + " --- |" * len(DELAYS),
+    ]
     found = {(each.family, each.rows, each.delay, each.way): each for each in cells}
-    for family, rows, delay in dict.fromkeys((e.family, e.rows, e.delay) for e in cells):
-        texts = [shown(found[family, rows, delay, way]) for way in WAYS]
-        lines.append(f"| {family}, {rows}, {1000 * delay:g} ms | " + " | ".join(texts) + " |")
+    for family, rows in dict.fromkeys((each.family, each.rows) for each in cells):
+        texts = [", ".join(shown(found[family, rows, delay, way]) for way in WAYS)
+                 for delay in DELAYS]  # fmt: skip
+        lines.append(f"| {family}, {rows} rows | " + " | ".join(texts) + " |")
     return lines
+
+
+def worse(cells: tuple[Cell, ...], /) -> list[str]:
+    """Where the usual way is worse than `top:15` in the median, by more than what is rounded."""
+    found = {(each.family, each.rows, each.delay, each.way): each for each in cells}
+    return [
+        f"{family}, {rows} rows, {1000 * delay:g} ms"
+        for (family, rows, delay, way), cell in found.items()
+        if way == "usual" and _distance(cell) > _distance(found[family, rows, delay, OTHER])
+    ]
+
+
+def _distance(cell: Cell) -> float:
+    return round(abs(statistics.median(cell.percent) - 100), 2) if cell.percent else float("inf")
 
 
 def read(path: Path, /) -> tuple[Cell, ...]:
@@ -173,6 +211,7 @@ def main() -> None:
         encoded = msgspec.json.format(msgspec.json.encode(cells), indent=1)
         chosen.json.write_bytes(encoded + b"\n")
     print("\n".join(table(tuple(cells))))
+    print("worse than", OTHER, "in:", "; ".join(worse(tuple(cells))) or "none")
 
 
 if __name__ == "__main__":

@@ -6,12 +6,12 @@ import time
 
 import pytest
 
-from tacit.engine.derived import KnownTime
+from tacit.engine.derived import KnownTime, fitted_start
 from tacit.problems import Problem, generate_assignment, generate_named
 from tacit.runs import Limits, sealed_settings, solve, with_disclosures
 from tacit.runs.sealed.driver import LEAST_SECONDS, SealedDriver
 from tacit.runs.sealed.searching import SimulatedSealedSearch
-from tacit.search.moves import SealedParameters
+from tacit.search.moves import SealedParameters, fitted_parameters
 
 SPARSE = generate_named("sparse", 7, rows=100)
 GROWN = SealedParameters(block=4, start="grown")
@@ -69,3 +69,21 @@ def test_the_time_that_nodes_take_to_grow_a_start_counts(took: float, left: floa
     driver.start()
     assert driver._end is not None
     assert driver._end - time.monotonic() == pytest.approx(left, abs=0.5)
+
+
+@pytest.mark.parametrize(
+    ("rows", "deadline", "delay", "start"),
+    [
+        (30, 20.0, 0.05, "grown"),  # the network takes 13 s of it
+        (30, 17.0, 0.05, "drawn"),
+        (100, 20.0, 0.05, "drawn"),  # 22 s would be late
+        (300, 2.0, 0.0, "grown"),
+        (300, 1.5, 0.0, "drawn"),  # busy nodes take 1.35 s
+    ],
+)
+def test_a_start_is_grown_where_its_rounds_fit(
+    rows: int, deadline: float, delay: float, start: str
+) -> None:
+    problem = generate_named("sparse", 501, rows=rows)
+    known = KnownTime(deadline=deadline, delay=delay)
+    assert fitted_start(problem, fitted_parameters(problem), [(1,)], known).start == start

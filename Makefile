@@ -80,6 +80,7 @@ figures: .venv/ready-bench ## Measure again what README and docs say of speed an
 	@$(BIN)/python -m benchmarks.sealed_generations --json docs/figures/sealed-generations.json
 	@$(BIN)/python -m benchmarks.sealed_families --json docs/figures/sealed-families.json
 	@$(BIN)/python -m benchmarks.finish --json docs/figures/finish.json
+	@$(BIN)/python -m benchmarks.exact --runs 20 --json > docs/figures/exact.json
 	@$(BIN)/python -m benchmarks.tours --json docs/figures/tours.json
 	@$(BIN)/python -m benchmarks.distances --json docs/figures/distances.json
 	@$(BIN)/python -m benchmarks.equal_time --json docs/figures/equal-time.json

@@ -58,6 +58,7 @@ def held_cells() -> list[Held]:
         *_search(),
         *_sealed(),
         *_finish(),
+        *_exact(),
         *_usual(),
         *_tours(),
         *_distances(),
@@ -94,6 +95,18 @@ def _finish() -> Iterator[Held]:
         row, *cells = (each.strip() for each in line.strip("|").split("|"))
         for column, text in enumerate(cells, start=1):
             yield Held("docs/protocols/sealed-forest.md", row, (3,), column, text)
+
+
+def _exact() -> Iterator[Held]:
+    for row, each in content_of("exact").items():
+        cells = (
+            f"{each['proved']:.0%}".replace("%", " %"),
+            f"{each['rounds']:,}",
+            f"{each['bytes_per_node'] / 1e6:.1f}",
+            f"{each['seconds']:.1f}",
+        )
+        for column, text in enumerate(cells, start=1):
+            yield Held("docs/protocols/sealed-forest.md", row, (5,), column, text)
 
 
 def _readme() -> Iterator[Held]:

@@ -156,7 +156,8 @@ def sealed_settings(
         return changed(given, rest)
     search = changed(fitted_parameters(problem), rest)
     is_tour = problem.sealed_moves == "tour"
-    if time is None or {"method", *(FITTED_OF_TOURS if is_tour else ["finish"])} & set(changes):
+    decided = {"method", *(FITTED_OF_TOURS if is_tour else ["finish"])} & set(changes)
+    if time is None or (is_tour and decided):
         return search
     if any(each.best_mode is BestMode.IMPROVEMENT for each in problem.objectives):
         return search
@@ -165,7 +166,8 @@ def sealed_settings(
     factors = weightings or default_weightings(problem)
     if is_tour:
         return fitted_tour(problem, search, factors, time)
-    search = fitted_search(problem, search, factors, time)
+    if not decided:
+        search = fitted_search(problem, search, factors, time)
     return search if "start" in changes else fitted_start(problem, search, factors, time)
 
 

@@ -26,6 +26,8 @@ GROWN = SealedParameters(block=4, start="grown")
         (SPARSE, KnownTime(deadline=2, delay=0.01), {}, "drawn"),
         (SPARSE, KnownTime(deadline=20, delay=0.01), {}, "grown"),
         (SPARSE, KnownTime(deadline=5), {}, "drawn"),
+        (SPARSE, KnownTime(deadline=5), {"method": "search"}, "grown"),
+        (SPARSE, KnownTime(deadline=5), {"finish": "0"}, "grown"),
         (SPARSE, KnownTime(deadline=2), {"start": "drawn"}, "drawn"),
         (SPARSE, None, {"start": "grown"}, "grown"),
         (generate_assignment(1, rows=100), KnownTime(deadline=2), {}, "drawn"),

@@ -3,12 +3,13 @@
 PYTHON ?= $(firstword $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && command -v $$p; done))
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Modules are compiled when they are imported: many of those that are installed never are.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
 # Tests start hundreds of interpreters; compiling all modules in each costs more than many tests.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo check test lint format typecheck quick unit debian kernels bench bench-platform reproduce leakage equity figures lock release docs clean fuzz mutants hosts-test postgres-test upgrade-test deploy-test soak first-run pictures equity-test
+.PHONY: help demo check test lint format typecheck quick unit debian kernels bytecode bench bench-platform reproduce leakage equity figures lock release docs clean fuzz mutants hosts-test postgres-test upgrade-test deploy-test soak first-run pictures equity-test
 
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -37,12 +38,16 @@ quick: .venv/ready-dev ## Tests and doctests without processes, browser and long
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not processes and not browser and not slow"
 
 # Three at a time on two cores: many tests wait for processes, clocks and sockets.
-unit: .venv/ready-dev debian kernels ## Tests, doctests and examples
+unit: .venv/ready-dev debian kernels bytecode ## Tests, doctests and examples
 	@$(BIN)/python -m pytest -q -n 3 --dist worksteal
 
 # Compiled once and kept beside the sources: otherwise all nodes of a cluster compile the same at once.
 kernels: .venv/ready-dev
 	@$(BIN)/python -c 'from tacit.service.execution.preloaded import warm_up_all; warm_up_all()'
+
+# Likewise the modules and the tests, which every test process imports. What is wrong with one, tests will say.
+bytecode: .venv/ready-dev
+	@$(BIN)/python -m pytest -q -n 0 --collect-only >/dev/null 2>&1 || true
 
 first-run: .venv/ready-dev kernels ## Nodes, platform and participants by the commands of the documents alone (2 minutes)
 	@TACIT_FIRST_RUN=1 $(BIN)/python -m pytest -q -n 0 tests/test_first_run.py tests/test_deploy_document.py
@@ -155,6 +160,8 @@ clean: ## Remove what make made
 		SUDO=$$(test "$$(id -u)" = 0 || echo sudo); \
 		$$SUDO apt-get update -qq && $$SUDO apt-get install -y -qq python3-venv >/dev/null \
 		&& $(PYTHON) -m venv --clear .venv; }
+	@# That of Python 3.11 takes twice as long to find what fits together.
+	@$(PIP) --upgrade pip 2>&1 | grep -v '^WARNING: Location' >&2 || true
 	@touch $@
 
 # Of its own, and from a lock itself: what makes a release is known as exactly as what is in it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Generator
 from pathlib import Path
@@ -13,6 +14,10 @@ from tests.support.processes import MARK, guarded, install_guard, uses_processes
 # each other burn what the other processes need: an audit took ten times its time. This is read
 # when NumPy is loaded, which nothing has done yet, and by every process that a test starts.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# A thousand modules are imported, and none goes away: whoever looks for garbage among them
+# finds none, and takes nearly as long as the imports.
+gc.disable()
 
 PROCESS_DOCTESTS = (
     "tacit.engine.local.cluster.LocalCluster",
@@ -26,6 +31,16 @@ SLOW_DOCTESTS = ("tacit.audit.attacks", "tacit.audit.audit.", "tacit.audit.score
 
 def pytest_configure() -> None:
     install_guard()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    try:
+        return (yield)
+    finally:
+        # Nor among what has been collected.
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -31,7 +31,9 @@ def blocks(language: str) -> list[str]:
 
 
 def hurried(text: str) -> str:
-    return re.sub(r"(deadline[ =]\"?)\d+s", r"\g<1>500ms", text)
+    """With little time and few generations: they shall run, not find anything."""
+    text = re.sub(r"(deadline[ =]\"?)\d+s", r"\g<1>500ms", text)
+    return re.sub(r"(generations[ =])\d+", r"\g<1>10", text)
 
 
 @pytest.fixture

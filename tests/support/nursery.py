@@ -7,6 +7,7 @@ Tests of commands start nodes as users do.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -213,6 +214,10 @@ def _prepare() -> None:
 
 
 if __name__ == "__main__":
+    gc.disable()
     _prepare()
+    # What all nodes share stays shared: looking for garbage in it would copy it for each.
+    gc.freeze()
+    gc.enable()
     with socket.socket(fileno=int(sys.argv[1])) as given:
         serve(given)

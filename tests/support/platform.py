@@ -10,7 +10,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
@@ -25,6 +27,7 @@ from tacit.service.server.connections import ImpatientLoop
 from tacit.service.server.new_settings import write_settings
 from tacit.service.server.serve import make_server
 from tacit.service.server.settings import Settings, load_settings
+from tacit.service.storage import Database
 
 Tamper = Callable[[Any], Any]
 
@@ -32,10 +35,21 @@ Tamper = Callable[[Any], Any]
 def generous(folder: Path, cluster: Path) -> Settings:
     """Settings of a platform at a free port that limit nobody."""
     listen = free_addresses(1)[0]
-    path = write_settings(folder, clusters=[cluster], listen=listen, url=None)
-    return replace(
-        load_settings(path), requests_per_minute=10**6, anonymous_requests_per_minute=10**6
-    )
+    settings = load_settings(write_settings(folder, clusters=[cluster], listen=listen, url=None))
+    # Its tables are there; the steps that make them have tests of their own.
+    tables = settings.place("tacit.db")
+    tables.touch(mode=0o600)
+    tables.write_bytes(new_database())
+    return replace(settings, requests_per_minute=10**6, anonymous_requests_per_minute=10**6)
+
+
+@cache
+def new_database() -> bytes:
+    """The file of a database that nobody has written to."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "tacit.db"
+        Database(f"sqlite:///{path}").close()
+        return path.read_bytes()
 
 
 @contextmanager

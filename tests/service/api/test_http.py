@@ -9,7 +9,15 @@ import pytest
 
 from tacit.service.api import middleware
 from tacit.service.workflow.lifecycle import State
-from tests.service.world import API, World
+from tests.service.world import API, MakeWorld, World
+
+
+def test_platforms_of_one_process_know_their_own_accounts(make_world: MakeWorld) -> None:
+    """They share their routes, and nothing else."""
+    here, there = make_world(), make_world(database="sqlite:///there.db")
+    here.add("op", "operator")
+    there.tokens = here.tokens
+    assert [each.call("GET", "/runs", "op").status_code for each in (here, there)] == [200, 401]
 
 
 def test_large_bodies_are_refused_whether_or_not_they_say_so(world: World) -> None:

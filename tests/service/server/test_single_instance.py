@@ -25,6 +25,8 @@ from tests.service.postgres import new_database
 @pytest.mark.processes
 def test_a_second_process_is_refused_and_leaves_the_database_alone(settings: Settings) -> None:
     command = [sys.executable, "-m", "tacit", "service", "run", "--config"]
+    database = Path(settings.database_url.removeprefix("sqlite:///"))
+    database.unlink()
     with the_single_instance(settings):
         second = subprocess.run(
             [*command, str(Path(settings.folder) / FILE_NAME)],
@@ -35,7 +37,7 @@ def test_a_second_process_is_refused_and_leaves_the_database_alone(settings: Set
     assert second.returncode == 2
     assert "a platform runs already" in second.stderr
     assert "Traceback" not in second.stderr
-    assert not Path(settings.database_url.removeprefix("sqlite:///")).exists()
+    assert not database.exists()
 
 
 def refused(settings: Settings) -> bool:

@@ -6,6 +6,7 @@ kernels that are compiled here need not be loaded by each worker.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from dataclasses import replace
@@ -52,3 +53,5 @@ def is_fork_server() -> bool:
 if is_fork_server():
     os.nice(BEHIND)
     warm_up_all()
+    # What workers share stays shared: looking for garbage in it would copy it for each.
+    gc.freeze()

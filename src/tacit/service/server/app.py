@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import cache
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
-from starlette.routing import Match, Mount
+from starlette.routing import BaseRoute, Match, Mount
 from starlette.types import Receive, Scope, Send
 
 import tacit
@@ -63,7 +64,20 @@ def make_app(settings: Settings, /, *, execution: MakeExecution) -> FastAPI:
         lifespan=_lifespan,
     )
     app.state.platform = platform
-    for router in (
+    # Not by include_router, which wraps them: the routes of the app are then those of the gate.
+    app.router.routes.extend(_routes())
+    add_error_handlers(app)
+    app.router.routes.append(Mount("/api", _NothingHere(app)))
+    app.add_middleware(SizeLimit, most_bytes=int(settings.request_limit_mb * MEGABYTE))
+    app.add_middleware(SecurityHeaders, https=settings.is_https)
+    app.add_middleware(RequestLog)
+    return app
+
+
+@cache
+def _routes() -> tuple[BaseRoute, ...]:
+    """All routes; they take the platform from the request, so all apps of a process share them."""
+    routers = (
         *joining_router(),
         accounts_router(),
         runs_router(),
@@ -76,15 +90,8 @@ def make_app(settings: Settings, /, *, execution: MakeExecution) -> FastAPI:
         notifications_router(),
         watching_router(),
         status_router(),
-    ):
-        # Not by include_router, which wraps them: the routes of the app are then those of the gate.
-        app.router.routes.extend(router.routes)
-    add_error_handlers(app)
-    app.router.routes.append(Mount("/api", _NothingHere(app)))
-    app.add_middleware(SizeLimit, most_bytes=int(settings.request_limit_mb * MEGABYTE))
-    app.add_middleware(SecurityHeaders, https=settings.is_https)
-    app.add_middleware(RequestLog)
-    return app
+    )
+    return tuple(route for router in routers for route in router.routes)
 
 
 class _NothingHere:

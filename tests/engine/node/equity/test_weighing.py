@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace as replaced
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 from msgspec.structs import replace
 
 from tacit.engine.agreement import Agreement, RunOfSeries
+from tacit.engine.agreement.equity.check import equity_shape
 from tacit.engine.node.state.equity.kept_book import KeptBook
-from tacit.engine.node.work.equity.weighing import use_number
+from tacit.engine.node.work.equity.weighing import use_number, weigh
 from tacit.errors import RefusedError
-from tacit.mpc.equity import empty_book
-from tacit.mpc.local import run_parties
+from tacit.mpc import Session
+from tacit.mpc.equity import FIRST_HEAD, empty_book
+from tacit.mpc.local import deal_integers, reveal, run_parties
 from tests.engine.agreement.test_equity import plain, with_equity
 from tests.engine.node.equity.test_counting import NAMES, entries
 
@@ -72,3 +77,35 @@ def test_a_run_that_was_set_aside_by_all_is_void(tmp_path: Path) -> None:
     assert frozen(kept, kept[0].book.head) == [NUMBER] * 3
     assert [each.book.voids for each in kept] == [(2,)] * 3
     assert all(each.book.prepared is None for each in kept)
+
+
+def test_newcomers_count_for_no_more_than_others_at_nodes(tmp_path: Path) -> None:
+    """All are as far behind; only one of them joined later."""
+    agreement = following(FIRST_HEAD)
+    assert agreement.equity is not None
+    behind = deal_integers(np.full(1, -(1 << 19)))
+    shape = equity_shape(agreement)
+    costs = np.ones((shape.rows, shape.columns), dtype=np.int64)
+    stated, kept = deal_integers(costs), {}
+
+    async def weighed(s: Session) -> None:
+        book = replaced(
+            empty_book(s.me, 3, NAMES[:2]),
+            steps=dict.fromkeys(NAMES, behind[s.me]),
+            taken=dict.fromkeys(NAMES, 1),
+        )
+        weighted = SimpleNamespace(
+            attempt="",
+            forget=lambda: None,
+            keep=lambda *given: kept.update({s.me: given}),
+        )
+        inputs = SimpleNamespace(weighted=weighted, weights=lambda _: stated[s.me])
+        state: Any = SimpleNamespace(agreement=agreement, inputs=inputs)
+        await weigh(s, state, book, attempt="1:1")
+
+    run_parties(weighed)
+    most = agreement.equity.terms.rule.largest_factor
+    assert most > 16
+    assert reveal([kept[me][1] for me in range(3)]).tolist() == [most, most, 16]
+    by_row = reveal([kept[me][2] for me in range(3)])[:, 0].tolist()
+    assert by_row == [[most, most, 16][owner] for owner in shape.owners]

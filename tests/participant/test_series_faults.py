@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import tacit.participant.series.following as followed
 from tacit.errors import InputError
 from tacit.participant import CommandCosts, FileCosts, Follower, follow, result
+from tacit.participant.series.kept import checked_runs, mark_checked
 from tests.participant.test_series import Cast, cast, platform
 from tests.participant.test_series_lies import Fine, finished_run
 from tests.support.command_line import Tacit
@@ -118,6 +120,14 @@ def test_a_run_without_a_plan_is_said_once(cast: Cast, monkeypatch: pytest.Monke
     for _ in range(3):  # a new process each time, as with cron
         checking(cast, cast.folder / "plans").look()
     assert sum("is cancelled" in line for line in cast.said) == 1
+
+
+def test_two_followers_at_a_time_forget_no_run_that_was_checked(cast: Cast) -> None:
+    runs = [f"r-{number:010}" for number in range(60)]
+    before = checked_runs(cast.north)
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda run: mark_checked(cast.north, run), runs))
+    assert sorted(checked_runs(cast.north)) == sorted([*before, *runs])
 
 
 def test_balances_of_a_series_that_has_none_are_not_shown_as_empty(

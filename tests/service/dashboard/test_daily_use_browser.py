@@ -175,7 +175,8 @@ def a_series_is_made_of_a_run_and_copied(dashboard: World, at: Watched) -> None:
 def test_a_series_with_equity_is_made_and_copied(dashboard: World, at: Watched) -> None:
     """What is agreed of balances is chosen in the form, and a copy has it, too."""
     page = at.page
-    run = dashboard.draft(**with_equity()["run"])
+    owners = {"north": [0, 1], "south": [2], "newly-invited": [3]}
+    run = dashboard.draft(**with_equity(run={"participants": owners})["run"])
     page.goto(f"/runs/{run}")
     page.get_by_role("link", name="Make a series of it").click()
     expect(page.get_by_label("Levels up to")).not_to_be_visible()

@@ -29,7 +29,7 @@ def departures(series: Series, agreement: Agreement, /, *, now: float) -> list[s
     if agreement.limits.expires > latest:
         found.append(
             f"its agreement is valid for longer than {series.limits.run_hours:g} hours, or than "
-            "the series"
+            f"the series; or the clock here is more than {CLOCK_SECONDS:g} s behind the platform's"
         )
     return found
 

@@ -21,7 +21,7 @@ from tacit.engine.records import Log
 from tacit.engine.series import Series
 from tacit.errors import FileError, SealError
 from tacit.mpc.equity import FINENESS, FIRST_HEAD, MEAN, NEUTRAL, SPREAD, UNIT
-from tacit.participant.account.private_files import replace_private
+from tacit.participant.account.private_files import changing, replace_private
 from tacit.participant.account.profile import Profile
 from tacit.participant.series.kept import folder_of_series, record_of, series_named
 from tacit.verify import counted_run, surely_counted
@@ -94,9 +94,11 @@ def keep_account(
                 made, saved=own.saved, factor=own.factor, balance=own.balance
             )
     if found is not None:
-        known = [each for each in counted_runs(profile, found[0]) if each.run != run]
-        lines = [msgspec.json.encode(each) + b"\n" for each in [*known, made]]
-        replace_private(_file(profile, found[0]), b"".join(lines))
+        path = _file(profile, found[0])
+        with changing(path):
+            known = [each for each in counted_runs(profile, found[0]) if each.run != run]
+            lines = [msgspec.json.encode(each) + b"\n" for each in [*known, made]]
+            replace_private(path, b"".join(lines))
     return [*account_lines(made), *trouble]
 
 

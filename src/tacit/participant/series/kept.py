@@ -20,7 +20,7 @@ from tacit.engine.agreement import Agreement, agreement_hash, canonical
 from tacit.engine.series import RunRecord, Series, TakenRun, read_series, series_hash
 from tacit.errors import AgreementError, FileError, InputError, TrustError
 from tacit.files import check_secret
-from tacit.participant.account.private_files import replace_private
+from tacit.participant.account.private_files import changing, replace_private
 from tacit.participant.account.profile import Profile
 
 _SERIES = re.compile(r"s-[a-z2-7]{10}", re.ASCII)
@@ -108,8 +108,9 @@ def is_checked(profile: Profile, run: str, /) -> bool:
 def mark_checked(profile: Profile, run: str, /) -> None:
     """Remember that the logs of a run were checked."""
     path = profile.folder / "series" / "checked"
-    lines = "".join(f"{each}\n" for each in [*checked_runs(profile), run])
-    replace_private(path, lines.encode())
+    with changing(path):
+        lines = "".join(f"{each}\n" for each in [*checked_runs(profile), run])
+        replace_private(path, lines.encode())
 
 
 def record_of(profile: Profile, series_id: str, /) -> RunRecord:

@@ -111,6 +111,17 @@ def test_a_run_that_one_node_does_not_count_tells_nothing(
     assert asked == []
 
 
+def test_nodes_that_prepared_different_attempts_count_neither(
+    tmp_path: Path, agreement: Agreement
+) -> None:
+    """Their shares do not fit together, so balances would be anything."""
+    nodes = Nodes.at(tmp_path, agreement)
+    nodes.made[2] = replaced(nodes.made[2], attempt="3:6")
+    with pytest.raises(RefusedError, match="prepared another attempt; ask again"):
+        run_parties(nodes.count)
+    assert [book.book.last for book in nodes.books] == [0, 0, 0]
+
+
 def test_what_another_run_prepared_under_the_number_is_not_counted(
     tmp_path: Path, agreement: Agreement
 ) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from nicegui import ui
 
 from tacit.service.dashboard.api_client import RefusedError
+from tacit.service.dashboard.forms.equity_form import REFERENCES, TOLD
 from tacit.service.dashboard.forms.series_form import PARTS
 from tacit.service.dashboard.frame import (
     Visitor,
@@ -153,19 +154,36 @@ def series_terms_list(series: Series, /) -> str:
         ("Runs per day", f"{number(terms['runs_per_day'])} at most"),
         ("A run has", f"{number(terms['run_hours'])} hours for costs and search"),
         ("It stands", f"{number(terms['days'])} days, from when all have joined"),
-        (
-            "Equity",
-            "evened out over the runs" if terms.get("equity") else "every run is for itself",
-        ),
+        ("Equity", equity_line(terms.get("equity"))),
         ("What may differ", ", ".join(parts) or "nothing"),
         *_sizes(varying),
         ("Nodes", series["cluster"]),
         ("Series", series["id"]),
     ]
+    if terms.get("continues"):
+        items.append(("Balances go on from", terms["continues"]))
     if series["hash"]:
         items.append(("What is signed", series["hash"]))
     cells = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in items)
     return f'<dl class="terms">{cells}</dl>'
+
+
+def equity_line(rule: dict[str, Any] | None, /) -> str:
+    """What is agreed of balances, in a line.
+
+    >>> equity_line({"levels": 4, "every": 8, "told": "level", "mean": False, "spread": True,
+    ...     "reference": "first come"})
+    'evened out over the runs, levels up to 4, counted from first come, first served; in every 8. \
+run that counts each is told what it saved, and its level, and all are told the spread'
+    """
+    if rule is None:
+        return "every run is for itself"
+    told = TOLD[rule["told"]].lower()
+    line = f"evened out over the runs, levels up to {rule['levels']}, "
+    line += f"counted from {REFERENCES[rule['reference']].lower()}; "
+    line += f"in every {rule['every']}. run that counts each is told {told}"
+    everybody = " and ".join(name for name in ("mean", "spread") if rule[name])
+    return line + (f", and all are told the {everybody}" if everybody else "")
 
 
 def _sizes(varying: dict[str, Any]) -> list[tuple[str, str]]:

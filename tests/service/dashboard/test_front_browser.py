@@ -137,6 +137,8 @@ def test_a_run_that_stalls_says_whom_it_misses(dashboard: World, at: Watched) ->
     at.page.goto(f"/runs/{run}")
     expect(at.page.get_by_role("alert")).to_contain_text("Node 0 (n:1) cannot be reached")
     expect(at.page.locator(".title-line .state")).to_have_text("Running, stalled")
+    rate = at.page.locator(".figures div", has_text="Generations per second, now")
+    expect(rate.locator("dd")).to_have_text("0")
     expect(at.page.get_by_text("The search is going on")).to_have_count(0)
     assert at.faults() == []
     at.shot("23-stalled")

@@ -39,9 +39,11 @@ def untrusted(url: str, ca: Path | None, error: ssl.SSLCertVerificationError, /)
         why = f"no authority that this computer knows has signed it: {_GET_IT}"
     else:
         seen = f", the platform shows that of {_whose(shown)}" if shown else ""
+        # One that is not pinned yet lies beside the pinned one, where nobody has put it.
+        named = "the certificate that you gave" if ca.suffix == ".new" else f"{ca}"
         why = (
-            f"{ca} is another one, of {_whose(read_bytes(ca).decode())}{seen}: {_GET_IT}; if that "
-            "is the file you have, somebody stands in between"
+            f"{named} is another one, of {_whose(read_bytes(ca).decode())}{seen}: {_GET_IT}; if "
+            "that is the file you have, somebody stands in between"
         )
     return TrustError(
         f"{url} shows a certificate that is not trusted here; nothing was sent: {why}"

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 
+from tacit.client import read_invitation
 from tacit.service.workflow.lifecycle import State
 from tests.service.dashboard.browser import PHONE, Watched, opened, sign_in
 from tests.service.dashboard.test_drafts import FILE
@@ -132,11 +133,37 @@ def test_an_upload_is_shown_as_its_file_says(at: Watched, tmp_path: Path) -> Non
     assert at.faults() == []
 
 
+def test_an_invitation_is_one_file(dashboard: World, at: Watched, tmp_path: Path) -> None:
+    """With address, certificate and code; the code that was shown ends."""
+    run = dashboard.draft(name="invites", participants={"ada": [0, 1], "bea": [2, 3]})
+    page = at.page
+    page.goto(f"/runs/{run}")
+    page.get_by_role("button", name="Invite participants").click()
+    page.get_by_role("button", name="Invite", exact=True).click()
+    codes = page.get_by_role("dialog").locator("code")
+    expect(codes).to_have_count(2)
+    first = codes.first.inner_text()
+    at.look(size=PHONE, dark=True)
+    at.shot("24-invitations-phone-dark")
+    assert not at.scrolls_sideways()
+    at.look()
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Download the invitation of ada").click()
+    waiting.value.save_as(tmp_path / "ada.tacit")
+    found = read_invitation(tmp_path / "ada.tacit")
+    assert (found.account, found.run) == ("ada", run)
+    assert found.code != first
+    expect(codes.first).to_have_text("in the file")
+    page.get_by_role("button", name="I have them").click()
+
+
 def test_a_run_that_stalls_says_whom_it_misses(dashboard: World, at: Watched) -> None:
     run = dashboard.ended(State.RUNNING, name="stalls")
     at.page.goto(f"/runs/{run}")
     expect(at.page.get_by_role("alert")).to_contain_text("Node 0 (n:1) cannot be reached")
     expect(at.page.locator(".title-line .state")).to_have_text("Running, stalled")
+    rate = at.page.locator(".figures div", has_text="Generations per second, now")
+    expect(rate.locator("dd")).to_have_text("0")
     expect(at.page.get_by_text("The search is going on")).to_have_count(0)
     assert at.faults() == []
     at.shot("23-stalled")

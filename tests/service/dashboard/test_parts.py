@@ -209,12 +209,13 @@ def test_rates_fall_to_nothing_where_nothing_comes_any_more() -> None:
         "seconds": 5.0, "at": 100.0,
     }  # fmt: skip
 
-    def rates(now: float) -> list[str]:
-        markup = figures(run, population=300, now=now)
+    def rates(now: float, *, waits: bool = False) -> list[str]:
+        markup = figures(run, population=300, now=now, waits=waits)
         return re.findall("per second, now</dt><dd>(.*?)</dd>", markup)
 
     assert rates(101.0) == ["16", "4,800"]
     assert rates(106.0) == ["0", "0"]
+    assert rates(101.0, waits=True) == ["0", "0"], "a node is missed, so nothing can come"
 
 
 def test_of_a_sealed_run_time_and_generations_are_shown() -> None:

@@ -84,7 +84,8 @@ def _terms_of(
         )
         return run_terms(upload.problem, decided)
     except ParameterError as error:
-        raise FileError(file, None, str(error), "see docs/platform.md") from None
+        said = str(error).removeprefix("the file, ").removeprefix("the file: ")
+        raise FileError(file, None, said, "see docs/platform.md") from None
 
 
 def _changed(terms: dict[str, Any], name: str | None, deadline: str | None) -> dict[str, Any]:

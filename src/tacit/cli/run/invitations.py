@@ -35,7 +35,7 @@ def opened_invitation(given: str, code: str | None, ca: Path | None, /) -> Invit
         made = Invitation(file.url, file.code, file.certificate, file.account)
     if made.certificate is not None:
         shown = certificate_fingerprint(made.certificate)
-        typer.echo(plain_line(f"the certificate of {made.url} is pinned: {shown}"), err=True)
+        typer.echo(plain_line(f"certificate to pin for {made.url}: {shown}"), err=True)
         typer.echo("compare it with the operator by phone before you sign anything", err=True)
     return made
 

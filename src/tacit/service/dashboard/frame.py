@@ -149,8 +149,18 @@ async def confirmed(title: str, text: str, /, *, do: str, danger: bool = False) 
     return bool(answer)
 
 
-async def show_codes(title: str, text: str, codes: dict[str, str], /) -> None:
-    """Show one-time codes, each with a button that copies it."""
+async def show_codes(
+    title: str,
+    text: str,
+    codes: dict[str, str],
+    /,
+    *,
+    file: Callable[[str], Awaitable[bytes]] | None = None,
+) -> None:
+    """Show one-time codes, each with a button that copies it.
+
+    `file` makes an invitation file for a name, which has a code in place of the one shown.
+    """
     with ui.dialog().props("persistent") as dialog, ui.element("div").classes("dialog"):
         native("h2", title)
         native("p", text)
@@ -158,8 +168,10 @@ async def show_codes(title: str, text: str, codes: dict[str, str], /) -> None:
             for name, code in codes.items():
                 native("dt", name)
                 with ui.element("dd"):
-                    native("code", code)
-                    _copy_button(code, f"Copy the code of {name}")
+                    shown = native("code", code)
+                    copy = _copy_button(code, f"Copy the code of {name}")
+                    if file is not None:
+                        _file_button(name, file, shown, copy)
         with ui.element("div").classes("actions"):
             done = "I have them" if len(codes) > 1 else "I have it"
             ui.button(done, on_click=lambda: dialog.submit(True)).props(
@@ -170,9 +182,21 @@ async def show_codes(title: str, text: str, codes: dict[str, str], /) -> None:
     dialog.delete()
 
 
-def _copy_button(text: str, label: str) -> None:
+def _file_button(
+    name: str, file: Callable[[str], Awaitable[bytes]], code: ui.label, copy: ui.button
+) -> None:
+    async def fetched() -> None:
+        content = await file(name)
+        code.set_text("in the file")
+        copy.set_visibility(False)
+        ui.download.content(content, f"{name}.tacit")
+
+    button("File", fetched).props(f'flat dense aria-label="Download the invitation of {name}"')
+
+
+def _copy_button(text: str, label: str) -> ui.button:
     def copied() -> None:
         ui.clipboard.write(text)
         ui.notify("Copied", type="positive", timeout=1500)
 
-    ui.button("Copy", on_click=copied).props(f'no-caps flat dense aria-label="{label}"')
+    return ui.button("Copy", on_click=copied).props(f'no-caps flat dense aria-label="{label}"')

@@ -29,6 +29,29 @@ def silence(run: dict[str, Any], now: float, /) -> float:
     return max(0.0, now - max(last, run.get("running_since") or last))
 
 
+def missed_nodes(cluster: dict[str, Any] | None, /) -> list[tuple[int, dict[str, Any]]]:
+    """The nodes that do not answer, with their numbers."""
+    nodes = cluster["nodes"] if cluster is not None else []
+    return [(i, node) for i, node in enumerate(nodes) if not node["reachable"]]
+
+
+def waits_for_nodes(run: dict[str, Any], cluster: dict[str, Any] | None, /) -> bool:
+    """Whether a run that is running cannot go on; of four nodes, three may have agreed to.
+
+    >>> nodes = [{"reachable": True}] * 3 + [{"reachable": False}]
+    >>> run = {"state": "running", "terms": {"on_loss": "wait"}}
+    >>> waits_for_nodes(run, {"nodes": nodes}), waits_for_nodes(run, None)
+    (True, False)
+    >>> waits_for_nodes({**run, "terms": {"on_loss": "three"}}, {"nodes": nodes})
+    False
+    """
+    gone = missed_nodes(cluster)
+    if run["state"] != "running" or cluster is None or not gone:
+        return False
+    is_spared = run["terms"].get("on_loss") == "three" and len(cluster["nodes"]) > 3
+    return not is_spared or len(gone) > 1
+
+
 def stall_words(
     run: dict[str, Any], cluster: dict[str, Any] | None, now: float, /, *, sealed: bool
 ) -> str | None:
@@ -48,17 +71,15 @@ def stall_words(
     """
     if run["state"] != "running":
         return None
-    nodes = cluster["nodes"] if cluster is not None else []
-    gone = [(i, node) for i, node in enumerate(nodes) if not node["reachable"]]
-    quiet = silence(run, now)
+    gone, quiet = missed_nodes(cluster), silence(run, now)
     if gone:
         i, node = gone[0]
         named = f"Node {i} ({node['host']}:{node['port']})"
-        goes_on = run["terms"].get("on_loss") == "three" and len(nodes) > 3 and len(gone) == 1
-        after = "The others go on without it." if goes_on else "The search waits for it."
+        waits = waits_for_nodes(run, cluster)
+        after = "The search waits for it." if waits else "The others go on without it."
         more = f" {len(gone) - 1} more cannot be reached." if len(gone) > 1 else ""
         since = node.get("last_seen")
-        if since is not None and not goes_on:
+        if since is not None and waits:
             # It took part in whatever came last, which may be later than it was asked.
             since = max(since, now - quiet)
         return f"{named} cannot be reached{_since(since, now)}. {after}{more}"

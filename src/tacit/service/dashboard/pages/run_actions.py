@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable
 from typing import Any
+from urllib.parse import quote
 
 from nicegui import ui
 
@@ -16,18 +18,21 @@ from tacit.service.dashboard.frame import (
 )
 
 CODES = (
-    "Each works once and is not shown again. Hand each participant its own by a way that you "
-    "trust; it joins with: tacit participant join. It signs only keys that it has pinned (tacit "
-    "participant trust): participants give each other theirs, and the nodes' operators give theirs "
-    "to all of them, not by way of this platform."
+    "Each works once and is not shown again. A file has the address, the certificate and a code of "
+    "its own, which then takes the place of the one shown. Hand each participant its own by a way "
+    "that you trust; it joins with: tacit participant join NAME.tacit. It signs only keys that it "
+    "has pinned (tacit participant trust): participants give each other theirs, and the nodes' "
+    "operators give theirs to all of them, not by way of this platform."
 )
 BEFORE_THE_END = ("invited", "agreed", "submitted", "running")
 
 
-async def show_invitations(codes: dict[str, str], /) -> None:
+async def show_invitations(
+    codes: dict[str, str], /, *, file: Callable[[str], Awaitable[bytes]] | None = None
+) -> None:
     """Show the codes of those who are new, or say that nobody is."""
     if codes:
-        await show_codes("Invitation codes", CODES, codes)
+        await show_codes("Invitation codes", CODES, codes, file=file)
     else:
         ui.notify("All participants have joined before and see it now.", type="positive")
 
@@ -66,8 +71,13 @@ class RunActions:
         if not await confirmed("Invite the participants?", text, do="Invite"):
             return
         run = await self._api.post(f"{self._path}/invite")
-        await show_invitations(run.get("invitations") or {})
+        await show_invitations(run.get("invitations") or {}, file=self._invitation)
         await self._look_again()
+
+    async def _invitation(self, name: str) -> bytes:
+        """An invitation file, as `tacit run invite` writes it."""
+        made = await self._api.post(f"{self._path}/invitations/{quote(name, safe='')}")
+        return json.dumps(made, indent=2, ensure_ascii=False).encode()
 
     async def _cancel(self) -> None:
         text = "It ends for everybody and cannot go on. If it has a best plan so far, that is kept."

@@ -29,7 +29,7 @@ from tacit.service.dashboard.pages.run_parts import (
     way_of,
 )
 from tacit.service.dashboard.pages.run_plan import RunPlan
-from tacit.service.dashboard.stalls import stall_words
+from tacit.service.dashboard.stalls import stall_words, waits_for_nodes
 from tacit.service.dashboard.words import (
     SEALED_WORDS,
     disclosed_so_far,
@@ -120,7 +120,8 @@ class _RunPage:
         self._warnings.set_content(warnings_list(run["warnings"]))
         self._countdown(run)
         self._draw(run)
-        self._figures.set_content(figures(run, population=self._population, now=now))
+        waits = waits_for_nodes(run, self._cluster)
+        self._figures.set_content(figures(run, population=self._population, now=now, waits=waits))
         self._members.set_content(members_table(members_of(run)))
         self._disclosed.set_content(self._ledger(run))
         made = evaluations_made(run)

@@ -124,12 +124,12 @@ def population_of(terms: dict[str, Any], /) -> int:
     return population_of_terms(RunTerms.model_validate(terms))
 
 
-def figures(run: dict[str, Any], /, *, population: int, now: float) -> str:
-    """How fast the search is and how far it got."""
+def figures(run: dict[str, Any], /, *, population: int, now: float, waits: bool = False) -> str:
+    """How fast the search is and how far it got; one that waits for a node is not fast."""
     progress = run["progress"]
     if progress is None:
         return ""
-    rate = _generations_per_second(run, now)
+    rate = 0.0 if waits else _generations_per_second(run, now)
     when = "now" if run["state"] == "running" else "on average"
     disclosed = [
         (objective["name"], best)

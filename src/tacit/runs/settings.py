@@ -109,6 +109,10 @@ def as_settings(
     return SolveSettings(parameters=settings)
 
 
+LENGTHS_OF_EXACT = {"phases", "scaling", "steps", "checkpoints", "bisect"}
+"""Settings of the exact solver with which its schedule is decided by hand."""
+
+
 def is_sealed(problem: Problem, /) -> bool:
     """Whether an objective asks for a sealed search."""
     return any(o.confidential and isinstance(o.disclosure, Sealed) for o in problem.objectives)
@@ -144,6 +148,11 @@ def sealed_settings(
         positions = max(problem.rows, problem.columns)
         usual_exact = exact_parameters_for(len(problem.objectives), positions)
         exact = changed(given if isinstance(given, ExactParameters) else usual_exact, rest)
+        if time is not None and given is None and not LENGTHS_OF_EXACT & set(changes):
+            from tacit.engine.derived import fitted_exact
+
+            factors = weightings or default_weightings(problem)
+            return fitted_exact(problem, exact, factors, time)
         if exact.told_after and exact.told_after[-1] > exact.phases:
             raise ParameterError(
                 f"checkpoints is {exact.checkpoints!r}, and there are at most {exact.phases} "

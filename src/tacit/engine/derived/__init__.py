@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tacit.engine.derived.allowance import check_nodes_allow, objection
     from tacit.engine.derived.clear_exact import ClearExact
     from tacit.engine.derived.derived_search import DerivedSearch, Population
+    from tacit.engine.derived.exact_time import fitted_exact
     from tacit.engine.derived.finish_time import (
         KnownTime,
         finish_rule,

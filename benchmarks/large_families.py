@@ -1,7 +1,7 @@
 """Families of costs with 500 and 1,000 rows within a minute: what is usual, and `top:15`.
 
     python -m benchmarks.large_families                    a table
-    python -m benchmarks.large_families --json FILE        also to a file, which is gone on with
+    python -m benchmarks.large_families --json FILE        also to a file; --resume goes on with it
 
 As `benchmarks.usual_families` does it: in the clear, which gives what nodes give, with as many
 steps as three local nodes do by the deadline. `top:15` has the pace that was measured with 300
@@ -77,11 +77,11 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, metavar="FILE")
+    parser.add_argument("--resume", action="store_true", help="go on with what the file has")
     parser.add_argument("--only", nargs="*", choices=FAMILIES, default=list(FAMILIES))
     parser.add_argument("--rows", nargs="*", type=int, default=list(ROWS))
     chosen = parser.parse_args()
-    there = chosen.json is not None and chosen.json.exists()
-    content = read(chosen.json) if there else Content(paces(), ())
+    content = read(chosen.json) if chosen.resume else Content(paces(), ())
     for cell in measure(content, chosen.only, chosen.rows):
         print(cell, "" if cell.is_as_good else "WORSE", flush=True)
         kept = [e for e in content.cells if (e.family, e.rows) != (cell.family, cell.rows)]

@@ -1,10 +1,10 @@
 """Sealed searches of tours that no rule was chosen on, directed ones among them, and `top:15`.
 
     python -m benchmarks.unseen_tours --json FILE --prove    paces, runs and optima; a table
-    python -m benchmarks.unseen_tours --json FILE --only crane uniform
+    python -m benchmarks.unseen_tours --json FILE --resume   goes on with what the file has
     python -m benchmarks.unseen_tours --show FILE            the table of a file
 
-A file that is there is gone on with. What a generation takes is measured on three local nodes in
+What a generation takes is measured on three local nodes in
 turns with the search of docs/figures/tours.json, whose pace on idle cores is known; only the ratio
 of the two counts, so other programs may run. The runs are in the clear, which gives what nodes
 give, with as many generations as nodes do by the deadline. `top:15` has the pace of the fastest run
@@ -193,6 +193,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--show", type=Path, metavar="FILE")
+    parser.add_argument("--resume", action="store_true", help="go on with what the file has")
     parser.add_argument("--only", nargs="*", choices=list(FAMILIES), default=list(FAMILIES))
     parser.add_argument("--stops", nargs="*", type=int, default=[30, 50, 100])
     parser.add_argument("--prove", action="store_true", help="the optima, after the runs")
@@ -201,8 +202,7 @@ def main() -> None:
     if chosen.show is not None:
         print("\n".join(table(read(chosen.show))))
         return
-    there = chosen.json is not None and chosen.json.exists()
-    content = read(chosen.json) if there else Content(measured_paces())
+    content = read(chosen.json) if chosen.resume else Content(measured_paces())
     _write(chosen.json, content)
     for drawn in () if chosen.pace_only else measure(content, chosen.only, chosen.stops):
         content = Content(content.ms, (*content.tours, drawn))

@@ -14,7 +14,9 @@ Ways = NDArray[np.int64]
 
 
 def _apart(here: NDArray[np.float64], there: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.hypot(*(here[:, None] - there[None]).transpose(2, 0, 1))
+    x, y = (here[:, None] - there[None]).transpose(2, 0, 1)
+    apart: NDArray[np.float64] = np.hypot(x, y)
+    return apart
 
 
 def _uniform(rng: np.random.Generator, stops: int) -> Ways:
@@ -42,9 +44,9 @@ def _one_way(rng: np.random.Generator, stops: int) -> Ways:
     points = rng.random((stops, 2)) * SIDE
     detour = np.where(np.triu(rng.random((stops, stops)) < 0.5, 1), 1, 0)
     longer = detour + np.tril(1 - detour.T, -1)
-    return np.rint(_apart(points, points) * (1 + longer * rng.random((stops, stops)))).astype(
-        np.int64
-    )
+    lengths = np.rint(_apart(points, points) * (1 + longer * rng.random((stops, stops))))
+    ways: Ways = lengths.astype(np.int64)
+    return ways
 
 
 def _crane(rng: np.random.Generator, stops: int) -> Ways:
@@ -55,7 +57,7 @@ def _crane(rng: np.random.Generator, stops: int) -> Ways:
 
 def _unrelated(rng: np.random.Generator, stops: int) -> Ways:
     """Independent lengths of all ways, forth and back."""
-    return rng.integers(1, SIDE + 1, (stops, stops))
+    return rng.integers(1, SIDE + 1, (stops, stops), dtype=np.int64)
 
 
 FAMILIES: dict[str, Callable[[np.random.Generator, int], Ways]] = {

@@ -88,6 +88,9 @@ figures: .venv/ready-bench ## Measure again what README and docs say of speed an
 	@$(BIN)/python -m benchmarks.exact --runs 20 --json > docs/figures/exact.json
 	@$(BIN)/python -m benchmarks.tours --json docs/figures/tours.json
 	@$(BIN)/python -m benchmarks.distances --json docs/figures/distances.json
+	@$(BIN)/python -m benchmarks.large_families --json docs/figures/large-families.json
+	@$(BIN)/python -m benchmarks.unseen_tours --json docs/figures/unseen-tours.json
+	@$(BIN)/python -m benchmarks.bisecting --json docs/figures/bisecting.json
 	@$(BIN)/python -m benchmarks.equal_time --json docs/figures/equal-time.json
 	@$(BIN)/python -m benchmarks.document_figures --write
 

@@ -19,7 +19,16 @@ from typing import Any
 
 import msgspec
 
-from benchmarks import distances, equal_time, finish, tours, usual_families
+from benchmarks import (
+    bisecting,
+    distances,
+    equal_time,
+    finish,
+    large_families,
+    tours,
+    unseen_tours,
+    usual_families,
+)
 from tacit.disclosure import PAPER_CONFIGURATIONS, split_disclosure
 from tacit.experiments.paper import published
 
@@ -62,6 +71,9 @@ def held_cells() -> list[Held]:
         *_usual(),
         *_tours(),
         *_distances(),
+        *_large(),
+        *_unseen(),
+        *_bisecting(),
     ]
 
 
@@ -76,25 +88,39 @@ def _usual() -> Iterator[Held]:
 
 
 def _distances() -> Iterator[Held]:
-    for line in distances.table(distances.read(FIGURES / "distances.json"))[2:]:
-        row, *cells = (each.strip() for each in line.strip("|").split("|"))
-        for column, text in enumerate(cells, start=1):
-            yield Held("docs/search.md", row, (5,), column, text)
+    cells = distances.read(FIGURES / "distances.json")
+    yield from _table("docs/search.md", distances.table(cells))
 
 
 def _tours() -> Iterator[Held]:
-    for line in tours.table(tours.read(FIGURES / "tours.json"))[2:]:
-        row, *cells = (each.strip() for each in line.strip("|").split("|"))
+    yield from _table("docs/search.md", tours.table(tours.read(FIGURES / "tours.json")))
+
+
+def _large() -> Iterator[Held]:
+    content = usual_families.read(FIGURES / "large-families.json")
+    yield from _table("docs/search.md", large_families.table(content))
+
+
+def _unseen() -> Iterator[Held]:
+    content = unseen_tours.read(FIGURES / "unseen-tours.json")
+    yield from _table("docs/search.md", unseen_tours.table(content))
+
+
+def _bisecting() -> Iterator[Held]:
+    yield from _table("docs/search.md", bisecting.table(bisecting.read(FIGURES / "bisecting.json")))
+
+
+def _table(document: str, lines: list[str]) -> Iterator[Held]:
+    """All cells of a Markdown table but its heads."""
+    for line in lines[2:]:
+        row, *cells = _cells(line)
         for column, text in enumerate(cells, start=1):
-            yield Held("docs/search.md", row, (9,), column, text)
+            yield Held(document, row, (1 + len(cells),), column, text)
 
 
 def _finish() -> Iterator[Held]:
     content = msgspec.json.decode((FIGURES / "finish.json").read_bytes(), type=finish.Content)
-    for line in finish.table(content)[2:]:
-        row, *cells = (each.strip() for each in line.strip("|").split("|"))
-        for column, text in enumerate(cells, start=1):
-            yield Held("docs/protocols/sealed-forest.md", row, (3,), column, text)
+    yield from _table("docs/protocols/sealed-forest.md", finish.table(content))
 
 
 def _exact() -> Iterator[Held]:

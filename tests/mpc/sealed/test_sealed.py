@@ -33,6 +33,9 @@ SEARCHES = {
     "two": Search.random("assignment", 2, 2, block=6),
     "tour": Search.random("tour", 11, 11, children=30),
     "directed": Search.random("tour", 7, 7, children=12, directed=1),
+    "exchanges": Search.random(
+        "tour", 12, 12, children=12, windows=1, swap_percent=0, exchange_percent=80, directed=1
+    ),
     "small tour": Search.random("tour", 3, 3, children=4, directed=1),
     "nothing moves": Search.random("tour", 2, 2, children=4),
     "parents": Search.random("assignment", 9, 9, block=3, parents=3, meet_every=2),

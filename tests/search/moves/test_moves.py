@@ -12,9 +12,16 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tacit.errors import ParameterError
-from tacit.problems import generate_named
+from tacit.problems import Objective, Tour, generate_named
 from tacit.runs import Limits, solve
-from tacit.search.moves import MoveSet, PublicShape, Schedule, SealedParameters
+from tacit.search.moves import (
+    MoveSet,
+    PublicShape,
+    Schedule,
+    SealedParameters,
+    fitted_parameters,
+    named_settings,
+)
 from tacit.search.moves.noise import gumbel_noise, gumbel_quantiles, noise_span
 
 SEEDS = st.integers(0, 2**62)
@@ -60,12 +67,14 @@ def schedules(draw: st.DrawFn) -> Schedule:
         spread=draw(st.sampled_from([1, 7, 1000, 10**9])),
         symmetric=kind == "tour" and draw(st.booleans()),
     )
+    swaps, exchanges = draw(st.sampled_from([(0, 0), (50, 0), (100, 0), (10, 50), (0, 100)]))
     parameters = SealedParameters(
         block=draw(st.sampled_from([0, 2, 3, 6])),
         children=draw(st.integers(1, 40)),
         window_percent=draw(st.sampled_from([1, 30, 66, 100])),
         windows=draw(st.sampled_from([1, 1, 2, 3])),
-        swap_percent=draw(st.sampled_from([0, 50, 100])),
+        swap_percent=swaps,
+        exchange_percent=exchanges,
         cycles=draw(st.integers(1, 3)),
     )
     return Schedule(shape, parameters, seed=draw(SEEDS), stream=draw(st.integers(0, 3)))
@@ -119,6 +128,26 @@ def test_every_row_takes_part_and_every_swap_is_there() -> None:
     now = Schedule(shape, SealedParameters(block=6), seed=3).generation(0, horizon=1)
     assert sorted(now.moves.positions.reshape(-1).tolist()) == list(range(12))
     assert now.moves.children == 1 + 15 + 40  # the parent, swaps, 3-cycles
+
+
+def test_exchanges_turn_no_leg_and_move_segments_of_any_length() -> None:
+    shape = PublicShape("tour", rows=40, columns=40, low=0, spread=9, symmetric=False)
+    parameters = SealedParameters(children=200, swap_percent=0, exchange_percent=100)
+    runs = Schedule(shape, parameters, seed=3).generation(0, horizon=1).moves.runs
+    assert (runs.step == 1).all()
+    assert runs.length.max() > 15
+
+
+def test_only_directed_tours_have_exchanges_where_nothing_is_said() -> None:
+    ways = np.arange(36).reshape(6, 6)
+    directed, symmetric = (
+        Tour(name="t", rows=6, columns=6, objectives=(Objective("km", each, sense="minimize"),))
+        for each in (ways, ways + ways.T)
+    )
+    assert fitted_parameters(directed).exchange_percent > fitted_parameters(directed).swap_percent
+    assert fitted_parameters(symmetric).exchange_percent == 0
+    # So what was agreed on before there were exchanges is still what it was.
+    assert "exchange_percent" not in named_settings(fitted_parameters(symmetric))
 
 
 def test_the_quantiles_are_these_numbers_everywhere() -> None:
@@ -183,6 +212,7 @@ def test_costs_with_a_long_tail_are_searched_to_the_end() -> None:
     [
         ({"descent_percent": 101}, "give 0 to 100"),
         ({"block": 1}, "no moves"),
+        ({"swap_percent": 60, "exchange_percent": 50}, "no more than 100 together"),
         ({"block": 99}, "give 0 to 20"),
         ({"children": 0}, "give 1 to"),
         ({"heat_start": 1, "heat_end": 2}, "let it fall"),

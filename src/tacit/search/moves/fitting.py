@@ -14,6 +14,8 @@ LARGEST_BLOCK = 18
 """Larger blocks find more per generation, which then takes longer than it is worth."""
 FEW_BLOCKS = 8
 """With more of them a third level saves more comparisons than its rounds cost."""
+SYMMETRIC_MOVES, DIRECTED_MOVES = (45, 0), (10, 45)
+"""Inversions and exchanges of a tour, in percent; the others are or-opt moves."""
 
 
 def fitted_parameters(problem: Problem, /) -> SealedParameters:
@@ -26,10 +28,13 @@ def fitted_parameters(problem: Problem, /) -> SealedParameters:
     18
     """
     if problem.sealed_moves == "tour":
+        # What an inversion turns around costs as much as before only where ways are not directed.
+        moves = SYMMETRIC_MOVES if problem.is_symmetric else DIRECTED_MOVES
         return SealedParameters(
             children=500,
             windows=2,
-            swap_percent=45,
+            swap_percent=moves[0],
+            exchange_percent=moves[1],
             heat_start=800,
             heat_end=40,
             descent_percent=5,

@@ -65,6 +65,8 @@ class SealedParameters:
     """Tours: with several, that many blocks of as many children each share the tour evenly."""
     swap_percent: int = 50
     """Percentage of swaps, not 3-cycles, among drawn moves; tours: of inversions, not or-opt."""
+    exchange_percent: int = 0
+    """Tours: percentage of moves that exchange two segments of any length, side by side."""
     heat_start: int = 300
     heat_end: int = 30
     cycles: int = 1
@@ -87,6 +89,7 @@ class SealedParameters:
             ("window_percent", 1, 100),
             ("windows", 1, MOST_WINDOWS),
             ("swap_percent", 0, 100),
+            ("exchange_percent", 0, 100),
             ("heat_start", 1, HEAT_UNIT),
             ("heat_end", 1, HEAT_UNIT),
             ("cycles", 1, 100),
@@ -104,6 +107,11 @@ class SealedParameters:
             raise ParameterError(f"start is {self.start!r}; it is drawn or grown")
         if self.block == 1:
             raise ParameterError("a block of one position has no moves; give 2 or more, or 0")
+        if self.swap_percent + self.exchange_percent > 100:
+            raise ParameterError(
+                f"swap_percent and exchange_percent are {self.swap_percent} and "
+                f"{self.exchange_percent}; give no more than 100 together"
+            )
         if self.heat_end > self.heat_start:
             raise ParameterError(
                 f"the temperature rises from {self.heat_start} to {self.heat_end}; let it fall"
@@ -121,7 +129,10 @@ def named_settings(parameters: SealedParameters | ExactParameters, /) -> dict[st
     return {name: value for name, value in vars(parameters).items() if (name, value) not in _NONE}
 
 
-_NONE = (("finish", 0), ("checkpoints", ""), ("gap", 0), ("bisect", False), ("start", "drawn"))
+_NONE = (
+    ("finish", 0), ("checkpoints", ""), ("gap", 0), ("bisect", False), ("start", "drawn"),
+    ("exchange_percent", 0),
+)  # fmt: skip
 SEALED_PRESETS = {"sealed-ap": "assignment", "sealed-tsp": "tour"}
 """Presets of sealed searches, by the moves whose settings they are."""
 

@@ -198,6 +198,7 @@ class Schedule:
             windows=self._windows,
             children=parameters.children,
             inversions=self._swaps,
+            exchanges=parameters.children * parameters.exchange_percent // 100,
             symmetric=shape.symmetric,
             width=shape.width,
         )

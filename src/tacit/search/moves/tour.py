@@ -1,4 +1,4 @@
-"""Moves of a tour: inversions (2-opt) and or-opt moves of a segment.
+"""Moves of a tour: inversions (2-opt), exchanges of segments (or-3opt) and or-opt moves.
 
 The table has a line and a column per position (and one more column for the ids): cell (a, b) is
 the value of the leg from the city at position a to that at position b. In each generation a new
@@ -41,8 +41,12 @@ def tour_moves(
     symmetric: bool,
     width: int,
     windows: int = 1,
+    exchanges: int = 0,
 ) -> MoveSet:
-    """Random moves of the windows' positions, inversions first; tables have `width` columns.
+    """Random moves of the windows' positions; tables have `width` columns.
+
+    Inversions come first, then exchanges, which turn no leg around, so that they fit directed
+    tours, then or-opt moves.
 
     `words` have a line per parent: one for where its windows begin, evenly spread, and three per
     child of each window. A window of one position has no moves.
@@ -61,8 +65,8 @@ def tour_moves(
     parent = np.repeat(np.arange(parents), windows)[:, None]
     drawn = high[:, 1:].reshape(parents * windows, 3, -1)
     if window < 2:
-        drawn, inversions = drawn[..., :0], 0
-    segment = _draw(drawn.swapaxes(0, 1), window, inversions)
+        drawn, inversions, exchanges = drawn[..., :0], 0, 0
+    segment = _draw(drawn.swapaxes(0, 1), window, inversions, exchanges)
     where = _Cells(arcs, parent * cities * width, width)
     plus, minus = _changed_legs(segment, where)
     children = segment.first.shape[1]
@@ -102,19 +106,25 @@ class _Cells:
         return np.stack(legs, axis=2).reshape(-1, 2)
 
 
-def _draw(drawn: NDArray[np.int64], inner: int, inversions: int) -> _Segment:
-    """Segments of 1..inner, a line per window; an inversion puts one back reversed where it was."""
+def _draw(drawn: NDArray[np.int64], inner: int, inversions: int, exchanges: int = 0) -> _Segment:
+    """Segments of 1..inner, a line per window; an inversion puts one back reversed where it was.
+
+    An exchange moves up to half of the window as it is, past what lies between.
+    """
     a = (drawn[0] * inner) >> 32
     b = (drawn[1] * (inner - 1)) >> 32
     b += b >= a
     low, high = np.minimum(a, b) + 1, np.maximum(a, b) + 1
     # The first bits of the third word are length and reversal, the others the new place.
-    length = np.minimum(1 + ((drawn[2] >> 16) * LONGEST_SEGMENT >> 16), inner - 1)
+    number = np.arange(drawn.shape[2])
+    is_inversion = number < inversions
+    is_exchange = ~is_inversion & (number < inversions + exchanges)
+    longest = np.where(is_exchange, max(LONGEST_SEGMENT, inner // 2), LONGEST_SEGMENT)
+    length = np.minimum(1 + ((drawn[2] >> 16) * longest >> 16), inner - 1)
     first = 1 + ((drawn[0] * (inner - length + 1)) >> 32)
     place = (drawn[1] * (inner - length)) >> 32
     after = np.where(place >= first - 1, place + length + 1, place)
-    turns = (drawn[2] & 1).astype(np.bool_)
-    is_inversion = np.arange(drawn.shape[2]) < inversions
+    turns = (drawn[2] & 1).astype(np.bool_) & ~is_exchange
     return _Segment(
         first=np.where(is_inversion, low, first),
         last=np.where(is_inversion, high, first + length - 1),

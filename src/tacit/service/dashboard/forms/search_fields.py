@@ -37,6 +37,7 @@ LABELS = {
     "window_percent": "Window of a tour, in %",
     "windows": "Windows of a tour",
     "swap_percent": "Swaps among moves, in %",
+    "exchange_percent": "Exchanges among moves, in %",
     "heat_start": "Heat at the start, in 1/10,000",
     "heat_end": "Heat at the end, in 1/10,000",
     "cycles": "Times that it cools",

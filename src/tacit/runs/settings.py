@@ -163,6 +163,8 @@ def sealed_settings(
         raise ParameterError(f"method is {method!r}; use one of search, exact")
     if isinstance(given, SealedParameters):
         return changed(given, rest)
+    if "swap_percent" in rest:
+        rest = {"exchange_percent": 0, **rest}  # the others are or-opt moves, as they always were
     search = changed(fitted_parameters(problem), rest)
     is_tour = problem.sealed_moves == "tour"
     decided = {"method", *(FITTED_OF_TOURS if is_tour else ["finish"])} & set(changes)

@@ -22,6 +22,7 @@ from tacit.problems import (
     with_usual_disclosures,
 )
 from tacit.problems.files.save import problem_text
+from tacit.runs import with_disclosures
 
 NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=10)
 
@@ -129,3 +130,19 @@ def test_what_cannot_be_saved(tmp_path: Path) -> None:
         problem_text(Assignment(name="p", rows=1, columns=2, objectives=(odd,)))
     with pytest.raises(FileError, match=r"cannot be written .*; choose another place"):
         save_problem(generate_tour(1, cities=2), tmp_path / "none" / "p.json")
+
+
+@pytest.mark.parametrize("best", list(BestMode))
+@pytest.mark.parametrize("beside", [True, False])
+def test_what_was_said_of_the_best_stands_where_no_disclosure_was(
+    best: BestMode, beside: bool, tmp_path: Path
+) -> None:
+    weights = np.arange(9).reshape(3, 3)
+    said = Objective("a", weights, best_mode=best)
+    public = (Objective("b", weights, confidential=False),) if beside else ()
+    problem = Assignment(name="x", rows=3, columns=3, objectives=(said, *public))
+    save_problem(problem, tmp_path / "x.json")
+    read = load_problem(tmp_path / "x.json")
+    meant = [with_disclosures(each, None, None).objectives[0] for each in (problem, read)]
+    assert meant[0].disclosure == meant[1].disclosure
+    assert meant[0].best_mode is meant[1].best_mode

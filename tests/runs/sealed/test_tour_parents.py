@@ -51,3 +51,11 @@ def test_a_search_that_tells_of_improvements_has_one_parent() -> None:
 def test_directed_and_large_tours_have_what_nodes_take() -> None:
     assert fitted(generate_tour(1, cities=30), KnownTime(deadline=60)).parents == 8
     assert fitted(generate_tour(1, cities=600), KnownTime(deadline=60)).parents == 1
+
+
+def test_inversions_that_are_named_leave_no_exchanges_but_named_ones() -> None:
+    directed = generate_tour(1, cities=30)
+    for swaps, others, exchanges in ((60, {}, 0), (50, {}, 0), (50, {"exchange_percent": 20}, 20)):
+        named = sealed_settings(directed, {"swap_percent": swaps, **others})
+        assert isinstance(named, SealedParameters)
+        assert (named.swap_percent, named.exchange_percent) == (swaps, exchanges)

@@ -255,5 +255,5 @@ def test_terms_name_every_setting_of_the_search() -> None:
     said = search_words({**terms, "preset": None, "parameters": {"population": 120}})
     assert said.startswith("genetic, population 120, elites 15, reevaluate parents no, tournament")
     sealed = [{**each, "disclosure": "sealed", "best": "nothing"} for each in terms["objectives"]]
-    changed = {"preset": None, "parameters": {}, "objectives": sealed}
+    changed: dict[str, Any] = {"preset": None, "parameters": {}, "objectives": sealed}
     assert search_words({**terms, **changed}) == "what fits the problem, the time and the nodes"

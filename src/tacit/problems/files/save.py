@@ -72,15 +72,17 @@ def _metric_of(problem: Problem) -> str | None:
 
 def _objective(objective: Objective, *, with_weights: bool) -> str:
     scale = _written_scale(objective)
-    said = {
-        "disclosure": _text(objective.disclosure.text),
-        "best": _text(objective.best_mode.value),
-    }
+    is_unsaid = isinstance(objective.disclosure, Unsaid)
+    said = {}
+    if not is_unsaid:
+        said["disclosure"] = _text(objective.disclosure.text)
+    if not is_unsaid or objective.best_mode is not Unsaid.usual_best:
+        said["best"] = _text(objective.best_mode.value)
     fields = {
         "name": _text(objective.name),
         "sense": _text(objective.sense),
         "confidential": _text(objective.confidential),
-        **({} if isinstance(objective.disclosure, Unsaid) else said),
+        **said,
         "scale": str(scale),
         "weight_bound": unscaled_text(objective.weight_bound, scale),
     }

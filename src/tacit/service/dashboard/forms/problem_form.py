@@ -23,7 +23,7 @@ TABLES = (
 FILE = (
     "It has its participants and their rows. What it says is shown before anything is created. It "
     "should hold no costs: participants submit theirs sealed. Confidential costs in it are "
-    "dropped once it is read, and stored nowhere."
+    "dropped once it is read; until then whoever runs the platform could see them."
 )
 
 

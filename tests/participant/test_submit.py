@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,13 @@ import pytest
 from msgspec.structs import replace
 
 import tacit.engine.agreement.sealing
+from tacit.engine.local.cluster import LocalCluster
 from tacit.errors import FileError, InputError, TrustError
 from tacit.mpc import ArithmeticShare, deal
 from tacit.participant import sign, submissions, submit
 from tacit.participant.costs import read_costs
-from tests.participant.conftest import World
-from tests.participant.platform import RUN
+from tests.participant.conftest import World, join_all
+from tests.participant.platform import RUN, Platform, served
 from tests.support.command_line import Tacit
 
 
@@ -26,6 +28,17 @@ def agreed(world: World) -> World:
     for profile in world.profiles.values():
         sign(profile, RUN)
     return world
+
+
+@pytest.fixture(scope="module")
+def untouched(nodes: LocalCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """Agreed as well, for tests that leave everything as it was."""
+    folder = tmp_path_factory.mktemp("untouched")
+    with served(Platform(nodes, folder)) as platform:
+        profiles = join_all(platform, folder)
+        for profile in profiles.values():
+            sign(profile, RUN)
+        yield World(platform, profiles, folder)
 
 
 def test_no_weight_and_no_share_leaves_unsealed(
@@ -158,15 +171,15 @@ def lines(*changed: str) -> str:
     ],
 )
 def test_the_cell_or_row_that_is_wrong_is_named(
-    agreed: World, tacit: Tacit, text: str, message: str
+    untouched: World, tacit: Tacit, tmp_path: Path, text: str, message: str
 ) -> None:
-    path = agreed.folder / "mine.csv"
+    path = tmp_path / "mine.csv"
     path.write_text(text)
-    said = tacit("submit", RUN, path, "--profile", agreed.north.folder)
+    said = tacit("submit", RUN, path, "--profile", untouched.north.folder)
     assert said.code == 2
     assert message in said.err
     assert said.err.count("\n") == 1
-    assert not agreed.platform.stored.rows
+    assert not untouched.platform.stored.rows
 
 
 @pytest.mark.parametrize(
@@ -187,19 +200,19 @@ def test_the_cell_or_row_that_is_wrong_is_named(
     ids=["whole", "upside down", "numbers", "bare", "no header", "only numbers", "semicolons",
          "columns turned"],
 )  # fmt: skip
-def test_rows_by_name_by_number_or_in_order(world: World, text: str, tmp_path: Path) -> None:
+def test_rows_by_name_by_number_or_in_order(untouched: World, text: str, tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_text(text)
-    found = read_costs(path, world.platform.agreement, "north", 0)
+    found = read_costs(path, untouched.platform.agreement, "north", 0)
     expected = np.tile(np.arange(10, 100, 10), (3, 1))
     expected[1, 8], expected[2, 8] = 95, 3000
     assert np.array_equal(found, expected)
 
 
-def test_columns_in_any_order_only_by_name(world: World, tmp_path: Path) -> None:
+def test_columns_in_any_order_only_by_name(untouched: World, tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_text(lines())
-    agreement = world.platform.agreement
+    agreement = untouched.platform.agreement
     nameless = replace(agreement, problem=replace(agreement.problem, column_names=None))
     assert np.array_equal(
         read_costs(path, nameless, "north", 0), read_costs(path, agreement, "north", 0)

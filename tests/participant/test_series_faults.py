@@ -12,9 +12,9 @@ import pytest
 import tacit.participant.series.following as followed
 from tacit.errors import InputError
 from tacit.participant import CommandCosts, FileCosts, Follower, follow, result
-from tacit.participant.series.kept import checked_runs, mark_checked
+from tacit.participant.series.kept import checked_runs, is_stored, mark_checked
 from tests.participant.test_series import Cast, cast, platform
-from tests.participant.test_series_lies import Fine, finished_run
+from tests.participant.test_series_lies import Fine, finished_run, withhold
 from tests.support.command_line import Tacit
 
 __all__ = ["cast", "platform"]
@@ -110,6 +110,53 @@ def test_a_plan_that_cannot_be_stored_is_no_refusal(
     assert follower.refused == {}
     plans.unlink()
     follow(follower, every=1, once=True)
+    assert (plans / "1.csv").exists()
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_a_plan_that_could_not_be_stored_is_stored_by_the_next_process(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch, check: bool
+) -> None:
+    """As with cron, while the folder is away and when it is back."""
+    monkeypatch.setattr(followed, "check_logs", lambda *_: Fine())
+    finished_run(cast)
+    plans = cast.folder / "plans"
+
+    def once() -> None:
+        follower = checking(cast, plans)
+        follower.check = check
+        follow(follower, every=1, once=True)
+
+    plans.write_text("a file where the folder should be")
+    for _ in range(2):
+        with pytest.raises(InputError, match="its plan was not stored"):
+            once()
+    plans.unlink()
+    once()
+    assert (plans / "1.csv").read_text().count("yours") == 2
+    assert sum("is finished" in line for line in cast.said) == 1
+    (plans / "1.csv").unlink()
+    once()
+    assert not (plans / "1.csv").exists()
+
+
+def test_a_plan_is_stored_after_a_kill_also_without_a_check(cast: Cast) -> None:
+    result(cast.north, finished_run(cast))  # and killed before it was stored
+    cast.follower(results=cast.folder / "plans").look()
+    assert (cast.folder / "plans" / "1.csv").exists()
+
+
+def test_a_plan_is_stored_although_its_run_was_called_failed_before(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(followed, "check_logs", withhold)
+    run, plans = finished_run(cast), cast.folder / "plans"
+    monkeypatch.setattr(followed, "store_plan", lambda *_: False)  # as if there were no plan
+    checking(cast, plans).look()
+    monkeypatch.undo()
+    assert not is_stored(cast.north, run)
+    monkeypatch.setattr(followed, "check_logs", lambda *_: Fine())
+    checking(cast, plans).look()
     assert (plans / "1.csv").exists()
 
 

@@ -13,10 +13,11 @@ import pytest
 from msgspec.structs import replace
 
 import tacit.engine.agreement.sealing
+import tacit.participant.submission as tacit_submission
 from tacit.engine.local.cluster import LocalCluster
 from tacit.errors import FileError, InputError, TrustError
 from tacit.mpc import ArithmeticShare, deal
-from tacit.participant import sign, submissions, submit
+from tacit.participant import Profile, sign, submissions, submit
 from tacit.participant.costs import read_costs
 from tests.participant.conftest import World, join_all
 from tests.participant.platform import RUN, Platform, served
@@ -96,6 +97,22 @@ def test_submitting_again_is_harmless_and_a_refusal_is_sealed_anew(
     assert tacit(*words).code == 0
     assert agreed.platform.stored.rows[0] != first
     assert len(agreed.north.manifests(RUN, 0)) == 2
+
+
+def test_rows_without_receipts_are_handed_in_all_the_same(
+    agreed: World, tacit: Tacit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fetched(profile: Profile, _client: object, run: str) -> int:
+        profile.keep_receipt_lines(run, [b"{}"])
+        return 1
+
+    monkeypatch.setattr(tacit_submission, "fetch_receipts", fetched)
+    (agreed.north.folder / "runs" / RUN / "receipts.jsonl").mkdir()
+    words = ("submit", RUN, agreed.csv(), "--profile", agreed.north.folder)
+    said = tacit(*words)
+    assert (said.code, said.out.startswith("sealed and handed in")) == (0, True), said
+    assert "handed in, but its receipts were not kept" in said.err
+    assert submissions(agreed.north, RUN)[0].boxes
 
 
 def test_boxes_that_we_did_not_seal_are_noticed(agreed: World) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tacit.client import PlatformClient, RunView, SubmittedRows
 from tacit.engine.agreement import Agreement, Manifest, agreement_hash, seal_rows
-from tacit.errors import InputError, TrustError, UnknownError
+from tacit.errors import FileError, InputError, TrustError, UnknownError
 from tacit.participant.account.profile import Profile
 from tacit.participant.account.sealed_before import keep_hashes, row_hashes
 from tacit.participant.account.shapes import Submission
@@ -73,7 +73,10 @@ def submit(
 def _with_receipts(
     client: PlatformClient, profile: Profile, run: str, done: Submission
 ) -> Submission:
-    return msgspec.structs.replace(done, receipts=fetch_receipts(profile, client, run))
+    try:
+        return msgspec.structs.replace(done, receipts=fetch_receipts(profile, client, run))
+    except (FileError, OSError) as error:  # no reason to call rows that are there not handed in
+        return msgspec.structs.replace(done, unkept=str(error))
 
 
 def chosen_objective(agreement: Agreement, participant: str, name: str | None, /) -> int:

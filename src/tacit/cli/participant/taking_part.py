@@ -195,6 +195,10 @@ def submit(
     typer.echo(plain_line(f"{what}; the nodes' check is {done.state}{why}"))
     if done.repeated:
         typer.echo(plain_line(f"Note: {done.repeated}", longest=2000), err=True)
+    if done.unkept:
+        note = f"Note: handed in, but its receipts were not kept: {done.unkept}"
+        typer.echo(plain_line(note, longest=2000), err=True)
+        return
     typer.echo(receipts_line(loaded, run, done.receipts), err=True)
 
 

@@ -16,6 +16,8 @@ class Submission(SubmittedRows, frozen=True):
     """What adds up, where this machine had sealed some of the rows for other runs before."""
     receipts: int = 0
     """From how many nodes this machine has just kept a receipt."""
+    unkept: str | None = None
+    """Why this machine could keep no receipts, although the rows are handed in."""
 
 
 class Outcome(RunResult, frozen=True):

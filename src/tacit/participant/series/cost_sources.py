@@ -101,7 +101,10 @@ class CommandCosts:
             path.write_bytes(self._printed(wanted))
             try:
                 yield path
-            except FileError as error:  # about a file that nobody finds any more
+            except FileError as error:
+                if error.path != str(path):
+                    raise
+                # The file is gone before anybody could look at it.
                 raise FileError(PRINTED, error.place, error.what, error.remedy) from None
 
     def _printed(self, wanted: Wanted) -> bytes:

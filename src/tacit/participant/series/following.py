@@ -29,6 +29,7 @@ from tacit.errors import (
     UnprovenError,
 )
 from tacit.participant.account.profile import Profile
+from tacit.participant.account.shapes import Outcome, Submission
 from tacit.participant.checking import ENDED, check_logs
 from tacit.participant.results import result, runs
 from tacit.participant.reviewing import review, sign
@@ -38,7 +39,9 @@ from tacit.participant.series.kept import (
     check_not_stopped,
     folder_of_series,
     is_checked,
+    is_stored,
     mark_checked,
+    mark_stored,
     signed_series,
     stop_following,
 )
@@ -83,7 +86,7 @@ class Follower:
     withheld: set[str] = field(default_factory=set)
     """Other runs that have ended, with costs of ours in them, whose logs could not be had."""
     undone: dict[str, str] = field(default_factory=dict)
-    """Costs that were not sealed and plans that were not stored, and why."""
+    """Costs that were not sealed, receipts not kept and plans not stored, and why."""
     _interrupted: set[str] = field(default_factory=set)
     """Runs that are called interrupted, and whose logs were in order at the last look."""
 
@@ -134,11 +137,13 @@ class Follower:
 
     def _waits(self, key: str) -> bool:
         """Whether something failed a short while ago; otherwise it counts as tried now."""
-        now = time.monotonic()
-        if now < self._not_before.get(key, 0.0):
+        if self._is_early(key):
             return True
-        self._not_before[key] = now + AGAIN_SECONDS
+        self._not_before[key] = time.monotonic() + AGAIN_SECONDS
         return False
+
+    def _is_early(self, key: str) -> bool:
+        return time.monotonic() < self._not_before.get(key, 0.0)
 
     def _sign(self, run: RunSummary) -> None:
         key = f"signed {run.id}"
@@ -211,9 +216,8 @@ class Follower:
         number = agreement.series.number
         wanted = Wanted(run.id, number, agreement, self.profile.account, objective, is_only=is_only)
         key = f"costs {run.id} {objective}"
-        if self.costs.is_slow and self._waits(key):
+        if self._is_early(key) or (self.costs.is_slow and self._waits(key)):
             return
-        name = agreement.objectives[objective].name
         try:
             with self.costs.opened(wanted) as path:
                 if path is None:
@@ -223,17 +227,34 @@ class Follower:
                 if self._tried.get((run.id, objective)) == digest:
                     return
                 self._tried[run.id, objective] = digest
-                submit(self.profile, run.id, path, objective=name, again=self.again)
+                done = self._submit(wanted, path, key)
         except PlatformError:
             self._tried.pop((run.id, objective), None)
             raise
         except (InputError, TrustError, OSError) as error:
             why = str(error).removeprefix("nothing was sealed: ")
             self.undone[key] = f"{_called(run)}: nothing was sealed: {why}"
-            self._once(self.undone[key])
+            more = "" if (run.id, objective) in self._tried else "; this is tried again"
+            self._once(f"{self.undone[key]}{more}")
             return
         self.undone.pop(key, None)
         self.say(f"sealed and handed in your costs for {_called(run)}")
+        if done.unkept is not None:  # `result` and the check of the logs ask for them again
+            why = f"handed in, but its receipts were not kept: {done.unkept}"
+            self.undone[key] = f"{_called(run)}: {why}"
+            self._once(self.undone[key])
+
+    def _submit(self, wanted: Wanted, path: Path, key: str) -> Submission:
+        """Hand in a file; what is no fault of the file, as a full disk, is tried again with it."""
+        run, objective = wanted.run, wanted.objective
+        name = wanted.agreement.objectives[objective].name
+        try:
+            return submit(self.profile, run, path, objective=name, again=self.again)
+        except (FileError, OSError) as error:
+            if not (isinstance(error, FileError) and error.path == str(path)):
+                self._tried.pop((run, objective), None)
+                self._not_before[key] = time.monotonic() + AGAIN_SECONDS
+            raise
 
     def _show(self, run: RunSummary) -> None:
         key, agreement = f"shown {run.id}", self.profile.signed_agreement(run.id)
@@ -251,9 +272,10 @@ class Follower:
         unchecked = wanted and not is_checked(self.profile, run.id)
         shown = f"plan {run.id}"
         if shown not in self._settled and not (shown in self.undone and self._waits(shown)):
-            again = shown in self.undone
-            if again or unchecked or not (wanted or is_shown(self.profile, run.id)):
-                self._show_plan(run, agreement, shown)
+            new = unchecked or not (wanted or is_shown(self.profile, run.id))
+            if new or self._is_to_store(run):
+                outcome = self._show_plan(run, agreement, new=new and shown not in self.undone)
+                self._store_plan(run, agreement, outcome, shown, unchecked=unchecked)
             if shown not in self.undone:
                 self._settled.add(shown)
         if unchecked:
@@ -263,21 +285,38 @@ class Follower:
         if shown in self._settled and run.id not in self._unchecked | self.withheld:
             self._settled.add(key)
 
-    def _show_plan(self, run: RunSummary, agreement: Agreement, key: str) -> None:
-        """Say the plan, and store it; if this process was ended in between, the next one does."""
-        seen = is_shown(self.profile, run.id)
+    def _show_plan(self, run: RunSummary, agreement: Agreement, *, new: bool) -> Outcome:
+        """Say a new plan, unless it was seen before."""
+        new = new and not is_shown(self.profile, run.id)
         outcome = result(self.profile, run.id)
-        if not seen:
+        if new:
             why = f" ({outcome.reason})" if outcome.reason else ""
             self.say(f"{_called(run)} is {outcome.state}{why}")
             for line in own_lines(outcome, agreement, self.profile.account, run.id):
                 self.say(f"  {line}")
-        if self.results is None:
+        return outcome
+
+    def _is_to_store(self, run: RunSummary) -> bool:
+        return self.results is not None and not is_stored(self.profile, run.id)
+
+    def _store_plan(
+        self, run: RunSummary, agreement: Agreement, outcome: Outcome, key: str, *, unchecked: bool
+    ) -> None:
+        """Store a plan once; if that fails or is cut short, this process or the next one does.
+
+        The mark counts, not the file, which another program may have taken away.
+        """
+        if self.results is None or not self._is_to_store(run):
             return
+        done = "was not stored"
         try:
-            store_plan(outcome, agreement, self.profile.account, self.results)
+            is_there = store_plan(outcome, agreement, self.profile.account, self.results)
+            done = "was stored, but not marked as stored"
+            # Before the logs are checked a run may be called failed that has a plan after all.
+            if is_there or not unchecked:
+                mark_stored(self.profile, run.id)
         except FileError as error:
-            self.undone[key] = f"{_called(run)}: its plan was not stored: {error}"
+            self.undone[key] = f"{_called(run)}: its plan {done}: {error}"
             self._once(f"{self.undone[key]}; this is tried again")
         else:
             self.undone.pop(key, None)

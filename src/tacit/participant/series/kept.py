@@ -7,6 +7,7 @@
     series/SERIES/runs.jsonl    the runs that it signed, by number, and when
     series/SERIES/stopped       why it signs nothing more, until somebody removes this file
     series/checked              the runs whose logs were checked, one line each
+    series/stored               the runs whose plans were stored, one line each
 """
 
 from __future__ import annotations
@@ -96,8 +97,7 @@ def check_not_stopped(profile: Profile, series_id: str, /) -> None:
 
 def checked_runs(profile: Profile, /) -> list[str]:
     """The runs whose logs were checked by whoever follows their series."""
-    path = profile.folder / "series" / "checked"
-    return path.read_text().split() if path.exists() else []
+    return _marked(profile, "checked")
 
 
 def is_checked(profile: Profile, run: str, /) -> bool:
@@ -107,9 +107,28 @@ def is_checked(profile: Profile, run: str, /) -> bool:
 
 def mark_checked(profile: Profile, run: str, /) -> None:
     """Remember that the logs of a run were checked."""
-    path = profile.folder / "series" / "checked"
+    _mark(profile, "checked", run)
+
+
+def is_stored(profile: Profile, run: str, /) -> bool:
+    """Whether the plan of a run was stored, wherever its file may be now."""
+    return run in _marked(profile, "stored")
+
+
+def mark_stored(profile: Profile, run: str, /) -> None:
+    """Remember that the plan of a run was stored."""
+    _mark(profile, "stored", run)
+
+
+def _marked(profile: Profile, name: str) -> list[str]:
+    path = profile.folder / "series" / name
+    return path.read_text().split() if path.exists() else []
+
+
+def _mark(profile: Profile, name: str, run: str) -> None:
+    path = profile.folder / "series" / name
     with changing(path):
-        lines = "".join(f"{each}\n" for each in [*checked_runs(profile), run])
+        lines = "".join(f"{each}\n" for each in [*_marked(profile, name), run])
         replace_private(path, lines.encode())
 
 

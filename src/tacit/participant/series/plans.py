@@ -28,14 +28,15 @@ def own_lines(outcome: Outcome, agreement: Agreement, account: str, run: str, /)
     return lines
 
 
-def store_plan(outcome: Outcome, agreement: Agreement, account: str, folder: Path, /) -> None:
-    """The plan as NUMBER.csv, whole or not at all; nothing if there is none."""
+def store_plan(outcome: Outcome, agreement: Agreement, account: str, folder: Path, /) -> bool:
+    """The plan as NUMBER.csv, whole or not at all; whether there is one."""
     rows = plan_rows(outcome, agreement, account)
     if not rows:
-        return
+        return False
     assert agreement.series is not None
     path = folder / f"{agreement.series.number}.csv"
     with writing(path):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         text = plan_csv(rows, heads=(*plan_heads(agreement), "whose"))
         replace_file(path, text.encode())
+    return True

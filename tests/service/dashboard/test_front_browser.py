@@ -11,6 +11,8 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tacit.client import read_invitation
+from tacit.errors import BusyError
+from tacit.service.api import convergence
 from tacit.service.workflow.lifecycle import State
 from tests.service.dashboard.browser import PHONE, Watched, opened, sign_in
 from tests.service.dashboard.test_drafts import FILE
@@ -155,6 +157,32 @@ def test_an_invitation_is_one_file(dashboard: World, at: Watched, tmp_path: Path
     assert found.code != first
     expect(codes.first).to_have_text("in the file")
     page.get_by_role("button", name="I have them").click()
+
+
+def test_a_file_that_is_not_given_is_not_saved(
+    dashboard: World, at: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the platform answers in its place is shown, and leads back to the run."""
+
+    async def too_slow(*_: object, failed: str, **__: object) -> bytes:
+        raise BusyError(failed)
+
+    monkeypatch.setattr(convergence, "computed_elsewhere", too_slow)
+    run = dashboard.submitted(name="files", objectives=two_objectives("none"), preset="paper-moap")
+    dashboard.run_to(run, State.FINISHED, told=[1.0, 2.0], front=PLANS[:1], values=VALUES[:1])
+    page = at.page
+    page.goto(f"/runs/{run}")
+    page.get_by_role("link", name="Curve (PNG)").press("Enter")
+    expect(page.get_by_text("The plot cannot be drawn now; take progress.csv")).to_be_visible()
+    page.get_by_role("link", name="The run").press("Enter")
+    cookies = page.context.cookies()
+    for link in ("Result (JSON)", "Download the audit bundle (zip)"):
+        expect(page.get_by_role("link", name=link)).to_be_visible()
+        page.context.clear_cookies()
+        page.get_by_role("link", name=link).press("Enter")
+        expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+        page.context.add_cookies(cookies)  # type: ignore[arg-type]
+        page.goto(f"/runs/{run}")
 
 
 def test_a_run_that_stalls_says_whom_it_misses(dashboard: World, at: Watched) -> None:

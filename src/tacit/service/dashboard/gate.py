@@ -97,7 +97,9 @@ class Gate:
             if is_socket or path.startswith(FILES):
                 return PlainTextResponse("Sign in first.", status_code=401)
             why = "&why=expired" if self._sessions.cookie in headers.get("cookie", "") else ""
-            return RedirectResponse(f"/sign-in?next={quote(path)}{why}", status_code=303)
+            # Saving a file would leave the sign-in page where it is; its run has the link.
+            after = quote(path.partition("/files/")[0])
+            return RedirectResponse(f"/sign-in?next={after}{why}", status_code=303)
         return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from html import escape
 from typing import Any
 from urllib.parse import quote
 
@@ -158,7 +159,10 @@ def _add_downloads(app: FastAPI) -> None:
         try:
             answer = await visitor.api.fetch(f"/runs/{path}/{FILES[name]}")
         except RefusedError as error:
-            return Response(error.message, status_code=error.status, media_type="text/plain")
+            text = (
+                f'<p>{escape(sentence(error.message))}</p><p><a href="/runs/{path}">The run</a></p>'
+            )
+            return plain_page("No file", text, status=error.status)
         kind = answer.headers.get("content-type", "application/octet-stream")
         headers = {"Content-Disposition": f'attachment; filename="{path}-{name}"'}
         return Response(answer.content, media_type=kind, headers=headers)

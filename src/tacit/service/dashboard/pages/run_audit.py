@@ -10,6 +10,7 @@ from nicegui import ui
 from tacit.errors import BusyError, TooManyError
 from tacit.service.dashboard.frame import Visitor, button, html, native, section, show_problem
 from tacit.service.dashboard.log_check import LogChecks
+from tacit.service.dashboard.pages.file_link import file_link
 from tacit.service.dashboard.pages.run_parts import mark
 from tacit.service.dashboard.words import sentence
 
@@ -32,8 +33,8 @@ class RunAudit:
         with section("Audit", classes="wide") as self._box:
             native("p", WHAT)
             with ui.element("div").classes("actions"):
-                link = ui.link("Download the audit bundle (zip)", f"/runs/{run_id}/files/audit.zip")
-                link.classes("link-button").props("download")
+                link = file_link(run_id, "audit.zip", "Download the audit bundle (zip)")
+                link.classes("link-button")
                 if visitor.is_operator:
                     button("Check the logs", self._check)
             if visitor.role == "participant":

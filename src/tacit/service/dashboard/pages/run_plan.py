@@ -12,6 +12,7 @@ from tacit.engine.agreement import COUNTS
 from tacit.problems import Objective, problem_without_weights
 from tacit.service.api.terms import public_of_terms
 from tacit.service.dashboard.frame import html, native, section
+from tacit.service.dashboard.pages.file_link import file_link
 from tacit.service.dashboard.pages.front_choice import FrontChoice
 from tacit.service.dashboard.pages.plan_views import (
     ROWS_IN_SIGHT,
@@ -82,7 +83,7 @@ class RunPlan:
         with ui.element("p").classes("downloads"):
             for name, text in names.items():
                 if shown.get(name, True):
-                    ui.link(text, f"/runs/{self._id}/files/{name}").props("download")
+                    file_link(self._id, name, text)
 
 
 def front_words(result: dict[str, Any], /) -> str:

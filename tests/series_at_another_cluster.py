@@ -28,7 +28,7 @@ from tacit.service.execution.executor import Executor
 from tacit.service.server.app import make_app
 from tacit.service.server.new_settings import write_settings
 from tacit.service.server.settings import load_settings
-from tests.service.api.test_series import next_run, with_equity
+from tests.service.api.test_series import cancel, next_run, with_equity
 from tests.service.world import World, opened
 from tests.support.mending import mend
 
@@ -116,6 +116,8 @@ def test_a_series_goes_on_at_another_cluster(
         before = steps(world, first, own_cluster)
         assert any(step != [0] for step in before.values())
 
+        given_up = signed_series(world, continues=first)
+        cancel(world, next_run(world, given_up))  # before anybody has signed it
         own_cluster.kill(1)
         later = signed_series(world, cluster="cluster-2", continues=first)
         run = next_run(world, later)["id"]

@@ -219,7 +219,7 @@ def test_no_more_runs_a_day_than_were_signed_whatever_is_forgotten(cast: Cast) -
     run = cast.run()
     follower = cast.follower()
     follower.look()
-    assert "3 runs of the series were taken in the last 23 hours" in follower.refused[run]
+    assert "3 runs of the series were taken in the last 23.5 hours" in follower.refused[run]
     assert cast.signed(run) == []
 
 
@@ -252,7 +252,7 @@ def test_without_pinned_keys_a_series_is_not_signed(cast: Cast) -> None:
 
 def test_a_series_in_words(cast: Cast) -> None:
     lines = "\n".join(series_lines(review_series(cast.north, cast.series_id, unpinned=True)))
-    assert "at most 3 runs a day, in any 23 hours" in lines
+    assert "at most 3 runs a day, in any 23.5 hours" in lines
     assert "2 to 8 rows, 2 to 8 columns" in lines
     assert "at least 2 of 2 participants" in lines
     assert "DO NOT SIGN" not in lines

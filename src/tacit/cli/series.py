@@ -67,7 +67,7 @@ def new(
     ] = None,
     name: Annotated[str | None, typer.Option(help="Its name.")] = None,
     runs_per_day: Annotated[
-        int | None, typer.Option(min=1, help="At most, in any 23 hours. Default: 1")
+        int | None, typer.Option(min=1, help="At most, in any 23.5 hours. Default: 1")
     ] = None,
     days: Annotated[float | None, typer.Option(help="So long it stands. Default: 90")] = None,
     every: Annotated[int | None, typer.Option(help="Start a run every so many minutes.")] = None,

@@ -113,12 +113,12 @@ def test_no_more_runs_a_day_than_were_signed(
     for number in (1, 2, 3):
         parties.hand_over(parties.run(number), parties.signed())
     parties.node = one_node.node(parties.folder)
-    said = "3 runs of the series were taken in the last 23 hours"
+    said = "3 runs of the series were taken in the last 23.5 hours"
     with pytest.raises(RefusedError, match=said) as refused:
         parties.hand_over(parties.run(4))
     assert refused.value.kind == RefusalKind.FULL  # asked for again, and not given up
     now = time.time()
-    monkeypatch.setattr("time.time", lambda: now + 22 * 3600)
+    monkeypatch.setattr("time.time", lambda: now + 23.4 * 3600)
     with pytest.raises(RefusedError, match=said):
         parties.hand_over(parties.run(4))
 

@@ -13,7 +13,7 @@ from tacit.engine.agreement import canonical, read_agreement
 from tacit.engine.series import departures, read_series, series_hash
 from tacit.mpc.equity import FIRST_HEAD
 from tacit.service.execution.series_schedule import SeriesSchedule
-from tacit.service.storage import read_run
+from tacit.service.storage import read_run, set_state
 from tacit.service.workflow.lifecycle import State
 from tests.service.example_terms import example_terms
 from tests.service.world import World
@@ -250,6 +250,9 @@ def test_runs_of_a_series_with_equity_name_head_and_reference(world: World) -> N
     assert agreement.equity is not None
     assert (agreement.equity.head, agreement.equity.reference) == (FIRST_HEAD, [0, 1, 2, 3])
     assert departures(series, agreement, now=time.time()) == []
+    with world.platform.database.writing() as session:
+        for state in (State.AGREED, State.SUBMITTED):
+            set_state(session, run["id"], state)
     # Who joins is named beside all of the series that it continues, and numbers go on.
     narrower = with_equity(continues=made["id"], run={"participants": {"north": [0, 1, 2, 3]}})
     refused = world.call("POST", "/series", "op", json=narrower)

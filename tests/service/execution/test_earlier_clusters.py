@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -16,17 +15,9 @@ from tacit.service.execution.cluster_links import ClusterLinks
 from tacit.service.execution.earlier_clusters import earlier_nodes
 from tacit.service.server.settings import ClusterSettings
 from tacit.service.workflow.continued import moved_from
-from tests.service.api.test_series import with_equity
+from tacit.service.workflow.lifecycle import State
+from tests.service.api.test_series_order import given_up, signed
 from tests.service.world import MakeWorld, World
-
-
-def signed(world: World, **changes: Any) -> str:
-    made = world.ok("POST", "/series", "op", json=with_equity(**changes))
-    for name, code in made["invitations"].items():
-        world.join(name, code, key=True)
-    for name in ("north", "south", "outsider"):
-        world.sign_series(made["id"], name)
-    return str(made["id"])
 
 
 def moved(world: World, series_id: str) -> SignedSeries | None:
@@ -42,7 +33,9 @@ def test_balances_move_where_the_nodes_are_others(
     world = make_world(cluster=files)
     world.add("op", "operator")
     first = signed(world, cluster="old")
+    given_up(world, first, State.AGREED, State.SUBMITTED)
     stays = signed(world, continues=first)
+    given_up(world, stays, State.AGREED, State.SUBMITTED)
     moves = signed(world, continues=stays, cluster="new")
     assert (moved(world, first), moved(world, stays)) == (None, None)
     found = moved(world, moves)

@@ -16,9 +16,9 @@ from tacit.errors import FileError
 from tacit.files import replace_secret, writing
 
 DAY = 86400.0
-PACE_SECONDS = 23 * 3600.0
+PACE_SECONDS = DAY - 1800.0
 """Runs of a day are counted in any so long a time. In 24 hours a run that is due every day would be
-too many whenever it is taken a second earlier than the day before."""
+too many whenever it is taken a second earlier than the day before; it may be half an hour."""
 KEEP_SECONDS = 8 * DAY
 """More than the agreement of a run is valid for."""
 
@@ -65,7 +65,7 @@ def objection_to_pace(
 
     >>> first = TakenRun(1, "aa", 0.0)
     >>> objection_to_pace([first], TakenRun(2, "bb", 9.0), runs_per_day=1)
-    '1 runs of the series were taken in the last 23 hours, and no more were agreed on'
+    '1 runs of the series were taken in the last 23.5 hours, and no more were agreed on'
     >>> objection_to_pace([first], TakenRun(2, "bb", 86390.0), runs_per_day=1)
     """
     if any(each.agreement == new.agreement for each in taken):

@@ -92,7 +92,7 @@ class SeriesLimits(_Part, frozen=True, kw_only=True):
     """So long a run takes at most; nodes do not know when one is due, so it is the platform's word
     that participants' machines compare with this."""
     runs_per_day: int
-    """In any 23 hours (`PACE_SECONDS`); every plan tells something, and plans add up."""
+    """In any 23.5 hours (`PACE_SECONDS`); every plan tells something, and plans add up."""
     expires: int
     """Seconds since 1970; from then on there are no runs."""
 

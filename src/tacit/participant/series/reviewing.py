@@ -173,7 +173,7 @@ def series_lines(review: SeriesReview, /) -> list[str]:
         "",
         "What you allow by signing",
         "  your machine signs runs by itself, each within what is written here, and refuses others",
-        f"  at most {limits.runs_per_day} runs a day, in any 23 hours, until {until}",
+        f"  at most {limits.runs_per_day} runs a day, in any 23.5 hours, until {until}",
         f"  a run takes {limits.deadline_seconds:g} s at most, its agreement is valid for "
         f"{limits.run_hours:g} hours",
         f"  when: {_when(series)}",

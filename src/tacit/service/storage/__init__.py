@@ -43,6 +43,7 @@ from tacit.service.storage.runs import (
     set_state,
 )
 from tacit.service.storage.series import (
+    has_had_run,
     list_series,
     members_of_series,
     read_series_member,

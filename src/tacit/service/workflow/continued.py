@@ -10,10 +10,10 @@ from tacit.engine.series import SignedSeries, check_who_stays, moves, read_serie
 from tacit.errors import AgreementError, ServiceError, WrongStateError
 from tacit.service.storage import (
     StandingSeries,
+    has_had_run,
     list_series,
     members_of_series,
     read_standing_series,
-    runs_of_series,
 )
 from tacit.service.workflow.lifecycle import State
 
@@ -21,15 +21,15 @@ from tacit.service.workflow.lifecycle import State
 def check_may_continue(
     session: Session, before: StandingSeries, participants: Collection[str], /, *, by: str
 ) -> None:
-    """Refuse what nodes would refuse, as long as nobody has signed it."""
-    if not _has_begun(session, before.id):
+    """Refuse what nodes would surely refuse, as long as nobody has signed it."""
+    if not (has_book(session, before.id) or _may_have_book(session, before)):
         raise WrongStateError(
-            f"series {before.id} has had no run, so there are no balances to take over; leave "
-            "continues out, or name the series that it continues"
+            f"series {before.id} has had no run that was submitted, so there are no balances to "
+            "take over; leave continues out, or name the series that it continues"
         )
     for other in list_series(session):
         continues = other.id != by and other.terms.get("continues") == before.id
-        if continues and _has_begun(session, other.id):
+        if continues and has_book(session, other.id):
             raise WrongStateError(
                 f"series {other.id} has taken over the balances of {before.id}; continue that one"
             )
@@ -40,8 +40,18 @@ def check_may_continue(
         raise ServiceError(str(error)) from None
 
 
-def _has_begun(session: Session, series_id: str) -> bool:
-    return any(run.where is not State.DRAFT for run in runs_of_series(session, series_id))
+def has_book(session: Session, series_id: str, /) -> bool:
+    """Whether all nodes surely took a run of a series, and the balances that it continues with."""
+    return has_had_run(session, series_id, State.SUBMITTED)
+
+
+def _may_have_book(session: Session, series: StandingSeries) -> bool:
+    """Whether nodes may have taken balances over with a run that was given up soon after.
+
+    They are handed a run when all have signed it. One that continues none has no balances then.
+    """
+    continues = series.terms.get("continues") is not None
+    return continues and has_had_run(session, series.id, State.AGREED)
 
 
 def moved_from(session: Session, series_id: str, /) -> SignedSeries | None:

@@ -29,7 +29,7 @@ from tacit.engine.series import (
 from tacit.errors import NotThereError, ServiceError, WrongStateError
 from tacit.service.access.invitations import accounts_with_open_invitation, new_invitation
 from tacit.service.api.series_terms import NextRun, SeriesTerms
-from tacit.service.api.terms import RunTerms
+from tacit.service.api.terms import ProblemTerms, RunTerms
 from tacit.service.server.settings import Settings
 from tacit.service.storage import (
     Run,
@@ -45,7 +45,7 @@ from tacit.service.storage import (
     set_state,
 )
 from tacit.service.storage.series import new_series_id
-from tacit.service.workflow.continued import check_may_continue
+from tacit.service.workflow.continued import check_may_continue, has_book
 from tacit.service.workflow.drafting import (
     agreement_in_series,
     agreement_of_terms,
@@ -243,7 +243,8 @@ def sign_series(session: Session, series_id: str, participant: str, signature: b
     agreed = is_agreed(session, series_id)
     if agreed and series.next_at is None and made.schedule is not None:
         series.next_at = next_time(made.schedule, time.time())
-    if agreed and before is not None and before.ended is None:
+    # One that may not have the balances stays: it may be the only one that nodes give them to.
+    if agreed and before is not None and before.ended is None and has_book(session, before.id):
         end_series(session, before.id, f"series {series_id} continues it")
     return agreed
 
@@ -305,7 +306,7 @@ def next_terms(session: Session, series_id: str, changes: NextRun, /) -> tuple[R
     runs = runs_of_series(session, series_id)
     last = read_run(session, runs[-1].id).terms if runs else series.terms["run"]
     given = changes.model_dump(mode="json", exclude_none=True, exclude={"start"})
-    if given.get("problem", last["problem"]) != last["problem"]:
+    if changes.problem not in (None, ProblemTerms.model_validate(last["problem"])):
         last = {**last, "reference": None}  # that of another problem
     # A name that is left out is given when the run has its number.
     terms: dict[str, Any] = {**last, "name": series.name, **given}

@@ -17,7 +17,10 @@ from tacit.service.execution.progress_file import progress_points
 from tacit.service.server.background_process import computed_elsewhere
 from tacit.service.server.concurrency_limit import ConcurrencyLimit
 
-DRAW_SECONDS = 15.0
+DRAW_SECONDS = 40.0
+"""On a busy machine a second of work takes over 15 s, behind everything else."""
+WAIT_SECONDS = 15.0
+"""For the plots before; both together are less than proxies wait."""
 MOST_WAITING = 3
 """Plots that an account may wait for."""
 MOST_KEPT = 64
@@ -29,7 +32,7 @@ class Plots:
     """Draws plots, and keeps the last of them."""
 
     def __init__(self) -> None:
-        self._turns = ConcurrencyLimit("plots", at_once=1, each=MOST_WAITING, within=DRAW_SECONDS)
+        self._turns = ConcurrencyLimit("plots", at_once=1, each=MOST_WAITING, within=WAIT_SECONDS)
         self._kept: dict[bytes, bytes] = {}
         self.drawn = 0
 

@@ -67,7 +67,7 @@ def test_nodes_and_participants_follow_a_search_with_a_public_objective(
         taken = np.arange(ROWS), np.array(plan["items"])
         assert plan["values"] == [pay[taken].sum(), WAYS[taken].sum()]
     verdict = check_logs(profile, run_id)
-    assert verdict.ok, verdict.lines()
+    assert verdict.ok, "\n".join(verdict.lines())
     with profile.connect() as client:
         bundle = read_bundle(client.runs.bundle(run_id))
     assert bundle.public == {1: WAYS.tolist()}

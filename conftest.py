@@ -8,6 +8,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+from tests.support.failure_report import begin_test, failure_report, install_failure_report
 from tests.support.processes import MARK, guarded, install_guard, uses_processes
 
 # Several test processes share the cores. The threads of a linear algebra library that wait for
@@ -31,6 +32,7 @@ SLOW_DOCTESTS = ("tacit.audit.attacks", "tacit.audit.audit.", "tacit.audit.score
 
 def pytest_configure() -> None:
     install_guard()
+    install_failure_report()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -64,6 +66,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
+    begin_test()
     with guarded(item):
         return (yield)
 
@@ -73,3 +76,17 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     # Not when it is torn down: that may end what other tests have used.
     with guarded(item):
         return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show what the nodes and platforms of a failed test logged, and how busy the machine was."""
+    report = yield
+    if report.failed:
+        own = getattr(item, "funcargs", {}).get("tmp_path")
+        report.sections.append(
+            ("Machine and logs", failure_report([own] if isinstance(own, Path) else []))
+        )
+    return report

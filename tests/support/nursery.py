@@ -7,6 +7,7 @@ Tests of commands start nodes as users do.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import json
@@ -52,8 +53,10 @@ class Forked:
         return code
 
     def send_signal(self, number: int) -> None:
+        # The process may end, and the nursery reap it, between the question and the signal.
         if self.poll() is None:
-            os.kill(self.pid, number)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)

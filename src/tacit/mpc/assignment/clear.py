@@ -1,0 +1,104 @@
+"""Assignment over the integers: the specification of the protocol, which gives the same.
+
+The tie-breaks are the same public numbers, so the matching, the prices and the parents after every
+iteration are equal to those on shares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.mpc.assignment.ties import PROOF, Ties
+
+Numbers = NDArray[np.int64]
+Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class ClearState:
+    """The state of one weighting."""
+
+    row_of: Indices
+    """The row of each column."""
+    prices: Numbers
+    parents: Indices
+    """The parent of each column, or the column itself where it has none."""
+    iterations: int
+
+    @property
+    def column_of(self) -> Indices:
+        """The column of each row."""
+        return np.argsort(self.row_of)
+
+
+def on_cycles(parents: Indices) -> NDArray[np.bool_]:
+    """Return which columns are on a cycle of parents; being one's own parent is none.
+
+    >>> on_cycles(np.array([1, 0, 0, 3]))
+    array([ True,  True, False, False])
+    """
+    after = parents
+    for _ in range(len(parents).bit_length()):
+        after = after[after]
+    found = np.zeros(len(parents), dtype=bool)
+    found[after] = True
+    found &= parents != np.arange(len(parents))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ClearAssignment:
+    """Square costs and the tie-breaks of one weighting.
+
+    >>> run = ClearAssignment(np.array([[7, 1], [2, 3]]), Ties(1))
+    >>> run.advance(run.start([0, 1]), 2).column_of
+    array([1, 0])
+    """
+
+    costs: Numbers
+    ties: Ties
+    lag: int = 0
+
+    def start(self, column_of: Sequence[int] | Indices) -> ClearState:
+        """Return the state before the first iteration, from the column of each row."""
+        index = np.arange(len(self.costs))
+        return ClearState(np.argsort(column_of), self.costs.min(axis=0), index, 0)
+
+    def advance(self, state: ClearState, iterations: int) -> ClearState:
+        """Return the state after so many iterations."""
+        for _ in range(iterations):
+            state = self._iterate(state)
+        return state
+
+    def gap(self, state: ClearState) -> int:
+        """Return by how much a state's plan may cost more than the optimum; 0 proves it."""
+        least, _ = self._step(state, PROOF)
+        return int((state.prices - least).sum())
+
+    def total(self, state: ClearState) -> int:
+        """Return what a state's plan costs."""
+        return int(self.costs[state.row_of, np.arange(len(self.costs))].sum())
+
+    def _step(self, state: ClearState, number: int) -> tuple[Numbers, Indices]:
+        """Return the next prices, and the column from which each of them comes."""
+        size, rows = len(self.costs), self.costs[state.row_of]
+        candidates = (rows + (state.prices - np.diagonal(rows))[:, None]).T
+        least = candidates.min(axis=1)
+        ties = self.ties.own_first(number, size)[0]
+        return least, np.where(candidates == least[:, None], ties, size + 1).argmin(axis=1)
+
+    def _iterate(self, state: ClearState) -> ClearState:
+        index, number = np.arange(len(self.costs)), state.iterations + 1
+        prices, source = self._step(state, number)
+        # A column prefers itself among equals, so its source is another one only if its price fell.
+        parents = np.where(source == index, state.parents, source)
+        used = state.parents if self.lag else parents
+        moved = on_cycles(used)
+        row_of = np.where(moved, state.row_of[used], state.row_of)
+        cut = moved | moved[parents]
+        parents = np.where(cut, index, parents)
+        return ClearState(row_of, prices, parents, number)

@@ -31,13 +31,15 @@ def pinned(folder: Path) -> httpx.Client:
     return httpx.Client(verify=context, timeout=30)
 
 
-def test_init_invite_run_and_stop(run_tacit: RunTacit, cluster: Path, tmp_path: Path) -> None:
+def test_init_invite_run_and_stop(
+    run_tacit: RunTacit, run_here: RunTacit, cluster: Path, tmp_path: Path
+) -> None:
     folder, address = tmp_path / "platform", free_addresses(1)[0]
-    made = run_tacit("service", "init", folder, "--cluster", cluster, "--listen", address)
+    made = run_here("service", "init", folder, "--cluster", cluster, "--listen", address)
     assert made.returncode == 0, made.stderr
     assert stat.S_IMODE((folder / "service.tls.key").stat().st_mode) == 0o600
     config = folder / "service.toml"
-    code = run_tacit("service", "invite", "op", "--config", config).stdout.strip()
+    code = run_here("service", "invite", "op", "--config", config).stdout.strip()
     assert code.startswith("tci_")
 
     command = [sys.executable, "-m", "tacit", "service", "run", "--config", str(config)]
@@ -59,7 +61,7 @@ def test_init_invite_run_and_stop(run_tacit: RunTacit, cluster: Path, tmp_path: 
             )
         finally:
             process.send_signal(signal.SIGTERM)
-        process.wait(60)
+        process.wait(240)
     first, *lines = (tmp_path / "log").read_text().splitlines()
     assert first == f"the platform listens at https://{address}"
     entries = [json.loads(line) for line in lines]

@@ -46,19 +46,19 @@ def test_init_invite_run_and_stop(
     with (
         (tmp_path / "log").open("w") as log,
         subprocess.Popen(command, stdout=log, stderr=log) as process,
-        pinned(folder) as client,
     ):
         try:
-            url = f"https://{address}/api/v1"
-            wait_for(client, f"{url}/health", process)
-            joined = client.post(f"{url}/join", json={"code": code}).json()
-            token = {"Authorization": f"Bearer {joined['token']}"}
-            assert client.get(f"{url}/me", headers=token).json()["role"] == "operator"
-            # Another process writes while the platform runs.
-            again = run_tacit("service", "invite", "eye", "--role", "viewer", "--config", config)
-            assert (
-                client.post(f"{url}/join", json={"code": again.stdout.strip()}).status_code == 200
-            )
+            # Its connections end before the platform is stopped, which would wait for them.
+            with pinned(folder) as client:
+                url = f"https://{address}/api/v1"
+                wait_for(client, f"{url}/health", process)
+                joined = client.post(f"{url}/join", json={"code": code}).json()
+                token = {"Authorization": f"Bearer {joined['token']}"}
+                assert client.get(f"{url}/me", headers=token).json()["role"] == "operator"
+                # Another process writes while the platform runs.
+                words = ("service", "invite", "eye", "--role", "viewer", "--config", config)
+                again = run_tacit(*words).stdout.strip()
+                assert client.post(f"{url}/join", json={"code": again}).status_code == 200
         finally:
             process.send_signal(signal.SIGTERM)
         process.wait(240)

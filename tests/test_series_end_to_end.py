@@ -35,6 +35,7 @@ from tests.test_end_to_end import terms
 pytestmark = pytest.mark.processes
 
 RUNS = 3
+GENERATIONS = 20
 PATIENCE = 180.0
 CHECKS = "north"
 """Who also checks the nodes' logs after each run; all do unless they say otherwise."""
@@ -70,7 +71,8 @@ def costs_of_a_day(folder: Path, name: str, number: int, columns: int) -> None:
 
 
 def pattern() -> dict[str, Any]:
-    made = {**terms(), "deadline_seconds": 4.0}
+    # A run ends with its last generation, long before its deadline.
+    made = {**terms(), "deadline_seconds": 60.0, "limits": {"evaluations": GENERATIONS}}
     made["objectives"] = [{**made["objectives"][0], "disclosure": "sealed"}]
     del made["parameters"]
     made["problem"] = {**made["problem"], "column_names": [f"c{k}" for k in range(9)]}
@@ -95,7 +97,7 @@ def following(stack: ExitStack, script: str, profile: Profile, series: str) -> P
 
     def end() -> None:
         process.terminate()
-        process.wait(60)
+        process.wait(240)
 
     stack.callback(end)
     return said

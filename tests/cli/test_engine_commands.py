@@ -61,7 +61,7 @@ def test_a_cluster_from_the_command_line(
         for node in nodes:
             node.send_signal(signal.SIGTERM)
         for node in nodes:
-            node.communicate(timeout=60)
+            node.communicate(timeout=240)
     assert [node.returncode for node in nodes] == [0, 0, 0, 0]
     again = run_here("cluster", "new", tmp_path / "cluster")
     assert again.returncode == 2

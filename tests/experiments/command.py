@@ -10,5 +10,5 @@ from pathlib import Path
 def tacit(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "tacit", *arguments],
-        capture_output=True, text=True, timeout=120, check=False, cwd=cwd,
+        capture_output=True, text=True, timeout=300, check=False, cwd=cwd,
     )  # fmt: skip

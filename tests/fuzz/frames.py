@@ -15,6 +15,7 @@ from tacit.mpc.transport.memory import MemoryLink, memory_pair
 from tacit.mpc.transport.mux import Mux
 from tacit.mpc.transport.tls import Identity, TlsLink
 from tests.fuzz.harness import FindingError, Target, Trial
+from tests.mpc.waiting_clock import WaitingLoop
 
 LIMIT = 4096
 PENDING = 1 << 16
@@ -89,7 +90,7 @@ def headers() -> Iterator[Trial]:
 @contextmanager
 def streams() -> Iterator[Trial]:
     """A link that gets bytes in pieces, as a socket gives them."""
-    with asyncio.Runner() as runner:
+    with asyncio.Runner(loop_factory=WaitingLoop) as runner:
 
         def run(example: tuple[list[Edit], int]) -> int:
             return runner.run(_read_stream(*example))
@@ -127,7 +128,7 @@ async def _read_stream(example: Sequence[Edit], piece: int) -> int:
 @contextmanager
 def muxes() -> Iterator[Trial]:
     """A mux whose peer sends frames of any conversation, in any order."""
-    with asyncio.Runner() as runner:
+    with asyncio.Runner(loop_factory=WaitingLoop) as runner:
 
         def run(example: list[Edit]) -> int:
             return runner.run(_sort(example))

@@ -133,8 +133,14 @@ def _batch(target: Target, trial: Trial, outcome: Outcome, *, count: int, seed: 
 @contextmanager
 def _time_bound(seconds: float) -> Iterator[None]:
     """A finding where the block computes for longer, even if it never ended by itself."""
+    until = time.process_time() + seconds
 
     def expired(_number: int, _frame: FrameType | None) -> None:
+        # The timer counts ticks of the scheduler, and a tick may have been another process's.
+        left = until - time.process_time()
+        if left > 0:
+            signal.setitimer(signal.ITIMER_PROF, left)
+            return
         raise _TooLongError
 
     before = signal.signal(signal.SIGPROF, expired)

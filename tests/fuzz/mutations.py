@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -30,6 +31,7 @@ def nested(depth: int) -> Any:
     return value
 
 
+@cache  # to make the strategies takes longer than to draw from them
 def values(*, largest: int = 2**64 - 1) -> st.SearchStrategy[Any]:
     """What to put in the place of something else."""
     return st.one_of(

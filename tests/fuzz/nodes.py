@@ -53,6 +53,8 @@ from tests.fuzz.mutations import as_msgpack, mutated, sometimes_mangled
 
 MOST_REQUESTS = 12
 PLANS = populations(1)[0]
+PATIENCE = 120.0
+"""Seconds for what takes milliseconds on a machine without other work."""
 
 
 class WatchedNode(Node):
@@ -74,7 +76,7 @@ class Nodes:
         write_cluster(
             folder,
             free_addresses(3),
-            timeout_seconds=0.5,
+            timeout_seconds=10.0,
             any_search=True,
             chosen_populations=True,
         )
@@ -121,7 +123,7 @@ class Nodes:
         try:
             for agreed in (self.attacked, self.derived, self.sealed, self.ended):
                 async with agreed.coordinator() as coordinator:
-                    await coordinator.start(agreed.signatures, agreed.sealed(), within=20)
+                    await coordinator.start(agreed.signatures, agreed.sealed(), within=PATIENCE)
             yield
         finally:
             stop.set()
@@ -187,11 +189,11 @@ async def attack(clients: list[NodeClient], requests: list[bytes]) -> None:
     for data in requests:
         for client in clients:
             with contextlib.suppress(PeerError):
-                await client._line.talk.send(1, data, timeout=5)  # type: ignore[union-attr]
+                await client._line.talk.send(1, data, timeout=PATIENCE)  # type: ignore[union-attr]
     for client in clients:
         # What is no request ends the link, which is documented; then there is no answer either.
         with contextlib.suppress(TacitError):
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE):
                 await (await client.ask(Ping()))
     for client in clients:
         await client.disconnect()
@@ -209,7 +211,7 @@ def real_nodes() -> Iterator[Trial]:
         serving = nodes.running()
         runner.run(_enter(serving))
         honest = Coordinator(nodes.honest.agreement, make_clients(nodes.cluster))
-        runner.run(honest.start(nodes.honest.signatures, nodes.honest.sealed(), within=20))
+        runner.run(honest.start(nodes.honest.signatures, nodes.honest.sealed(), within=PATIENCE))
         evaluations = Evaluations(honest, 0)
         trees = [msgspec.msgpack.decode(encode_message(each)) for each in nodes.requests()]
 
@@ -221,7 +223,7 @@ def real_nodes() -> Iterator[Trial]:
         async def sequence(requests: list[bytes]) -> None:
             await attack(make_clients(nodes.cluster), requests)
             try:
-                async with asyncio.timeout(30):
+                async with asyncio.timeout(PATIENCE):
                     await evaluations.evaluate(PLANS, until=None)
             except (TacitError, TimeoutError) as error:
                 raise FindingError(f"an honest evaluation failed: {error!r}") from error

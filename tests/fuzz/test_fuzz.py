@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import strategies as st
 
 from tacit.errors import FileError
-from tests.fuzz.harness import MOST_MEGABYTES, Target, Trial, fuzz
+from tests.fuzz.harness import MOST_MEGABYTES, MOST_SECONDS, Target, Trial, fuzz
 from tests.fuzz.mutations import _change
 from tests.fuzz.targets import TARGETS
 
@@ -28,12 +29,12 @@ def test_nothing_is_found(target: Target) -> None:
     assert outcome.grown_megabytes < MOST_MEGABYTES
 
 
-def made(run: Callable[[Any], int]) -> Target:
+def made(run: Callable[[Any], int], most_seconds: float = MOST_SECONDS) -> Target:
     @contextmanager
     def trial() -> Iterator[Trial]:
         yield Trial(st.integers(0, 100), run)
 
-    return Target("made", 100, trial, most_seconds=0.1)
+    return Target("made", 100, trial, most_seconds=most_seconds)
 
 
 def refusing(_: int) -> int:
@@ -75,10 +76,21 @@ def swallowing(number: int) -> int:
 def test_what_goes_wrong_is_found_again_by_its_seed(
     run: Callable[[int], int], finding: str
 ) -> None:
-    first = fuzz(made(run), count=100, seed=5)
+    target = made(run, 0.1 if "0.1 s" in finding else MOST_SECONDS)
+    first = fuzz(target, count=100, seed=5)
     assert finding in first.finding
     assert first.seed is not None
-    assert fuzz(made(run), count=100, seed=first.seed).finding == first.finding
+    assert fuzz(target, count=100, seed=first.seed).finding == first.finding
+
+
+def test_an_example_that_waits_is_no_finding() -> None:
+    def waiting(_: int) -> int:
+        time.sleep(0.15)
+        return 1
+
+    outcome = fuzz(made(waiting, 0.1), count=1, seed=1)
+    assert (outcome.tried, outcome.finding) == (1, "")
+    assert outcome.slowest < 0.1
 
 
 def test_documented_errors_are_counted_and_no_finding() -> None:

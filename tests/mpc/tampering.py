@@ -1,21 +1,16 @@
-"""A network in memory in which any frame can be changed on its way, and where no time passes."""
+"""A network in memory in which any frame can be changed on its way."""
 
 from __future__ import annotations
 
-import asyncio
-import selectors
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
 
 import pytest
 
 from tacit.mpc import local
 from tacit.mpc.transport.frame import Buffer, Frame
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,26 +78,3 @@ def tampered(tamper: Tamper = untouched) -> Iterator[Log]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(local, "_NetworkWire", TamperedWire)
         yield log
-
-
-class _NoWaiting(selectors.SelectSelector):
-    """Where the loop would sleep, its clock is put forward."""
-
-    slept = 0.0
-
-    def select(self, timeout: float | None = None) -> Any:
-        self.slept += timeout or 0.0
-        return super().select(0)
-
-
-def run_without_waiting(work: Coroutine[Any, Any, T]) -> T:
-    """Run what needs nothing from outside: a timeout is over as soon as nothing else can happen."""
-
-    def loop() -> asyncio.AbstractEventLoop:
-        selector = _NoWaiting()
-        made = asyncio.SelectorEventLoop(selector)
-        made.time = lambda: selector.slept  # type: ignore[method-assign]
-        return made
-
-    with asyncio.Runner(loop_factory=loop) as runner:
-        return runner.run(work)

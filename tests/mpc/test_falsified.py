@@ -20,7 +20,8 @@ from tacit.mpc.protocols import halves, less_than, pairwise
 from tacit.mpc.rank.all_pairs import pair_differences
 from tacit.mpc.shares import ArithmeticShare, party_name
 from tests.mpc.disclose.twin import disclose
-from tests.mpc.tampering import run_without_waiting, tampered
+from tests.mpc.tampering import tampered
+from tests.mpc.waiting_clock import run_without_waiting
 
 F = np.array([5, 9, 0, 5, 7])
 BOUND = FitnessBound(0, 9)

@@ -36,7 +36,8 @@ from tacit.mpc.shares import (
 from tacit.mpc.signed_letters import Signer
 from tacit.mpc.transport.frame import Buffer
 from tests.mpc.remembered_masks import RememberedMasks
-from tests.mpc.tampering import Log, Sent, Tamper, run_without_waiting, tampered, untouched
+from tests.mpc.tampering import Log, Sent, Tamper, tampered, untouched
+from tests.mpc.waiting_clock import run_without_waiting
 
 RNG = np.random.default_rng(4)
 ROWS = np.array([[7, 1], [5, 2], [9, 3]], dtype=np.uint64)

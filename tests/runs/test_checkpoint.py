@@ -15,7 +15,9 @@ from tacit.engine.evaluators import SideBySide
 from tacit.problems import Evaluation
 from tacit.runs import Checkpointing, EvaluatingDriver, Progress, StopReason, drive
 from tacit.runs.evaluating.checkpoint import load_checkpoint, save_checkpoint
+from tacit.runs.result import Timing
 from tests.runs.checkpointed import KINDS, LAST, fresh_run, without_timing
+from tests.runs.clock import DrivenClock
 from tests.runs.flat import solve_with
 
 
@@ -151,23 +153,27 @@ def test_checkpoints_are_written_every_so_often_and_at_the_end(tmp_path: Path) -
     assert [path.name for path in tmp_path.iterdir()] == ["run.checkpoint"], "no drafts are left"
 
 
-def test_resuming_does_not_count_earlier_time_against_the_deadline(tmp_path: Path) -> None:
+def test_resuming_does_not_count_earlier_time_against_the_deadline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     problem, options = KINDS["none"]
-    file = tmp_path / "run.checkpoint"
-    solve_with(
-        problem,
-        seed=3,
-        deadline=0.4,
-        **options,
-        checkpointing=Checkpointing(file=file),
-    )
-    resumed = solve_with(
-        problem,
-        seed=3,
-        deadline=0.4,
-        **options,
-        checkpointing=Checkpointing(resume=file),
-    )
-    assert resumed.timing is not None
-    assert resumed.timing.generation_seconds[-1] > 0.6
-    assert resumed.timing.seconds < resumed.timing.generation_seconds[-1]
+    file, clock = tmp_path / "run.checkpoint", DrivenClock(monkeypatch)
+
+    def solve_for_a_while(checkpointing: Checkpointing) -> Timing:
+        found = solve_with(
+            problem,
+            seed=3,
+            deadline=0.4,
+            **options,
+            observe=lambda view: clock.advance(0.05),
+            checkpointing=checkpointing,
+        )
+        assert found.stopped == "deadline"
+        assert found.timing is not None
+        return found.timing
+
+    first = solve_for_a_while(Checkpointing(file=file))
+    resumed = solve_for_a_while(Checkpointing(resume=file))
+    assert 0.3 < first.seconds <= 0.4
+    assert 0.3 < resumed.seconds <= 0.4
+    assert resumed.generation_seconds[-1] > 0.6

@@ -31,7 +31,7 @@ def test_without_numba_a_kernel_is_the_function_itself() -> None:
         "print(kernel(f) is f, numba_is_here())"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=240
     )
     assert done.stdout.split() == ["True", "False"]
 

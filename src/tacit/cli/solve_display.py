@@ -56,8 +56,8 @@ class LiveProgress:
         self._bar.stop()
 
     def announce(self, line: str, /) -> None:
-        """Say what is being prepared."""
-        self._bar.update(self._task, detail=line)
+        """Say what is being prepared, at once: it may be done before the next regular drawing."""
+        self._bar.update(self._task, detail=line, refresh=True)
 
     def observe(self, progress: Progress, /) -> None:
         """Draw where the search stands, if the last drawing is old enough."""
@@ -81,7 +81,9 @@ class LiveProgress:
             detail.append(f"{show_duration(max(self._deadline - progress.seconds, 0))} left")
         if self._generations:
             shares.append(progress.generation / (self._generations * progress.searches))
-        self._bar.update(self._task, completed=min(max(shares), 1.0), detail=", ".join(detail))
+        done = min(max(shares), 1.0)
+        # At once: on a busy machine the search may be over before the next regular drawing.
+        self._bar.update(self._task, completed=done, detail=", ".join(detail), refresh=True)
 
 
 def show_result(

@@ -19,6 +19,9 @@ from tacit.runs.result import FrontSummary, History, PlanSet
 if TYPE_CHECKING:
     from tacit.runs.history import GenerationView
 
+LATE_SECONDS = 30.0
+"""So long after the deadline nodes may still send a plan that would be lost otherwise."""
+
 Disclosed = tuple[int | bool | None, ...]
 """Per objective what was disclosed of the best fitness: its value, a bit, or nothing."""
 

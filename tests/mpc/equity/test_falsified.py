@@ -13,8 +13,8 @@ from tacit.mpc.equity import EquityRule, EquityShape, factors, saved_shares, ste
 from tacit.mpc.local import deal_integers, parties
 from tacit.mpc.ring import from_ring
 from tacit.mpc.shares import party_name, reconstruct
-from tests.mpc.tampering import run_without_waiting
 from tests.mpc.test_falsified import Falsified
+from tests.mpc.waiting_clock import run_without_waiting
 
 SHAPE = EquityShape([0, 1, 2], columns=3, bound=20)
 WEIGHTS = np.array([[1, 9, 5], [0, 4, 3], [2, 2, 2]])

@@ -13,8 +13,8 @@ from tacit.mpc import evaluate_pareto as evaluate
 from tacit.mpc.local import deal_integers, parties
 from tacit.mpc.shares import party_name
 from tests.mpc.pareto import twin
-from tests.mpc.tampering import run_without_waiting
 from tests.mpc.test_falsified import Falsified
+from tests.mpc.waiting_clock import run_without_waiting
 
 VALUES = [[5, 9, 0, 5], [1, 2, 7, 3]]
 ASK: dict[str, Any] = {

@@ -187,7 +187,7 @@ def test_over_a_socket_the_sender_is_slowed_down(
 
     async def work() -> None:
         arrived: asyncio.Queue[tls.TlsLink] = asyncio.Queue()
-        server = await serve("127.0.0.1", 0, arrived.put_nowait, identity=a, frame_timeout=0.3)
+        server = await serve("127.0.0.1", 0, arrived.put_nowait, identity=a, frame_timeout=0.05)
         port = server.sockets[0].getsockname()[1]
         here = Mux(await connect("127.0.0.1", port, peer="a", identity=b))
         there = Mux(await arrived.get(), pending_limit=1 << 20)
@@ -196,7 +196,7 @@ def test_over_a_socket_the_sender_is_slowed_down(
 
         async def flood() -> None:
             for number in range(200):
-                await talk.send(1, bytes(1 << 20), timeout=0.7)
+                await talk.send(1, bytes(1 << 20), timeout=0.15)
                 sent.append(number)
 
         with pytest.raises(PeerTimeoutError, match="took nothing from us"):

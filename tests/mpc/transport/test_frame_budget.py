@@ -33,7 +33,7 @@ def test_frames_of_several_links_wait_for_room(tmp_path: Path) -> None:
 
     async def work() -> None:
         budget, arrived = FrameBudget(FRAME + FRAME // 2), asyncio.Queue[TlsLink]()
-        server = await serve("127.0.0.1", 0, arrived.put_nowait, identity=a, frame_timeout=0.2)
+        server = await serve("127.0.0.1", 0, arrived.put_nowait, identity=a, frame_timeout=0.05)
         port = server.sockets[0].getsockname()[1]
         here, there = [], []
         for _ in range(4):
@@ -47,7 +47,7 @@ def test_frames_of_several_links_wait_for_room(tmp_path: Path) -> None:
         while reading:
             done, reading = await asyncio.wait(reading, return_when=asyncio.FIRST_COMPLETED)
             # One at a time; the others wait longer than a frame may take that is being sent.
-            await asyncio.sleep(0.3)
+            await asyncio.sleep(0.1)
             assert len(done) == 1
             assert not any(other.done() for other in reading)
             assert FRAME < budget.used < 2 * FRAME
@@ -102,7 +102,7 @@ def test_who_reads_nothing_for_a_while_does_not_blame_the_sender(
 
     async def work() -> None:
         arrived = asyncio.Queue[TlsLink]()
-        server = await serve("127.0.0.1", 0, arrived.put_nowait, identity=a, frame_timeout=0.1)
+        server = await serve("127.0.0.1", 0, arrived.put_nowait, identity=a, frame_timeout=0.05)
         port = server.sockets[0].getsockname()[1]
         here = Mux(await connect("127.0.0.1", port, peer="a", identity=b))
         there, talk = await arrived.get(), here.open(TALK)
@@ -114,7 +114,7 @@ def test_who_reads_nothing_for_a_while_does_not_blame_the_sender(
         sending = asyncio.ensure_future(send())
         while not there._is_paused:
             await asyncio.sleep(0.01)
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(0.15)
         for _ in range(count):
             assert len((await there.receive(timeout=20)).payload) == size
         await sending

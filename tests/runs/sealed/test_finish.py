@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -22,8 +21,9 @@ from tacit.runs import Limits, Result, StopReason, drive, sealed_settings, solve
 from tacit.runs.sealed.driver import SealedDriver
 from tacit.runs.sealed.finishing import ENDING
 from tacit.runs.sealed.pace import OPENING_SECONDS, SETTLING
-from tacit.runs.sealed.searching import SealedPlan
+from tacit.runs.sealed.searching import SealedPlan, SimulatedSealedSearch
 from tacit.search.moves import ExactParameters, SealedParameters
+from tests.runs.clock import DrivenClock
 from tests.runs.flat import solve_with
 
 PHASES = 12
@@ -56,12 +56,30 @@ def test_what_the_search_found_is_brought_to_the_optimum_and_proved(problem: Pro
 
 
 @pytest.mark.parametrize("columns", [1, 9])
-def test_a_single_row_is_proved_within_its_deadline(columns: int) -> None:
+def test_a_single_row_is_proved_within_its_deadline(
+    columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With one column there is nothing to search, so a generation costs nothing by the model."""
+    clock, advance = DrivenClock(monkeypatch), SimulatedSealedSearch.advance
+
+    def take_time(
+        search: SimulatedSealedSearch,
+        count: int,
+        horizon: int,
+        /,
+        *,
+        until: float | None,
+        turn: int | None = None,
+    ) -> list[bool]:
+        clock.advance(0.002 * count)
+        return advance(search, count, horizon, until=until, turn=turn)
+
+    monkeypatch.setattr(SimulatedSealedSearch, "advance", take_time)
     problem = generate_assignment(1, rows=1, columns=columns)
     found = solve(problem, engine="simulated", limits=Limits(deadline=4.0))
     assert found.proved is True
     assert found.value == [found.optimum]
+    assert clock.since <= 4.0
 
 
 def test_a_run_that_nobody_limits_ends_with_its_proof() -> None:
@@ -95,14 +113,6 @@ def test_what_has_no_finish() -> None:
         solved(generate_assignment(1, rows=5), finish=1001)
 
 
-class _Clock:
-    """A clock that only searches move."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.now = self.begun = 100.0
-        monkeypatch.setattr(time, "monotonic", lambda: self.now)
-
-
 class _Paced:
     """A search of known pace, whose phases take longer by a known factor."""
 
@@ -110,7 +120,7 @@ class _Paced:
     searches: Sequence[int] = (0,)
 
     def __init__(
-        self, clock: _Clock, *, generation: float, phase: float, turn: int | None = None
+        self, clock: DrivenClock, *, generation: float, phase: float, turn: int | None = None
     ) -> None:
         self.generation, self.turn = turn or 0, turn
         self.turned_at = 0.0
@@ -121,7 +131,7 @@ class _Paced:
     ) -> list[bool]:
         assert until is not None
         if turn is not None and self.turn is None:
-            self.turn, self.turned_at = turn, self._clock.now - self._clock.begun
+            self.turn, self.turned_at = turn, self._clock.since
         steps = float(count + SETTLING)
         if turn is not None:
             steps = count + ENDING + (2 if turn == self.generation else 0)
@@ -164,7 +174,7 @@ def test_it_turns_when_the_time_left_is_what_the_finish_needs(
 ) -> None:
     """Whatever the machine; the model may be off by a fifth."""
     generation, phase = 0.026 * slower, 0.281 * slower * off
-    search = _Paced(_Clock(monkeypatch), generation=generation, phase=phase)
+    search = _Paced(DrivenClock(monkeypatch), generation=generation, phase=phase)
     reason, _ = driven(search, deadline=36)
     assert reason is StopReason.GENERATIONS
     assert search.phases == PHASES
@@ -172,7 +182,7 @@ def test_it_turns_when_the_time_left_is_what_the_finish_needs(
 
 
 def test_a_finish_that_does_not_fit_is_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    search = _Paced(_Clock(monkeypatch), generation=0.05, phase=1.0)
+    search = _Paced(DrivenClock(monkeypatch), generation=0.05, phase=1.0)
     reason, notes = driven(search, deadline=12)
     assert reason is StopReason.DEADLINE
     assert 1 <= search.phases < PHASES
@@ -181,7 +191,7 @@ def test_a_finish_that_does_not_fit_is_cut_short(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_finish_of_hardly_any_phases_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    search = _Paced(_Clock(monkeypatch), generation=0.2, phase=2.2)
+    search = _Paced(DrivenClock(monkeypatch), generation=0.2, phase=2.2)
     reason, notes = driven(search, deadline=8)
     assert (reason, search.turn) == (StopReason.DEADLINE, None)
     assert search.generation >= 25
@@ -189,7 +199,7 @@ def test_a_finish_of_hardly_any_phases_is_none(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_search_that_has_turned_goes_on_with_its_finish(monkeypatch: pytest.MonkeyPatch) -> None:
-    search = _Paced(_Clock(monkeypatch), generation=0.02, phase=0.3, turn=7)
+    search = _Paced(DrivenClock(monkeypatch), generation=0.02, phase=0.3, turn=7)
     assert driven(search, deadline=30)[0] is StopReason.GENERATIONS
     assert search.generation == 7 + PHASES
 
@@ -208,7 +218,7 @@ def test_what_was_begun_before_the_turn_comes_first(monkeypatch: pytest.MonkeyPa
             horizon = max(horizon, self.generation + count)
             return super().advance(count, horizon, until=until, turn=turn)
 
-    search = Begun(_Clock(monkeypatch), generation=0.02, phase=0.28)
+    search = Begun(DrivenClock(monkeypatch), generation=0.02, phase=0.28)
     limits, problem = Limits(deadline=30, generations=0), generate_assignment(1, rows=100)
     settings = SealedParameters(block=16, levels=2, finish=PHASES)
     driver = SealedDriver(problem, [search], limits, settings, [(1,)])
@@ -217,7 +227,7 @@ def test_what_was_begun_before_the_turn_comes_first(monkeypatch: pytest.MonkeyPa
 
 
 def test_each_of_several_searches_has_its_finish(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = _Clock(monkeypatch)
+    clock = DrivenClock(monkeypatch)
     searches = [_Paced(clock, generation=0.02, phase=0.2) for _ in range(3)]
     driven(*searches, deadline=30)
     assert [search.phases for search in searches] == [PHASES] * 3

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from tacit.engine.derived import KnownTime, fitted_start
@@ -12,6 +10,7 @@ from tacit.runs import Limits, sealed_settings, solve, with_disclosures
 from tacit.runs.sealed.driver import LEAST_SECONDS, SealedDriver
 from tacit.runs.sealed.searching import SimulatedSealedSearch
 from tacit.search.moves import SealedParameters, fitted_parameters
+from tests.runs.clock import DrivenClock
 
 SPARSE = generate_named("sparse", 7, rows=100)
 GROWN = SealedParameters(block=4, start="grown")
@@ -63,14 +62,17 @@ def test_a_grown_start_is_better_than_what_a_search_finds() -> None:
 @pytest.mark.parametrize(
     ("took", "left"), [(3.0, 7.0), (9.9, LEAST_SECONDS), (60.0, LEAST_SECONDS)]
 )
-def test_the_time_that_nodes_take_to_grow_a_start_counts(took: float, left: float) -> None:
+def test_the_time_that_nodes_take_to_grow_a_start_counts(
+    took: float, left: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = DrivenClock(monkeypatch)
     problem = with_disclosures(generate_named("sparse", 7, rows=12), "sealed", "value")
     twin = SimulatedSealedSearch(problem, GROWN, (1,), seed=1, stream=0)
     driver = SealedDriver(problem, [twin], Limits(deadline=10), GROWN, [(1,)])
-    driver.begun = time.monotonic() - took
+    driver.begun = clock.now - took
     driver.start()
     assert driver._end is not None
-    assert driver._end - time.monotonic() == pytest.approx(left, abs=0.5)
+    assert driver._end - clock.now == pytest.approx(left)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -14,16 +13,7 @@ from tacit.runs.sealed.driver import SealedDriver
 from tacit.runs.sealed.pace import OPENING_SECONDS, SETTLING
 from tacit.runs.sealed.searching import SealedPlan
 from tacit.search.moves import SealedParameters
-
-BEGUN = 100.0
-
-
-class _Clock:
-    """A clock that only searches move."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.now = BEGUN
-        monkeypatch.setattr(time, "monotonic", lambda: self.now)
+from tests.runs.clock import DrivenClock
 
 
 class _Paced:
@@ -33,7 +23,7 @@ class _Paced:
     turn: int | None = None
     searches: Sequence[int] = (0,)
 
-    def __init__(self, clock: _Clock, pace: Callable[[float], float]) -> None:
+    def __init__(self, clock: DrivenClock, pace: Callable[[float], float]) -> None:
         self.generation, self._clock, self._pace = 0, clock, pace
         self.horizons: list[int] = []
 
@@ -43,7 +33,7 @@ class _Paced:
         assert until is not None
         self.turn = turn
         for _ in range(count + SETTLING):
-            self._clock.now += self._pace(self._clock.now - BEGUN)
+            self._clock.now += self._pace(self._clock.since)
         if self._clock.now > until:
             self._clock.now = until
             raise PeerTimeoutError("the nodes", "were not done in time")
@@ -77,7 +67,7 @@ def driven(*searches: _Paced, deadline: float) -> tuple[StopReason, list[str]]:
 def test_a_deadline_is_used_and_kept(
     pace: float, deadline: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    search = _Paced(_Clock(monkeypatch), lambda _: pace)
+    search = _Paced(DrivenClock(monkeypatch), lambda _: pace)
     assert driven(search, deadline=deadline) == (StopReason.DEADLINE, [])
     assert search.generation >= 0.85 * (deadline - OPENING_SECONDS) / pace - 8
     # The temperature ends where it should: what was expected last is what came.
@@ -88,13 +78,13 @@ def test_a_deadline_is_used_and_kept(
 def test_slow_searches_do_what_fits(
     pace: float, deadline: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    search = _Paced(_Clock(monkeypatch), lambda _: pace)
+    search = _Paced(DrivenClock(monkeypatch), lambda _: pace)
     assert driven(search, deadline=deadline)[1] == []
     assert search.generation >= 1
 
 
 def test_nodes_that_become_slow_lose_no_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    search = _Paced(_Clock(monkeypatch), lambda since: 1.0 if since < 18 else 3.0)
+    search = _Paced(DrivenClock(monkeypatch), lambda since: 1.0 if since < 18 else 3.0)
     assert driven(search, deadline=60)[1] == []
     assert search.generation >= 20
     assert abs(search.horizons[-1] - search.generation) <= 2
@@ -103,22 +93,50 @@ def test_nodes_that_become_slow_lose_no_batch(monkeypatch: pytest.MonkeyPatch) -
 def test_a_plan_that_nothing_was_done_for_is_called_random(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    search = _Paced(_Clock(monkeypatch), lambda _: 9.0)
+    search = _Paced(DrivenClock(monkeypatch), lambda _: 9.0)
     _, notes = driven(search, deadline=3)
     assert search.generation == 0
     assert notes == ["no generation was finished in time; the plan is a random one"]
 
 
 def test_how_many_plans_are_random_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = _Clock(monkeypatch)
+    clock = DrivenClock(monkeypatch)
     searches = [_Paced(clock, lambda _: 9.0) for _ in range(3)]
     _, notes = driven(*searches, deadline=3)
     assert notes == ["no generation was finished in time; 3 of 3 plans are random ones"]
 
 
+@pytest.mark.parametrize("may_be_late", [True, False])
+def test_a_plan_that_nobody_resumes_may_be_opened_late(
+    may_be_late: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nodes that wait for a core may need more than the time that is set aside."""
+
+    class SlowToOpen(_Paced):
+        def open(self, search: int | None = None, /, *, until: float | None) -> SealedPlan:
+            assert until is not None
+            assert search in self.searches
+            clock.advance(7.0)
+            if clock.now > until:
+                raise PeerTimeoutError("the nodes", "did not open the plan in time")
+            return SealedPlan([], None, self.generation)
+
+    clock = DrivenClock(monkeypatch)
+    search = SlowToOpen(clock, lambda _: 0.1)
+    problem, limits = generate_assignment(1, rows=3), Limits(deadline=5)
+    driver = SealedDriver(problem, [search], limits, SealedParameters(), [(1,)])
+    driver.may_be_late = may_be_late
+    if may_be_late:
+        assert drive(driver) is StopReason.DEADLINE
+        assert driver.outcome().generations == search.generation > 30
+    else:
+        with pytest.raises(PeerTimeoutError):
+            drive(driver)
+
+
 def test_later_searches_know_the_pace_of_earlier_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = _Clock(monkeypatch)
+    clock = DrivenClock(monkeypatch)
     searches = [_Paced(clock, lambda _: 1.0) for _ in range(5)]
     driven(*searches, deadline=25.0)
     assert min(search.generation for search in searches) >= 1
-    assert clock.now <= BEGUN + 25.0
+    assert clock.since <= 25.0

@@ -13,7 +13,7 @@ from tacit.engine.evaluators import RevealedFront, SideBySide, Together
 from tacit.errors import EngineError, MpcError, ParameterError, TacitError
 from tacit.problems import Problem
 from tacit.runs.best_known import update_best_known
-from tacit.runs.driver import Disclosed, Outcome, Progress, end_of
+from tacit.runs.driver import LATE_SECONDS, Disclosed, Outcome, Progress, end_of
 from tacit.runs.evaluating.checkpoint import Snapshot, save_checkpoint
 from tacit.runs.history import GenerationRecord, GenerationView, record_generation
 from tacit.runs.limits import Limits, StopReason
@@ -56,6 +56,8 @@ class EvaluatingDriver:
     engine: str = "simulated"
     account: float = 0.0
     """Seconds that counting the run for balances takes, before its plan is the result."""
+    may_be_late: bool = False
+    """Whether the first generation may end after the deadline, since nobody resumes the run."""
     saving: Checkpointing = Checkpointing()  # noqa: RUF009 - immutable
     history: list[GenerationRecord] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -269,11 +271,17 @@ class EvaluatingDriver:
         # One long one may have been a node that was away for a while, and is back.
         return lengths[max(len(lengths) - 2, 0)] if lengths else 0.0
 
+    def _generation_until(self) -> float | None:
+        """When a generation is given up. Without the first one there is no plan at all."""
+        if self._until is None or not self.may_be_late or self.now.best_known is not None:
+            return self._until
+        return self._until + LATE_SECONDS
+
     def _one_generation(self) -> None:
         before = self.now
         genomes = self.search.ask(before.search, self._rng)
         plans = self.problem.plans(genomes)
-        evaluation = self.evaluator.evaluate(plans, until=self._until)
+        evaluation = self.evaluator.evaluate(plans, until=self._generation_until())
         state = self.search.tell(before.search, genomes, evaluation.estimates, self._rng)
         best_known, improved = update_best_known(before.best_known, state, evaluation)
         seconds = time.monotonic() - self._begun

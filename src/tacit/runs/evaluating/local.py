@@ -54,7 +54,7 @@ def local_evaluating(
     if choice.engine == "simulated" or not any(o.confidential for o in problem.objectives):
         yield _prepared(driver, announce)
         return
-    driver.engine = "nodes"
+    driver.engine, driver.may_be_late = "nodes", True
     with evaluator_on_nodes(
         problem, parameters, limits, choice, announce, seed=seed, resumed=saving.resume is not None
     ) as evaluator:

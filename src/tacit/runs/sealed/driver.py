@@ -15,7 +15,7 @@ import numpy as np
 from tacit.disclosure import SEALED
 from tacit.errors import MpcError, NoPlanError
 from tacit.problems import Problem
-from tacit.runs.driver import Disclosed, Outcome, Progress, end_of
+from tacit.runs.driver import LATE_SECONDS, Disclosed, Outcome, Progress, end_of
 from tacit.runs.limits import Limits, StopReason
 from tacit.runs.plan_values import Values, opened_values
 from tacit.runs.result import History
@@ -27,8 +27,6 @@ from tacit.search.moves import ExactParameters, SealedParameters, named_settings
 
 LEAST_SECONDS = 3.0
 """Left after a start that took longer than it should: the plan has to be opened."""
-LATE_SECONDS = 30.0
-"""So long after the deadline further plans of a group may still be opened."""
 PHASES_AT_A_TIME = 3
 """Of weightings that are solved together, which take long. A node that dies costs as many."""
 
@@ -75,6 +73,8 @@ class SealedDriver:
     begun: float | None = None
     """When nodes began to grow a start, if they did: that is part of the time."""
     most_in_batch: int = MOST_IN_BATCH
+    may_be_late: bool = False
+    """Whether its plan may be opened after the deadline, since nobody resumes it."""
     notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -243,9 +243,10 @@ class SealedDriver:
                 continue
             # Nodes that are bound to one plan of a group are bound to all: the others may take
             # longer, which is better than to lose them.
-            late = None if self._pace.until is None else self._pace.until + LATE_SECONDS
-            first = search == self._search.searches[0]
-            opened = self._search.open(search, until=self._pace.until if first else late)
+            until, first = self._pace.until, search == self._search.searches[0]
+            if until is not None and (self.may_be_late or not first):
+                until += LATE_SECONDS
+            opened = self._search.open(search, until=until)
             if opened.outcome is not None:
                 self._check_there_is_one(opened)
             self._opened[search] = opened

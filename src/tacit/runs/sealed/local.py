@@ -87,6 +87,7 @@ def local_sealed(
         for search in searches:
             search.start()
         driver = SealedDriver(problem, searches, limits, parameters, factors, engine="nodes")
+        driver.may_be_late = True
         if not isinstance(parameters, ExactParameters) and parameters.start == "grown":
             driver.begun = begun
         if choice.plan == "owners":

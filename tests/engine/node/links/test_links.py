@@ -92,7 +92,8 @@ def test_a_stalled_evaluation_leaves_links_and_other_agreements_alone() -> None:
             # The epoch of the agreement itself has ended, and a new one is opened.
             await own.evaluate(first, until=asyncio.get_running_loop().time() + AMPLE)
 
-    with LocalCluster(timeout_seconds=0.5, chosen_populations=True) as cluster:
+    # Long enough that the neighbour, whose nodes may wait for a core, is not out of time itself.
+    with LocalCluster(timeout_seconds=1.5, chosen_populations=True) as cluster:
         agreed, other = AgreedCluster.draft(cluster), AgreedCluster.draft(cluster)
         run(attack(cluster, agreed, other))
         for node in range(3):

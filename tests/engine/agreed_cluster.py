@@ -196,7 +196,7 @@ def make_clients(cluster: LocalCluster, identity: Identity | None = None) -> lis
     return [NodeClient(i, node.address, identity, 0.0) for i, node in enumerate(config.nodes)]
 
 
-async def ask(client: NodeClient, message: Request[R], *, timeout: float = 10.0) -> R:
+async def ask(client: NodeClient, message: Request[R], *, timeout: float = 60.0) -> R:
     async with asyncio.timeout(timeout):
         return await (await client.ask(message))
 
@@ -205,7 +205,7 @@ async def outcomes(
     clients: Sequence[NodeClient],
     make: Callable[[NodeClient], Request[R]],
     *,
-    timeout: float = 12.0,
+    timeout: float = 60.0,
 ) -> list[R | BaseException]:
     futures = [await client.ask(make(client)) for client in clients]
     async with asyncio.timeout(timeout):

@@ -136,7 +136,7 @@ def test_a_full_node_refuses_but_still_shows_its_log_and_its_figures() -> None:
         path.write_text(extra + path.read_text())
         cluster.restart(0)
         run(fill())
-        with urllib.request.urlopen(f"http://{metrics}/metrics", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://{metrics}/metrics", timeout=60) as answer:
             text = answer.read().decode()
         assert 'tacit_node_requests_total{kind="submit",outcome="refused"} 1.0' in text
         assert "tacit_node_agreements 1.0" in text

@@ -1,4 +1,4 @@
-"""Four real nodes, for all tests that need four."""
+"""Four real nodes for all tests that need four, and three whose clock a test sets."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tacit.engine.local.cluster import LocalCluster
+from tests.engine.changed_node import ClockedCluster
 from tests.support.mending import mend
 from tests.support.processes import starts_processes
 
@@ -24,3 +25,19 @@ def four(four_to_mend: LocalCluster) -> Iterator[LocalCluster]:
     """Four nodes, which are mended after a test that has stopped or killed some."""
     yield four_to_mend
     mend(four_to_mend)
+
+
+@pytest.fixture(scope="session")
+@starts_processes
+def clocked_to_reset() -> Iterator[ClockedCluster]:
+    cluster = ClockedCluster(chosen_populations=True)
+    with cluster:
+        yield cluster
+
+
+@pytest.fixture
+@starts_processes
+def clocked(clocked_to_reset: ClockedCluster) -> Iterator[ClockedCluster]:
+    """Three nodes whose clock is right again after the test."""
+    yield clocked_to_reset
+    clocked_to_reset.set_ahead(0)

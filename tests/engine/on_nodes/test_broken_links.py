@@ -18,7 +18,7 @@ from tests.engine.on_nodes.test_cut_off import Cable
 from tests.engine.on_nodes.test_failures import expected
 
 pytestmark = pytest.mark.processes
-PATIENCE = 30.0
+PATIENCE = 120.0
 
 
 class OneCable(LocalCluster):

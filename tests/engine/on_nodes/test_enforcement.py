@@ -18,6 +18,7 @@ from tacit.engine.wire.messages import Agree, Submit
 from tacit.engine.wire.replies import PopulationEvaluated
 from tacit.errors import RefusedError
 from tests.engine.agreed_cluster import AgreedCluster, ask, outcomes, populations, problem, run
+from tests.engine.changed_node import ClockedCluster
 
 PLANS = populations(1)[0]
 
@@ -117,13 +118,13 @@ def test_different_populations_to_different_nodes_give_nothing(cluster: LocalClu
     assert any("another request" in str(reply) for reply in replies)
 
 
-def test_an_expired_agreement_is_refused(cluster: LocalCluster) -> None:
-    agreed = AgreedCluster.draft(cluster, expires=int(time.time()) + 3)
+def test_an_expired_agreement_is_refused(clocked: ClockedCluster) -> None:
+    agreed = AgreedCluster.draft(clocked)
 
     async def attack() -> None:
         async with agreed.ready() as (_, evaluations):
             await evaluations.evaluate(PLANS, until=time.monotonic() + 60)
-            time.sleep(max(0.0, agreed.agreement.limits.expires - time.time()))
+            clocked.set_ahead(agreed.agreement.limits.expires - time.time())
             with pytest.raises(RefusedError, match="expired"):
                 await evaluations.evaluate(PLANS, until=time.monotonic() + 60)
 

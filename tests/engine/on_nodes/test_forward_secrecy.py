@@ -116,7 +116,7 @@ def test_solve_on_nodes_elsewhere_leaves_no_inputs_there(cluster: LocalCluster) 
     )
     places = set(cluster.folder.glob("node-*.data/*/inputs")) - before
     assert len(places) == 3
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while any(list(place.iterdir()) for place in places):
         assert time.monotonic() < until
         time.sleep(0.02)

@@ -22,6 +22,7 @@ from tacit.engine.records.freezing import frozen_inputs
 from tacit.engine.wire.messages import Submit
 from tacit.errors import RefusedError
 from tests.engine.agreed_cluster import AgreedCluster, ask, outcomes, populations, run
+from tests.engine.changed_node import ClockedCluster
 from tests.engine.fixtures import Cast, example_cast
 
 SET_UP = 60.0
@@ -159,15 +160,15 @@ def test_rows_that_differ_between_nodes_can_be_sealed_again(
         )
 
 
-def test_nothing_is_prepared_after_the_expiry(cluster: LocalCluster) -> None:
-    agreed = AgreedCluster.draft(cluster, expires=int(time.time()) + 3)
+def test_nothing_is_prepared_after_the_expiry(clocked: ClockedCluster) -> None:
+    agreed = AgreedCluster.draft(clocked)
 
     async def attack() -> None:
         async with agreed.coordinator() as coordinator:
             await coordinator.start_agreement(agreed.signatures, within=SET_UP)
             for rows in agreed.sealed():
                 await outcomes(coordinator.clients, partial(coordinator.submission, rows))
-            await asyncio.sleep(max(0.0, agreed.agreement.limits.expires - time.time()))
+            clocked.set_ahead(agreed.agreement.limits.expires - time.time())
             with pytest.raises(RefusedError, match="expired"):
                 await coordinator.prepare(0, until=time.monotonic() + SET_UP)
 

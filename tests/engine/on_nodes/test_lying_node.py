@@ -11,6 +11,7 @@ import pytest
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.records.events import RequestFailed
 from tests.engine.agreed_cluster import AgreedCluster, populations, problem, run
+from tests.engine.deadlines import AMPLE
 from tests.engine.lying_node import restart_lying
 from tests.engine.on_nodes.test_failures import expected
 from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, start_of, twin
@@ -58,7 +59,9 @@ def test_a_lie_in_an_evaluation_is_noticed_and_answered_by_nobody(
         async with agreed.ready() as (_, evaluations):
             await evaluations.evaluate(first, until=None)
             restart_lying(four, liar, about, to)
-            asked = asyncio.create_task(evaluations.evaluate(second, until=time.monotonic() + 40))
+            asked = asyncio.create_task(
+                evaluations.evaluate(second, until=time.monotonic() + AMPLE)
+            )
             await noticed(agreed, liar, asked)
             end_the_lies(four, liar)
             told = await asked
@@ -76,7 +79,7 @@ def test_a_lie_in_a_sealed_search_is_noticed_and_changes_no_plan(four: LocalClus
             clear = twin(agreed, start_of(agreed), on_nodes.seed)
             await on_nodes.advance(4, 8, until=None)
             restart_lying(four, 2, "piece", 1)
-            asked = asyncio.create_task(on_nodes.advance(4, 8, until=time.monotonic() + 40))
+            asked = asyncio.create_task(on_nodes.advance(4, 8, until=time.monotonic() + AMPLE))
             await noticed(agreed, 2, asked)
             end_the_lies(four, 2)
             await asked

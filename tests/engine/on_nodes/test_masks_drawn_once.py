@@ -25,17 +25,17 @@ def test_no_mask_is_drawn_twice_over_a_kill_and_a_return() -> None:
             async with agreed.ready() as (coordinator, evaluations):
                 await evaluations.evaluate(plans[0], until=None)
                 size = record.stat().st_size
-                work = evaluations.evaluate(plans[1], until=time.monotonic() + 30)
+                work = evaluations.evaluate(plans[1], until=time.monotonic() + 120)
                 killed = asyncio.ensure_future(work)
                 while record.stat().st_size == size:
                     await asyncio.sleep(0)
                 cluster.kill(2)
                 await killed
-                told = await evaluations.evaluate(plans[2], until=time.monotonic() + 30)
+                told = await evaluations.evaluate(plans[2], until=time.monotonic() + 120)
                 assert told.without == 2
                 cluster.restart(2)
                 await back(coordinator)
-                told = await evaluations.evaluate(plans[3], until=time.monotonic() + 30)
+                told = await evaluations.evaluate(plans[3], until=time.monotonic() + 120)
                 assert told.unchecked
 
         run(evaluate())

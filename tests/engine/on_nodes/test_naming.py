@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Iterator
 
@@ -17,6 +18,7 @@ from tacit.errors import PeerTimeoutError, RefusedError
 from tacit.verify import check_evidence, describe_loss
 from tacit.verify.answers import Answers, check_answers
 from tests.engine.agreed_cluster import AgreedCluster, populations, problem, run
+from tests.engine.deadlines import AMPLE
 from tests.engine.lying_node import restart_lying
 from tests.engine.on_nodes.test_failures import expected
 from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, start_of, twin
@@ -49,7 +51,7 @@ def test_a_node_that_is_proven_to_cheat_is_gone_on_without(lied_to: LocalCluster
             ledger.append(entry(await evaluations.evaluate(plans[0], until=None)))
             restart_lying(lied_to, 0, "pieces", 3)
             for each in plans[1:]:
-                told = await evaluations.evaluate(each, until=time.monotonic() + 40)
+                told = await evaluations.evaluate(each, until=time.monotonic() + AMPLE)
                 assert told.without == 0
                 assert told.outcome.labels.tolist() == expected(agreed, each)
                 ledger.append(entry(told))
@@ -88,7 +90,7 @@ def test_a_sealed_search_goes_on_without_a_node_that_cheats(lied_to: LocalCluste
             clear = twin(agreed, start_of(agreed), on_nodes.seed)
             await on_nodes.advance(4, 8, until=None)
             restart_lying(lied_to, 0, "pieces", 3)
-            await on_nodes.advance(4, 8, until=time.monotonic() + 40)
+            await on_nodes.advance(4, 8, until=time.monotonic() + AMPLE)
             assert coordinator.loss.without == 0
             clear.advance(8, horizon=8)
             opened = await on_nodes.open(until=time.monotonic() + 60)
@@ -101,15 +103,21 @@ def test_a_sealed_search_goes_on_without_a_node_that_cheats(lied_to: LocalCluste
 def test_an_undecided_pair_is_waited_for(lied_to: LocalCluster) -> None:
     agreed = AgreedCluster.draft(lied_to, problem("top:3", "nothing"), on_loss="three")
     # So that it is not lost while it starts again.
-    agreed.agreement = replace(agreed.agreement, grace_seconds=20.0)
+    agreed.agreement = replace(agreed.agreement, grace_seconds=AMPLE)
     first, second = populations(2)
 
     async def evaluate() -> None:
         async with agreed.ready() as (coordinator, evaluations):
             await evaluations.evaluate(first, until=None)
             restart_lying(lied_to, 0, "hash 2", 3)
+            asked = asyncio.create_task(evaluations.evaluate(second, until=None))
+            async with asyncio.timeout(AMPLE):
+                while coordinator.naming.suspects != {0, 2}:
+                    await asyncio.sleep(0.02)
+            asked.cancel()
+            await asyncio.gather(asked, return_exceptions=True)
             with pytest.raises(PeerTimeoutError, match="departed from the protocol: their signed"):
-                await evaluations.evaluate(second, until=time.monotonic() + 6)
+                await evaluations.evaluate(second, until=time.monotonic() + 1)
             assert coordinator.loss.without is None
             assert coordinator.naming.suspects == {0, 2}
 

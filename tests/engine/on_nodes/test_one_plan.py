@@ -22,8 +22,11 @@ from tacit.engine.wire.replies import PlanOpened
 from tacit.errors import MpcError, PeerError, RefusedError
 from tacit.runs.sealed.pace import OPENING_SECONDS
 from tests.engine.agreed_cluster import AgreedCluster, ask, run
+from tests.engine.changed_node import restart_changed
+from tests.engine.deadlines import AMPLE, raises_in_time, takes_at_most
 from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, start_of, twin
 
+BINDING = "tacit.engine.node.work.plan_binding"
 OTHER_PLAN = "another plan of this search"
 
 
@@ -58,6 +61,10 @@ def test_nodes_that_are_asked_for_different_plans_open_one(cluster: LocalCluster
         async with agreed.coordinator() as coordinator:
             search, early, late = await two_states(agreed, coordinator)
             await open_at(coordinator, 1, early)
+            # Enough of its peers are bound; the last one is a moment later.
+            async with asyncio.timeout(AMPLE):
+                while bound(agreed) != [[early]] * 3:
+                    await asyncio.sleep(0.02)
             for node in (2, 0):
                 with pytest.raises(RefusedError, match=OTHER_PLAN):
                     await open_at(coordinator, node, late)
@@ -107,8 +114,9 @@ def test_a_disk_that_was_set_back_opens_no_second_plan(fresh_cluster: LocalClust
             fresh_cluster.kill(2)
             shutil.rmtree(data)
             backup.rename(data)
-            fresh_cluster.restart(2)
-            fresh_cluster.restart(0)
+            # Who confirms and who objects may not be equally fast.
+            for node in (2, 0):
+                restart_changed(fresh_cluster, node, {f"{BINDING}.OBJECTION_SECONDS": AMPLE})
             await connected(agreed, 3)
             for node in (0, 2):
                 with pytest.raises(RefusedError, match=OTHER_PLAN):
@@ -119,12 +127,12 @@ def test_a_disk_that_was_set_back_opens_no_second_plan(fresh_cluster: LocalClust
 
 async def connected(agreed: AgreedCluster, links: int) -> None:
     """Wait until node 1 has made so many links to its peers again."""
-    for _ in range(200):
-        made = [e for e in agreed.node_log(1) if isinstance(e, Connected)]
-        if sum(e.peer.startswith("node") for e in made) > links:
-            return
-        await asyncio.sleep(0.05)
-    raise AssertionError("node 1 has no links to its peers")
+    async with asyncio.timeout(AMPLE):
+        while True:
+            made = [e for e in agreed.node_log(1) if isinstance(e, Connected)]
+            if sum(e.peer.startswith("node") for e in made) > links:
+                return
+            await asyncio.sleep(0.02)
 
 
 def test_nodes_tell_what_they_are_bound_to_when_an_epoch_begins(
@@ -160,10 +168,18 @@ def test_a_node_alone_opens_nothing(own_cluster: LocalCluster) -> None:
             _, _, late = await two_states(agreed, coordinator)
             own_cluster.kill(0)
             own_cluster.kill(1)
+            # It waits for its peers for three seconds; here that is half of one.
+            restart_changed(own_cluster, 2, {f"{BINDING}.EPOCH_SECONDS": 0.5})
+            client = coordinator.clients[2]
+            await client.disconnect()
+            await coordinator.persist(client.connect, until=time.monotonic() + AMPLE)
             with pytest.raises(MpcError, match="did not confirm"):
                 await open_at(coordinator, 2, late)
 
-    run(attack())
+    try:
+        run(attack())
+    finally:
+        own_cluster.kill(2)
     assert not agreed.events(2, PlanSent)
 
 
@@ -181,9 +197,11 @@ def test_a_node_that_hangs_does_not_hold_up_the_opening(
             own_cluster.processes[1].send_signal(signal.SIGSTOP)
             try:
                 if computing:
-                    with pytest.raises(PeerError, match="node 1"):
-                        await on_nodes.advance(20, 30, until=time.monotonic() + 0.4)
-                opened = await on_nodes.open(until=time.monotonic() + 3 * OPENING_SECONDS)
+                    await raises_in_time(
+                        lambda until: on_nodes.advance(20, 30, until=until), "node 1", seconds=0.4
+                    )
+                with takes_at_most(3 * OPENING_SECONDS):
+                    opened = await on_nodes.open(until=time.monotonic() + AMPLE)
             finally:
                 own_cluster.processes[1].send_signal(signal.SIGCONT)
             clear.advance(10, horizon=30)

@@ -14,10 +14,8 @@ from tacit.engine.local.cluster import LocalCluster
 from tacit.errors import MpcError, PeerTimeoutError
 from tacit.search.sealed import ClearSealedSearch
 from tests.engine.agreed_cluster import run
+from tests.engine.deadlines import AMPLE, raises_in_time, takes_at_most
 from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, start_of, twin
-
-LATE = 2.0
-"""Seconds after a deadline, on a machine that other tests keep busy; benchmarks allow 0.1."""
 
 
 def test_another_coordinator_goes_on_with_what_was_begun(cluster: LocalCluster) -> None:
@@ -68,7 +66,7 @@ def test_killed_nodes_come_back_and_the_search_goes_on(
             told: list[bool] = []
             for number in range(4):
                 waiting = asyncio.ensure_future(
-                    on_nodes.advance(20, 80, until=time.monotonic() + 30)
+                    on_nodes.advance(20, 80, until=time.monotonic() + AMPLE)
                 )
                 if number in (1, 2):  # in mid-batch
                     await asyncio.sleep(0.04 * number)
@@ -95,10 +93,9 @@ def test_a_stopped_node_is_named_by_the_deadline_and_welcome_back(
             await on_nodes.advance(10, 60, until=None)
             await on_nodes.advance(10, 60, until=None)
             own_cluster.processes[1].send_signal(signal.SIGSTOP)
-            until = time.monotonic() + 0.7
-            with pytest.raises(PeerTimeoutError, match="node 1"):
-                await on_nodes.advance(30, 60, until=until)
-            assert time.monotonic() - until < LATE
+            await raises_in_time(
+                lambda until: on_nodes.advance(30, 60, until=until), "node 1", seconds=0.7
+            )
             own_cluster.processes[1].send_signal(signal.SIGCONT)
             # What was begun is brought to its end, whatever is asked for instead.
             done = await on_nodes.advance(5, 60, until=time.monotonic() + 60)
@@ -140,11 +137,11 @@ def test_two_nodes_open_what_all_three_found(own_cluster: LocalCluster, node: in
             clear = twin(agreed, start_of(agreed), on_nodes.seed)
             await on_nodes.advance(10, 20, until=None)
             own_cluster.kill(node)
-            until = time.monotonic() + 0.6
-            with pytest.raises((MpcError, PeerTimeoutError), match=f"node {node}"):
-                await on_nodes.advance(10, 20, until=until)
-            assert time.monotonic() - until < LATE
-            opened = await on_nodes.open(until=time.monotonic() + 2)
+            await raises_in_time(
+                lambda until: on_nodes.advance(10, 20, until=until), f"node {node}", seconds=0.6
+            )
+            with takes_at_most(2.0):
+                opened = await on_nodes.open(until=time.monotonic() + AMPLE)
             assert opened.generation == 10
             clear.advance(10, horizon=20)
             assert opened.plan == clear.plan().tolist()

@@ -37,7 +37,7 @@ def test_several_parents_find_what_their_twin_finds_though_a_node_is_killed(
             await on_nodes.advance(3, 9, until=None)
             # Stopped before and killed meanwhile, so that it dies in mid-batch for sure.
             own_cluster.processes[1].send_signal(signal.SIGSTOP)
-            waiting = asyncio.ensure_future(on_nodes.advance(6, 9, until=time.monotonic() + 30))
+            waiting = asyncio.ensure_future(on_nodes.advance(6, 9, until=time.monotonic() + 120))
             await asyncio.sleep(0.05)
             own_cluster.kill(1)
             own_cluster.restart(1)

@@ -22,7 +22,7 @@ from tacit.engine.records.events import InputsFrozen, InputsFrozenAtOnce, SeedDr
 from tacit.engine.records.freezing import frozen_inputs
 from tacit.engine.records.log_chain import read_log
 from tacit.engine.wire.messages import Prepare
-from tacit.errors import EngineError, LogError, MpcError, RefusedError
+from tacit.errors import AbortError, EngineError, LogError, MpcError, RefusedError
 from tacit.mpc import COORDINATOR, Context, Session, agree_epoch, open_session
 from tacit.mpc.local import run_linked
 from tacit.mpc.transport import Mux
@@ -167,7 +167,7 @@ def frozen_state(
 
 
 async def received(session: Session, peer: int) -> bytes:
-    return bytes((await session._wire(peer).receive(timeout=0.5)).payload)
+    return bytes((await session._wire(peer).receive(timeout=SET_UP)).payload)
 
 
 @pytest.mark.parametrize("says_so", [True, False])
@@ -187,6 +187,7 @@ def test_who_has_not_frozen_sees_no_contribution(tmp_path: Path, says_so: bool) 
             await session._send(peer, [greeting, frozen[0] if says_so else bytes(32)])
         for peer in (0, 1):
             heard.append(await received(session, peer))
+        raise AbortError("node 2", "leaves")  # so that nobody waits for what it does not open
 
     async def party(me: int, muxes: dict[int, Mux]) -> None:
         if me == COORDINATOR:
@@ -195,7 +196,7 @@ def test_who_has_not_frozen_sees_no_contribution(tmp_path: Path, says_so: bool) 
         context = Context(bytes(32), 0, 0, 1, b"prepare")
         with suppress(MpcError, RefusedError):
             async with open_session(
-                context, me=me, muxes=muxes, epoch=epoch, timeout=0.5
+                context, me=me, muxes=muxes, epoch=epoch, timeout=SET_UP
             ) as session:
                 await (leak(session) if me == 2 else draw_seed(session, states[me].inputs, 0))
 

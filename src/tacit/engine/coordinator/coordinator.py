@@ -340,6 +340,10 @@ class Coordinator:
         except TimeoutError:
             raise self._watch.blame(trouble) from trouble
 
+    def blame(self) -> MpcError:
+        """Who does not answer, as far as we can tell; from any thread."""
+        return self._watch.blame(None)
+
     async def close(self) -> None:
         """Leave the nodes."""
         self.loss.close()

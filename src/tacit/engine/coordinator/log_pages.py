@@ -11,10 +11,10 @@ from tacit.engine.wire.replies import LogPage
 
 async def fetched_log(client: NodeClient, agreement: bytes, nonce: bytes, /) -> LogPage:
     """A log, page by page; the signature of the last page is that of the whole."""
-    log = b""
+    log = bytearray()
     while True:
         request = FetchLog(agreement=agreement, offset=len(log), nonce=nonce)
         page = await (await client.ask(request))
         log += page.log
         if not page.more or not page.log:
-            return msgspec.structs.replace(page, log=log)
+            return msgspec.structs.replace(page, log=bytes(log))

@@ -82,10 +82,9 @@ class NodeClient:
         return self._line.mux
 
     def silent_for(self) -> float:
-        """Seconds since a ping that was not answered yet, or 0."""
-        if self._asked_at is None:
-            return 0.0
-        return asyncio.get_running_loop().time() - self._asked_at
+        """Seconds since a ping that was not answered yet, or 0; from any thread."""
+        asked_at = self._asked_at
+        return 0.0 if asked_at is None else time.monotonic() - asked_at
 
     async def connect(self) -> None:
         """Make the link, if it is not up."""
@@ -178,7 +177,7 @@ class NodeClient:
         """Ask whether the node is there, unless a question is still open."""
         if self._asked_at is not None or self._line is None:
             return
-        self._asked_at = asyncio.get_running_loop().time()
+        self._asked_at = time.monotonic()
         try:
             await self.ask(Ping())
         except TacitError:

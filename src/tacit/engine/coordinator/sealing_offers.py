@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from tacit.engine.agreement.sealing_offer import is_offered
 from tacit.engine.agreement.terms import NodeTerms
-from tacit.engine.coordinator.node_client import NodeClient
+from tacit.engine.coordinator.node_client import CONNECT_SECONDS, NodeClient
 from tacit.engine.wire.messages import OfferSealingKey
 from tacit.engine.wire.replies import Allowed
-from tacit.errors import EngineError
+from tacit.errors import EngineError, PeerTimeoutError
 from tacit.mpc.equity import FIRST_HEAD
 
 
@@ -55,13 +55,29 @@ async def ask_for_sealing_keys(
     series whose balances count in it.
     """
     request = OfferSealingKey(nonce=nonce, platform=platform, signing_key="0" * 64, books=[*books])
-    async with asyncio.timeout(within):
-        asked = (_ask(client, node, request) for client, node in zip(clients, nodes, strict=True))
+    until = asyncio.get_running_loop().time() + within
+    async with asyncio.timeout_at(until):
+        pairs = zip(clients, nodes, strict=True)
+        asked = (_ask(client, node, request, until) for client, node in pairs)
         return list(await asyncio.gather(*asked))
 
 
-async def _ask(client: NodeClient, node: NodeTerms, request: OfferSealingKey) -> NodeOffer:
-    await client.connect()
+async def _connect(client: NodeClient, until: float) -> None:
+    """Connect to a node that may only be busy: it has all of the time."""
+    loop = asyncio.get_running_loop()
+    while True:
+        try:
+            await client.connect()
+            return
+        except PeerTimeoutError:
+            if loop.time() + CONNECT_SECONDS > until:
+                raise  # it names the node
+
+
+async def _ask(
+    client: NodeClient, node: NodeTerms, request: OfferSealingKey, until: float
+) -> NodeOffer:
+    await _connect(client, until)
     nonce, platform = request.nonce, request.platform
     request = replace(request, signing_key=node.signing_key)
     offer = await (await client.ask(request))

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Coroutine, Iterable, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
@@ -31,7 +32,7 @@ from tacit.engine.identity.config import ClusterConfig
 from tacit.engine.records.ledger import EvaluationAnswer, Ledger
 from tacit.engine.records.plan_parts import PlanParts
 from tacit.engine.wire.replies import LogPage
-from tacit.errors import EngineError, PeerTimeoutError, TacitError
+from tacit.errors import EngineError, TacitError
 
 T = TypeVar("T")
 
@@ -86,7 +87,9 @@ class SecureEngine:
         """Leave the nodes and stop the event loop."""
         leaving = self.submit(self._leave())
         try:
-            leaving.result(timeout=2.0)
+            # The run is over and has its result: who leaves slowly must not make an error of it.
+            with suppress(TimeoutError):
+                leaving.result(timeout=2.0)
         finally:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join(timeout=1.0)
@@ -116,7 +119,7 @@ class SecureEngine:
             return future.result(timeout=left)
         except TimeoutError:
             future.cancel()
-            raise PeerTimeoutError("the nodes", "did not finish in time") from None
+            raise self._coordinator.blame() from None
         except KeyboardInterrupt:
             future.cancel()
             raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -33,6 +34,15 @@ from tacit.errors import EngineError, FrameError, LogError, PeerError
 from tacit.mpc import Context
 from tacit.mpc.transport import Identity, MemoryLink, Mux, TlsLink, delayed, memory_pair
 from tests.engine.agreed_cluster import AgreedCluster, ask, populations, run
+from tests.engine.deadlines import AMPLE
+
+
+async def comes_true(condition: Callable[[], bool]) -> None:
+    """Wait for something that happens by itself."""
+    async with asyncio.timeout(AMPLE):
+        while not condition():
+            await asyncio.sleep(0.01)
+
 
 # Links between nodes.
 
@@ -80,9 +90,10 @@ def test_a_stalled_evaluation_leaves_links_and_other_agreements_alone() -> None:
             await evaluations.evaluate(second, until=None)
             assert await neighbour.epoch() == kept
             # The epoch of the agreement itself has ended, and a new one is opened.
-            await own.evaluate(first, until=asyncio.get_running_loop().time() + 10)
+            await own.evaluate(first, until=asyncio.get_running_loop().time() + AMPLE)
 
-    with LocalCluster(timeout_seconds=0.5, chosen_populations=True) as cluster:
+    # Long enough that the neighbour, whose nodes may wait for a core, is not out of time itself.
+    with LocalCluster(timeout_seconds=1.5, chosen_populations=True) as cluster:
         agreed, other = AgreedCluster.draft(cluster), AgreedCluster.draft(cluster)
         run(attack(cluster, agreed, other))
         for node in range(3):
@@ -93,7 +104,7 @@ def test_a_stalled_evaluation_leaves_links_and_other_agreements_alone() -> None:
 def test_a_link_is_closed_only_if_the_peer_does_not_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(peer_links, "ANSWER_SECONDS", 0.05)
+    monkeypatch.setattr(peer_links, "ANSWER_SECONDS", AMPLE)
 
     async def work() -> list[str]:
         events: list[str] = []
@@ -104,14 +115,15 @@ def test_a_link_is_closed_only_if_the_peer_does_not_answer(
         answering = asyncio.ensure_future(line.listen())
         await asyncio.sleep(0)
         links.check("node 1")
-        await asyncio.sleep(0.15)
+        await comes_true(lambda: not links._asking)
         assert events == ["connected node 1"]
         answering.cancel()
         await asyncio.sleep(0)
+        monkeypatch.setattr(peer_links, "ANSWER_SECONDS", 0.05)
         links.check("node 2")
         links.check("node 1")
-        await asyncio.sleep(0.15)
-        assert not links.current()
+        await comes_true(lambda: not links.current())
+        await comes_true(lambda: events[-1] == "epochs ended")
         await links.close()
         await line.mux.close()
         return events
@@ -130,9 +142,9 @@ def test_who_waits_to_bind_itself_answers_meanwhile_and_is_not_gone() -> None:
         here, there = memory_pair("node 0", "node 1")
         one, other = PeerLine(Mux(here), bound_alike), PeerLine(Mux(there), bind_late)
         listening = [asyncio.ensure_future(line.listen()) for line in (one, other)]
-        binding = asyncio.ensure_future(one.bind(b"", 0, Attempt("4:1:1"), timeout=20))
+        binding = asyncio.ensure_future(one.bind(b"", 0, Attempt("4:1:1"), timeout=AMPLE))
         await asyncio.sleep(0)
-        assert await one.answers(timeout=10)
+        assert await one.answers(timeout=AMPLE)
         assert not binding.done()
         computing.set()
         assert (await binding).attempt == "4:1:1"
@@ -179,7 +191,7 @@ def test_a_new_link_is_in_place_before_the_old_one_is_closed() -> None:
             await asyncio.sleep(0)
             assert 1 in links.current()
         newest = links.current()[1]
-        await asyncio.sleep(0.3)
+        await comes_true(lambda: sum(end._closed for end in ends) == 2)
         assert links.current()[1] is newest
         # Of three links that arrived together, one is left and no other stays open.
         assert [end._closed for end in ends] == [True, True, False]
@@ -202,7 +214,7 @@ def test_peers_are_told_of_an_evaluation_that_cannot_be_written_down() -> None:
 
         with pytest.raises(LogError):
             await begin()
-        await asyncio.sleep(0.01)
+        await comes_true(lambda: bool(told))
         for mux in (here, there, platform, far):
             await mux.close()
         return told
@@ -234,10 +246,10 @@ class Platform:
 
     async def ask(self, number: int, size: int = 0) -> None:
         message = encode_message(FetchLog(id=number, agreement=bytes(size)))
-        await self.talk.send(1, message, timeout=1)
+        await self.talk.send(1, message, timeout=AMPLE)
 
     async def answer(self) -> Reply:
-        frame = await self.talk.receive(timeout=2)
+        frame = await self.talk.receive(timeout=AMPLE)
         return decode_reply(frame.payload, peer="node 0")
 
     async def close(self) -> None:
@@ -260,6 +272,7 @@ def test_work_for_a_platform_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None
         platform.carries_out(monkeypatch, work)
         for number in range(100):
             await platform.ask(number, size)
+        await comes_true(lambda: len(platform.near._tasks) == most)
         await asyncio.sleep(0.05)
         assert len(platform.near._tasks) == most
         # What waits for its turn waits in the network, not in the node.

@@ -34,14 +34,14 @@ def test_whoever_is_cancelled_reads_to_the_end_before_anybody_writes(
 
     def slowly() -> Iterator[StoredAnswer]:
         begun.release()
-        go_on.wait(10)
+        go_on.wait(60)
         yield from ()
 
     monkeypatch.setattr(store.answers, "read", slowly)
 
     async def show() -> None:
         first = asyncio.ensure_future(derivation.history(0))
-        await asyncio.to_thread(begun.acquire, timeout=10)
+        await asyncio.to_thread(begun.acquire, timeout=60)
         second = asyncio.ensure_future(derivation.history(0))
         for _ in range(3):
             first.cancel()

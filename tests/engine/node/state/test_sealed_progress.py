@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import time
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -27,13 +27,15 @@ from tests.engine.fixtures import example_cast
 
 
 class SlowStore(Store):
-    """A disk that takes its time."""
+    """A disk that takes its time, and as much as a test wants."""
 
     writing = 0
+    may_end: threading.Event | None = None
 
     def save_sealed(self, search: int, generation: int, data: bytes, /) -> None:
         self.writing += 1
-        time.sleep(0.1)
+        if self.may_end is not None:
+            assert self.may_end.wait(60)
         super().save_sealed(search, generation, data)
         self.writing -= 1
 
@@ -54,10 +56,16 @@ def test_whoever_is_cancelled_leaves_no_thread_that_writes(tmp_path: Path) -> No
 
     async def work() -> None:
         progress = SealedProgress(store, (0,))
+        store.may_end = threading.Event()
         keeping = asyncio.ensure_future(progress.keep(state(4)))
+        async with asyncio.timeout(60):
+            while not store.writing:
+                await asyncio.sleep(0.01)
         for _ in range(2):
-            await asyncio.sleep(0.02)
             keeping.cancel()
+            await asyncio.sleep(0.02)
+            assert not keeping.done()
+        store.may_end.set()
         with pytest.raises(asyncio.CancelledError):
             await keeping
         assert store.writing == 0

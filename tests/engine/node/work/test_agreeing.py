@@ -61,14 +61,14 @@ def test_what_is_cancelled_while_it_is_written_is_here_whole(
 
     def slow(*args: Any) -> Store:
         begun.set()
-        assert may_end.wait(10)
+        assert may_end.wait(60)
         return create(*args)
 
     monkeypatch.setattr(Store, "create", slow)
 
     async def ask_and_cancel() -> None:
         asking = asyncio.ensure_future(agree(node, request, platform))
-        await asyncio.to_thread(begun.wait, 10)
+        await asyncio.to_thread(begun.wait, 60)
         asking.cancel()
         may_end.set()
         with pytest.raises(asyncio.CancelledError):

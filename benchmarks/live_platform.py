@@ -157,10 +157,10 @@ class LivePlatform(PlatformProcess):
         codes = self.call("POST", f"/runs/{run_id}/invite", by)["invitations"]
         for name, code in codes.items():
             self.join(name, code)
-        self._wait_for_agreement(run_id, by)
+        self.wait_for_agreement(run_id, by)
         return run_id
 
-    def _wait_for_agreement(self, run_id: str, by: str, *, seconds: float = 60.0) -> None:
+    def wait_for_agreement(self, run_id: str, by: str, *, seconds: float = 60.0) -> None:
         """It is drawn up at once, or as soon as all nodes are there."""
         until = time.monotonic() + seconds
         while True:

@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from base64 import b64decode
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,12 @@ from tacit.problems import Problem, generate_capacitated, generate_routing
 from tacit.service.api.terms import draft_of_problem
 from tacit.service.workflow.recording import record_run
 from tacit.verify.replay import replay
+from tests.service.execution.punctual import answered_on_time, caught, finished
 
 pytestmark = pytest.mark.processes
 
 NAMES = ("north", "south")
-LATE = 0.5
-"""Here the machine may be busy with other tests; benchmarks/platform.py holds it to 0.1 s."""
+TRIES = 20
 
 
 def submitted(live: LivePlatform, **changes: Any) -> str:
@@ -77,13 +78,22 @@ def of(live: LivePlatform, run_id: str, who: str) -> dict[str, Any]:
     return mine[0]
 
 
+def poll(live: LivePlatform, fits: Callable[[], bool]) -> None:
+    until = time.monotonic() + 120
+    while not fits():
+        assert time.monotonic() < until, live.last_lines()
+        time.sleep(0.02)
+
+
+def at_nodes(live: LivePlatform, run_id: str, what: str) -> list[Path]:
+    """Files and folders that the nodes have of a run."""
+    name = agreement_hash(live.agreement(run_id, "north")).hex()[:32]
+    return list(live.clusters[0].folder.glob(f"node-*.data/{name}{what}"))
+
+
 def wait_until_deleted(live: LivePlatform, run_id: str) -> None:
     """Wait until no node has a box of a run any more, which comes after its sealing key."""
-    name = agreement_hash(live.agreement(run_id, "north")).hex()[:32]
-    until = time.monotonic() + 60
-    while list(live.clusters[0].folder.glob(f"node-*.data/{name}/inputs/*")):
-        assert time.monotonic() < until, live.log()[-3000:]
-        time.sleep(0.05)
+    poll(live, lambda: not at_nodes(live, run_id, "/inputs/*"))
 
 
 def wait_for_a_plan(live: LivePlatform, run_id: str) -> None:
@@ -92,9 +102,10 @@ def wait_for_a_plan(live: LivePlatform, run_id: str) -> None:
         time.sleep(0.02)
 
 
-def on_time(run: dict[str, Any]) -> bool:
-    late: float = run["ended"] - run["deadline_at"]
-    return late < LATE
+def was_cut_off(live: LivePlatform, run_id: str) -> bool:
+    """Whether a run was answered from an earlier report, since its worker had no core."""
+    said = (line for line in live.log().splitlines() if "answered from the last report" in line)
+    return any(run_id in line for line in said)
 
 
 @pytest.mark.parametrize(
@@ -108,82 +119,79 @@ def on_time(run: dict[str, Any]) -> bool:
 def test_the_platform_runs_every_kind_of_problem(live: LivePlatform, problem: Problem) -> None:
     owned = {"north": range(0, problem.rows, 2), "south": range(1, problem.rows, 2)}
     run_id = live.new_run(
-        NAMES, deadline=2.0, **draft_of_problem(problem, owned, disclosure="top:5", best="value")
+        NAMES, deadline=1.0, **draft_of_problem(problem, owned, disclosure="top:5", best="value")
     )
     weights = problem.objectives[0].weights
     assert weights is not None
     for name in NAMES:
         live.sign(run_id, name)
-    for name, rows in owned.items():
-        live.submit(run_id, name, weights=weights[list(rows)])
-    assert on_time(live.wait(run_id, "finished"))
+    with answered_on_time() as hand_in:
+        for name, rows in owned.items():
+            live.submit(run_id, name, weights=weights[list(rows)])
+        finished(live, run_id, hand_in)
     result = live.call("GET", f"/runs/{run_id}/result", "south")
     problem.check_plan(result["plan"]["items"])
     # The deadline may cut off the last evaluation, which the nodes have logged by then.
-    assert followed(live, run_id) - result["evaluations"] in (0, 1)
+    behind = followed(live, run_id) - result["evaluations"]
+    assert behind in (0, 1) or (behind > 1 and was_cut_off(live, run_id))
     check_record(live, run_id, result)
     wait_until_deleted(live, run_id)
     assert followed(live, run_id) >= result["evaluations"], "the logs stay"
 
 
 def test_rows_out_of_range_are_refused_and_may_be_sealed_again(live: LivePlatform) -> None:
-    run_id = live.new_run(NAMES, deadline=2.0)
+    run_id = live.new_run(NAMES, deadline=1.0)
     for name in NAMES:
         live.sign(run_id, name)
     agreement = live.agreement(run_id, "north")
     shape = (len(agreement.rows_of("north", 0)), agreement.problem.columns)
     live.submit(run_id, "south")
     live.submit(run_id, "north", weights=np.full(shape, 1001))
-    until = time.monotonic() + 60
-    while (mine := live.call("GET", f"/runs/{run_id}/submission", "north"))[0][
-        "state"
-    ] != "refused":
-        assert time.monotonic() < until
-        time.sleep(0.05)
-    assert "outside 0..1000" in mine[0]["reason"]
+    poll(live, lambda: of(live, run_id, "north")["state"] == "refused")
+    assert "outside 0..1000" in of(live, run_id, "north")["reason"]
     assert [each["state"] for each in live.call("GET", f"/runs/{run_id}/submission", "south")] == [
         "accepted"
     ]
-    live.submit(run_id, "north")
-    run = live.wait(run_id, "finished")
-    assert on_time(run)
+    with answered_on_time() as hand_in:
+        live.submit(run_id, "north")
+        finished(live, run_id, hand_in)
     result = live.call("GET", f"/runs/{run_id}/result", "south")
     assert sorted(result["plan"]["items"]) == list(range(12))
     assert followed(live, run_id) >= result["evaluations"]
     lines = live.call("GET", f"/runs/{run_id}/progress.csv", "north").splitlines()[1:]
     generations = [int(line.partition(b",")[0]) for line in lines]
-    assert generations == list(range(result["generation"] + 1))
+    # A worker that is killed may have written a line of which its report was not heard.
+    assert generations == list(range(len(generations)))
+    assert len(generations) > result["generation"]
+    assert len(generations) == result["generation"] + 1 or was_cut_off(live, run_id)
 
 
-def test_a_stopped_worker_and_a_hanging_node_delay_no_answer(live: LivePlatform) -> None:
-    run_id = submitted(live, deadline=2.5)
-    wait_for_a_plan(live, run_id)
-    assert live.process is not None
-    main = os.getpriority(os.PRIO_PROCESS, live.process.pid)
-    behind = {os.getpriority(os.PRIO_PROCESS, each) - main for each in live.workers()}
-    assert behind == {min(10, 19 - main)}
-    live.stop_workers()
-    run = live.wait(run_id, "finished")
-    assert on_time(run)
+def test_a_stopped_worker_delays_no_answer(live: LivePlatform) -> None:
+    with answered_on_time() as hand_in:
+        run_id = caught(live, lambda deadline: submitted(live, deadline=deadline), 2.0)
+        assert live.process is not None
+        main = os.getpriority(os.PRIO_PROCESS, live.process.pid)
+        behind = {os.getpriority(os.PRIO_PROCESS, each) - main for each in live.workers()}
+        assert behind == {min(10, 19 - main)}
+        live.stop_workers()
+        hand_in(live.wait(run_id, "finished"))
     assert live.call("GET", f"/runs/{run_id}/result", "north")["plan"] is not None
     # The answer is out before its worker is buried.
-    until = time.monotonic() + 60
-    while live.workers():
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    poll(live, lambda: not live.workers())
 
-    for _ in range(3):
-        run = run_with_a_hanging_node(live)
-        assert on_time(run)
-        if "node 1" in run["reason"]:
-            return
-    # A worker without a processor in its last moment cannot say why, but hardly three times.
+
+def test_a_hanging_node_delays_no_answer_and_is_named(live: LivePlatform) -> None:
+    with answered_on_time() as hand_in:
+        for _ in range(TRIES):
+            run = hand_in(run_with_a_hanging_node(live))
+            if "node 1" in run["reason"]:
+                return
+    # A worker that has no core in its last moment cannot say why, but hardly so often.
     pytest.fail(run["reason"])
 
 
 def run_with_a_hanging_node(live: LivePlatform) -> dict[str, Any]:
-    run_id = submitted(live, deadline=2.5)
-    wait_for_a_plan(live, run_id)
+    run_id = caught(live, lambda deadline: submitted(live, deadline=deadline), 2.0)
     node = live.clusters[0].processes[1]
     node.send_signal(signal.SIGSTOP)
     try:
@@ -193,10 +201,13 @@ def run_with_a_hanging_node(live: LivePlatform) -> dict[str, Any]:
 
 
 def test_the_platforms_death_interrupts_and_resume_goes_on_as_agreed(live: LivePlatform) -> None:
-    run_id = submitted(live, deadline=3.0, best="improvement")
     waiting = live.new_run(NAMES, deadline=2.0)
     live.sign(waiting, "north")
-    wait_for_a_plan(live, run_id)
+
+    def begun(deadline: float) -> str:
+        return submitted(live, deadline=deadline, best="improvement")
+
+    run_id = caught(live, begun, 2.0, least=4)
     workers = live.workers()
     assert workers
     live.kill()
@@ -206,13 +217,10 @@ def test_the_platforms_death_interrupts_and_resume_goes_on_as_agreed(live: LiveP
     before = live.call("GET", f"/runs/{run_id}/result", "north")
     assert before["plan"] is not None
     assert before["evaluations"] > 0
-    until = time.monotonic() + 60
-    while any(Path(f"/proc/{pid}").exists() for pid in workers):
-        assert time.monotonic() < until, "an orphan goes on"
-        time.sleep(0.05)
-    live.call("POST", f"/runs/{run_id}/resume", OPERATOR)
-    run = live.wait(run_id, "finished")
-    assert on_time(run)
+    poll(live, lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
+    with answered_on_time() as hand_in:
+        live.call("POST", f"/runs/{run_id}/resume", OPERATOR)
+        hand_in(live.wait(run_id, "finished"))
     after = live.call("GET", f"/runs/{run_id}/result", "north")
     assert after["evaluations"] > before["evaluations"]
     assert followed(live, run_id) >= after["evaluations"]
@@ -223,56 +231,54 @@ def test_the_platforms_death_interrupts_and_resume_goes_on_as_agreed(live: LiveP
 
 def wait_until_missed(live: LivePlatform, node: int) -> None:
     """The platform notices that a node is gone, and knows when it was there last."""
-    until = time.monotonic() + 30
-    while (seen := live.call("GET", "/clusters", OPERATOR)[0]["nodes"][node])["reachable"]:
-        assert time.monotonic() < until
-        time.sleep(0.1)
-    assert seen["last_seen"] is not None
-    assert 0 < time.time() - seen["last_seen"] < 30
+
+    def seen() -> dict[str, Any]:
+        found: dict[str, Any] = live.call("GET", "/clusters", OPERATOR)[0]["nodes"][node]
+        return found
+
+    poll(live, lambda: not seen()["reachable"])
+    assert seen()["last_seen"] is not None
+    assert 0 < time.time() - seen()["last_seen"] < 300
 
 
 def test_a_killed_node_delays_no_answer_and_a_run_waits_for_it(live: LivePlatform) -> None:
-    run_id = submitted(live, deadline=2.5)
-    wait_for_a_plan(live, run_id)
-    waiting = live.new_run(NAMES, deadline=2.0)
-    live.clusters[0].kill(2)
-    for name in NAMES:
-        live.sign(waiting, name)
-    for name in NAMES:
-        live.submit(waiting, name)
-    run = live.wait(run_id, "finished")
-    assert on_time(run)
-    assert live.run(waiting)["state"] == "agreed"
-    assert run["progress"]["at"] < run["deadline_at"] + 1
-    wait_until_missed(live, 2)
-    live.clusters[0].restart(2)
-    assert on_time(live.wait(waiting, "finished"))
+    waiting = live.new_run(NAMES, deadline=1.0)
+    with answered_on_time() as hand_in:
+        run_id = caught(live, lambda deadline: submitted(live, deadline=deadline), 2.0)
+        live.clusters[0].kill(2)
+        for name in NAMES:
+            live.sign(waiting, name)
+        for name in NAMES:
+            live.submit(waiting, name)
+        run = hand_in(live.wait(run_id, "finished"))
+        assert live.run(waiting)["state"] == "agreed"
+        assert run["progress"]["at"] < run["ended"] + 0.001  # which is rounded
+        wait_until_missed(live, 2)
+        live.clusters[0].restart(2)
+        finished(live, waiting, hand_in)
 
 
 def test_a_full_node_is_waited_for_and_no_participant_is_blamed(live: LivePlatform) -> None:
-    run_id = live.new_run(NAMES, deadline=2.0)
+    run_id = live.new_run(NAMES, deadline=1.0)
     for name in NAMES:
         live.sign(run_id, name)
     config = live.clusters[0].folder / "node-0.toml"
     as_before = config.read_text()
-    time.sleep(1.0)  # the agreement goes to the nodes, which takes less
+    poll(live, lambda: len(at_nodes(live, run_id, "")) == 3)
     live.clusters[0].kill(0)
     config.write_text("most_megabytes = 0\n" + as_before)
     live.clusters[0].restart(0)
     for name in NAMES:
         live.submit(run_id, name)
-    until = time.monotonic() + 60
     refusals = live.clusters[0].folder / "node-0.data" / "log.jsonl"
-    while "MB are kept" not in refusals.read_text():
-        assert time.monotonic() < until, live.log()[-3000:]
-        time.sleep(0.1)
+    poll(live, lambda: "MB are kept" in refusals.read_text())
     time.sleep(0.3)
     assert live.run(run_id)["state"] == "agreed"
     assert {of(live, run_id, name)["state"] for name in NAMES} <= {"waiting", "accepted"}
     live.clusters[0].kill(0)
     config.write_text(as_before)
     live.clusters[0].restart(0)
-    live.wait(run_id, "finished")
+    finished(live, run_id)
 
 
 def test_a_run_cancelled_before_all_have_signed_has_no_logs_and_nobody_failed(
@@ -295,7 +301,7 @@ def test_a_run_cancelled_before_all_have_signed_has_no_logs_and_nobody_failed(
 
 
 def test_cancelling_keeps_the_best_so_far_and_frees_the_slot(live: LivePlatform) -> None:
-    runs = [submitted(live, deadline=30.0) for _ in range(3)]
+    runs = [submitted(live, deadline=300.0) for _ in range(3)]
     for run_id in runs[:2]:
         wait_for_a_plan(live, run_id)
     assert live.wait(runs[2], "submitted")["running_since"] is None

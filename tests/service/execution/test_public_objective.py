@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,12 @@ import pytest
 from benchmarks.live_platform import OPERATOR, LivePlatform
 from msgspec.structs import replace
 
-from tacit.participant import check_logs, join, new_key_file, review, sign, submit
+from tacit.participant import Profile, check_logs, join, new_key_file, review, sign, submit
 from tacit.participant.public_weights import public_refusals
 from tacit.participant.review_words import review_lines
 from tacit.service.workflow.recording import record_run
 from tacit.verify import check_bundle, read_bundle
+from tests.service.execution.slow_node import restart_slow
 
 pytestmark = pytest.mark.processes
 
@@ -23,7 +23,7 @@ ROWS = 8
 WAYS = np.random.default_rng(7).integers(0, 100, (ROWS, ROWS))
 
 
-def drafted(live: LivePlatform) -> str:
+def drafted(live: LivePlatform, name: str, *, evaluations: int) -> str:
     pay = {"name": "pay", "sense": "maximize", "weight_bound": 1000, "disclosure": "none",
            "best": "value"}  # fmt: skip
     way = {"name": "way", "sense": "minimize", "weight_bound": 100, "confidential": False,
@@ -32,23 +32,29 @@ def drafted(live: LivePlatform) -> str:
         "name": "two",
         "problem": {"name": "two", "kind": "assignment", "rows": ROWS, "columns": ROWS},
         "objectives": [pay, way],
-        "participants": {"ce\u0301leste": list(range(ROWS))},
-        "limits": {"evaluations": 5},
-        "deadline_seconds": 20.0,
+        "participants": {name: list(range(ROWS))},
+        "limits": {"evaluations": evaluations},
+        "deadline_seconds": 120.0,
     }
     run_id: str = live.call("POST", "/runs", OPERATOR, json=terms)["id"]
     return run_id
 
 
-def test_nodes_and_participants_follow_a_search_with_a_public_objective(
-    live: LivePlatform,
-) -> None:
-    run_id = drafted(live)
+def joined(live: LivePlatform, run_id: str) -> Profile:
     ((name, code),) = live.call("POST", f"/runs/{run_id}/invite", OPERATOR)["invitations"].items()
-    folder: Path = live.folder / "unicode"
+    folder: Path = live.folder / run_id
     new_key_file(name, folder)
     ca = live.config.parent / "service.pem"
     profile = join(live.settings.url, code, profile=folder, ca=ca)
+    live.wait_for_agreement(run_id, OPERATOR)
+    return profile
+
+
+def test_nodes_and_participants_follow_a_search_with_a_public_objective(
+    live: LivePlatform,
+) -> None:
+    run_id = drafted(live, "ce\u0301leste", evaluations=5)
+    profile = joined(live, run_id)
     assert profile.account == "c\u00e9leste"
     seen = review(profile, run_id, unpinned=True)
     assert not seen.refusals
@@ -75,10 +81,24 @@ def test_nodes_and_participants_follow_a_search_with_a_public_objective(
     assert record_run(live.settings, run_id).exists()
 
 
+def test_the_last_answer_is_proven_though_a_node_is_slow_to_follow(live: LivePlatform) -> None:
+    """The platform leaves as soon as it has the last answer, whatever the nodes still do."""
+    cluster = live.clusters[0]
+    restart_slow(cluster, 1)
+    try:
+        run_id = drafted(live, "linden", evaluations=1)
+        profile = joined(live, run_id)
+        sign(profile, run_id, seen=review(profile, run_id, unpinned=True))
+        submit(profile, run_id, np.ones((ROWS, ROWS), dtype=np.int64))
+        ended(live, run_id)
+        verdict = check_logs(profile, run_id)
+        assert verdict.ok, "\n".join(verdict.lines())
+    finally:
+        cluster.kill(1)
+        cluster.restart(1)
+
+
 def ended(live: LivePlatform, run_id: str) -> dict[str, Any]:
-    until = time.monotonic() + 60
-    while live.call("GET", f"/runs/{run_id}", OPERATOR)["state"] != "finished":
-        assert time.monotonic() < until
-        time.sleep(0.2)
+    live.wait(run_id, "finished")
     found: dict[str, Any] = live.call("GET", f"/runs/{run_id}/result", OPERATOR)
     return found

@@ -18,6 +18,10 @@ from tacit.service.dashboard.words import sentence
 Kind = Literal["main", "plain", "danger"]
 STYLE = Path(__file__).parent / "style.css"
 ACCENT = "#0b6477"
+FOCUS_UNLESS_ELSEWHERE = """
+  if (!document.activeElement?.matches('input, textarea, [role=checkbox]'))
+    runMethod(%d, 'focus', []);
+"""
 
 
 @dataclass(frozen=True)
@@ -122,6 +126,14 @@ def button(text: str, act: Callable[[], Awaitable[None]], /, *, kind: Kind = "pl
     colour = None if kind == "danger" else "primary"
     made = ui.button(text, on_click=clicked, color=colour).props(f"no-caps {looks}")
     return made.classes(kind)
+
+
+def focus_on(field: Element, /) -> None:
+    """Move the focus to a field that is to be corrected.
+
+    Not if somebody has gone to another field meanwhile: what is typed there would end up here.
+    """
+    ui.run_javascript(FOCUS_UNLESS_ELSEWHERE % field.id)
 
 
 def link_button(text: str, path: str, /, *, label: str = "") -> ui.link:

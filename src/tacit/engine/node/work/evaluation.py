@@ -222,10 +222,11 @@ async def _evaluate(
         result = await compute_away(node, agreement_state, work, away=large)
     if best is not None and result.best_so_far is not None:
         best.keep(number, attempt, result.best_so_far)
+    # Before anything that takes time: a platform may leave as soon as it has the last answer.
+    counters.log_sent(AnswerSent, asked, attempt, sent)
     if agreement_state.derivation is not None and result.told is not None:
         answer = Answer([int(label) for label in result.told.labels], result.told.best_value)
         await agreement_state.derivation.keep(objective, asked.request, answer)
-    counters.log_sent(AnswerSent, asked, attempt, sent)
     await counters.finish(asked)
     return PopulationEvaluated(id=request.id, sent=session.sent, rounds=session.depth)
 

@@ -12,7 +12,7 @@ from tacit.service.dashboard.drafts import KINDS, Upload, drawn_problem, uploade
 from tacit.service.dashboard.forms.drop_zone import DropZone
 from tacit.service.dashboard.forms.number_fields import first_wrong, whole_number
 from tacit.service.dashboard.forms.table_form import TableForm
-from tacit.service.dashboard.frame import button, native, show_problem
+from tacit.service.dashboard.frame import button, focus_on, native, show_problem
 from tacit.service.dashboard.rules import ObjectiveRule
 
 WAYS = {"tables": "From tables", "upload": "From a problem file", "draw": "Drawn, to try it out"}
@@ -66,7 +66,7 @@ class ProblemForm:
 
         async def draw() -> None:
             if (wrong := first_wrong([rows, columns, participants, seed])) is not None:
-                wrong.run_method("focus")
+                focus_on(wrong)
                 return
             try:
                 problem = drawn_problem(

@@ -10,7 +10,7 @@ from tacit.errors import ParameterError, TacitError
 from tacit.problems import Problem
 from tacit.service.dashboard.forms.drop_zone import DropZone
 from tacit.service.dashboard.forms.number_fields import first_wrong
-from tacit.service.dashboard.frame import button, native, show_problem
+from tacit.service.dashboard.frame import button, focus_on, native, show_problem
 from tacit.service.dashboard.tables import (
     KINDS,
     NewObjective,
@@ -142,7 +142,7 @@ class TableForm:
     async def _use(self) -> None:
         wrong = first_wrong([self._name, *(each.name for each in self._objectives)])
         if wrong is not None:
-            wrong.run_method("focus")
+            focus_on(wrong)
             return
         self._tables.objectives = [each.objective for each in self._objectives]
         self._tables.symmetric = bool(self._symmetric.value)

@@ -21,6 +21,7 @@ from tacit.service.dashboard.forms.series_form import SeriesForm
 from tacit.service.dashboard.frame import (
     Visitor,
     button,
+    focus_on,
     html,
     native,
     page_frame,
@@ -206,7 +207,7 @@ class _DraftPage:
     ) -> None:
         wrong = form.wrong_field() or (series.wrong_field() if series is not None else None)
         if wrong is not None:
-            wrong.run_method("focus")
+            focus_on(wrong)
             return
         try:
             terms = {**self._kept, **run_terms(problem, form.rules())}
@@ -229,7 +230,7 @@ def _say_refusal(text: str, field: Field | None) -> None:
         show_problem(text)
         return
     field.error = text[:1].upper() + text[1:]
-    field.run_method("focus")
+    focus_on(field)
 
 
 def _summary(problem: Problem, *, is_drawn: bool, was_file: bool) -> None:

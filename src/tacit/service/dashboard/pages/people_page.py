@@ -13,6 +13,7 @@ from tacit.service.dashboard.frame import (
     Visitor,
     button,
     confirmed,
+    focus_on,
     native,
     page_frame,
     section,
@@ -100,7 +101,7 @@ class _People:
 
             async def invite() -> None:
                 if not name.validate():
-                    name.run_method("focus")
+                    focus_on(name)
                     return
                 body = {"name": (name.value or "").strip(), "role": role.value}
                 made = await self._visitor.api.post("/accounts", body)

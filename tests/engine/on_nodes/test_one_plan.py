@@ -212,15 +212,18 @@ def test_a_node_that_hangs_does_not_hold_up_the_opening(
 
 def test_nothing_is_told_or_kept_after_the_opening(cluster: LocalCluster) -> None:
     """The plan is asked for while generations are under way whose improvements are told."""
-    agreed = draft(cluster, sealed(PROBLEMS["balanced"](), "improvement"))
+    agreed = draft(cluster, sealed(PROBLEMS["balanced"](), "improvement"), evaluations=1000)
 
     async def attack() -> None:
         async with agreed.coordinator() as coordinator:
             search = await begin(agreed, coordinator)
             early = search._last
-            waiting = asyncio.ensure_future(search.advance(300, 300, until=None))
-            while not agreed.events(2, GenerationsBegun):
-                await asyncio.sleep(0.02)
+            # Many, so that they are not over before we come to ask.
+            waiting = asyncio.ensure_future(search.advance(1000, 1000, until=None))
+            async with asyncio.timeout(AMPLE):
+                while not agreed.events(2, GenerationsBegun):
+                    assert not waiting.done()
+                    await asyncio.sleep(0.02)
             assert not waiting.done()
             await asyncio.gather(*(open_at(coordinator, node, early) for node in range(3)))
             with pytest.raises((RefusedError, PeerError)):

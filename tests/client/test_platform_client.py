@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tacit.client import PlatformClient, RunView
+from tacit.client import PlatformClient, RunView, connection
 from tacit.engine.agreement import read_agreement, sign_agreement
 from tacit.errors import (
     ConflictError,
@@ -155,9 +155,10 @@ def test_a_run_that_never_was_is_not_waited_for(op: PlatformClient) -> None:
 
 
 def test_what_closes_a_left_stream_is_waited_for(
-    platform: Served, caplog: pytest.LogCaptureFixture
+    platform: Served, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever has heard enough hangs up, and asyncio has nothing to complain about."""
+    monkeypatch.setattr(connection, "CLOSING_SECONDS", 120.0)
     closed = threading.Event()
 
     async def close() -> None:

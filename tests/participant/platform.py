@@ -236,7 +236,7 @@ class Platform:
             agreement=stored.agreement, signatures=stored.signatures, manifests=stored.manifests()
         )
         with agreed_driver(agreed, self.cluster.config, folder) as driver:
-            drive(driver, until=time.monotonic() + 30, observe=watch)
+            drive(driver, until=time.monotonic() + 300, observe=watch)
             generation = driver.progress().generation
             found = Report(
                 stage="ended",

@@ -64,7 +64,7 @@ class PostgresServer:
         self._run(f"{self._programs}/pg_ctl", "-D", self._data, *words)
 
     def _run(self, *words: str) -> None:
-        options: dict[str, Any] = {"stdout": subprocess.DEVNULL, "timeout": 60, **self._who}
+        options: dict[str, Any] = {"stdout": subprocess.DEVNULL, "timeout": 300, **self._who}
         subprocess.run(words, check=True, cwd=self._folder, **options)
 
 

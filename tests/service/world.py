@@ -76,7 +76,7 @@ class World:
 
     def request(self, method: str, path: str, **options: Any) -> httpx.Response:
         if self.portal is None:
-            with httpx.Client(verify=False, timeout=30) as client:
+            with httpx.Client(verify=False, timeout=120) as client:
                 return client.request(method, self.url + path, **options)
 
         async def ask() -> httpx.Response:

@@ -8,6 +8,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 from sqlalchemy import update
 
@@ -202,8 +203,12 @@ def test_secrets_are_neither_in_the_database_nor_in_the_logs(
         assert all(secret.encode() not in path.read_bytes() for path in kept)
 
 
-def test_requests_are_limited_per_account_and_per_address(make_world: MakeWorld) -> None:
+def test_requests_are_limited_per_account_and_per_address(
+    make_world: MakeWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
     world = make_world(requests_per_minute=5, anonymous_requests_per_minute=4)
+    for limit in (world.platform.by_account, world.platform.by_address):
+        monkeypatch.setattr(limit, "_clock", lambda: 0.0)
     world.add("op", "operator")
     world.add("eye", "viewer")
     codes = [world.call("GET", "/me", "op").status_code for _ in range(7)]

@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import httpx
@@ -31,15 +32,25 @@ def world(settings: Settings) -> Iterator[World]:
 
 
 def read_events(
-    world: World, path: str, who: str, *, count: int, after: int | None = None
+    world: World,
+    path: str,
+    who: str,
+    *,
+    count: int,
+    after: int | None = None,
+    here: threading.Event | None = None,
+    found: list[dict[str, Any]] | None = None,
 ) -> list[dict[str, Any]]:
-    """The next events of a stream, and all that it said if it ends before."""
+    """The next events of a stream, and all that it said if it ends before.
+
+    `here` is set when the stream misses nothing any more, and `found` grows meanwhile.
+    """
     headers = {"Authorization": f"Bearer {world.tokens[who]}"}
     if after is not None:
         headers["Last-Event-ID"] = str(after)
-    found: list[dict[str, Any]] = []
+    found = [] if found is None else found
     with (
-        httpx.Client(verify=False, timeout=15) as client,
+        httpx.Client(verify=False, timeout=120) as client,
         client.stream("GET", f"{world.url}{API}{path}", headers=headers) as answer,
     ):
         assert answer.status_code == 200, answer.read()
@@ -47,6 +58,8 @@ def read_events(
         event: dict[str, Any] = {}
         for line in answer.iter_lines():
             name, _, value = line.partition(": ")
+            if line == ": here" and here is not None:
+                here.set()
             if name in ("id", "event"):
                 event[name] = value
             elif name == "data":
@@ -56,6 +69,24 @@ def read_events(
                 if len(found) == count:
                     break
     return found
+
+
+@contextmanager
+def reading(
+    world: World, path: str, who: str, *, count: int, found: list[Any], after: int | None = None
+) -> Iterator[threading.Thread]:
+    """Read a stream beside the block, which begins when the stream misses nothing any more."""
+    here = threading.Event()
+    thread = threading.Thread(
+        target=lambda: read_events(
+            world, path, who, count=count, after=after, here=here, found=found
+        )
+    )
+    thread.start()
+    assert here.wait(120)
+    yield thread
+    thread.join(120)
+    assert not thread.is_alive()
 
 
 def test_a_stream_tells_what_was_missed_and_what_comes_once_and_in_order(world: World) -> None:
@@ -71,18 +102,8 @@ def test_a_stream_tells_what_was_missed_and_what_comes_once_and_in_order(world: 
     later = world.submitted()
     last = numbers[-1]
     got: list[dict[str, Any]] = []
-    thread = threading.Thread(
-        target=lambda: got.extend(
-            read_events(world, f"/runs/{later}/events", "south", count=4, after=None)
-        )
-    )
-    thread.start()
-    until = time.monotonic() + 10
-    while not world.platform.streams.get("south") and time.monotonic() < until:
-        time.sleep(0.01)
-    time.sleep(0.2)
-    world.run_to(later, State.FINISHED)
-    thread.join(15)
+    with reading(world, f"/runs/{later}/events", "south", count=4, found=got):
+        world.run_to(later, State.FINISHED)
     assert [each["event"] for each in got] == ["state", "progress", "progress", "progress"]
     assert all(int(each["id"]) > last for each in got)
 
@@ -92,16 +113,12 @@ def test_one_sees_the_events_of_ones_own_runs_alone(world: World) -> None:
     everything = read_events(world, "/events", "op", count=10, after=0)
     assert {each["run"] for each in everything} == {run_id}
     got: list[dict[str, Any]] = []
-    thread = threading.Thread(
-        target=lambda: got.extend(read_events(world, "/events", "outsider", count=2, after=0))
-    )
-    thread.start()
-    time.sleep(0.3)
-    world.ended(State.FINISHED)
-    # Becomes a member while it listens.
-    mine = world.draft(participants={"outsider": [0, 1], "north": [2, 3]})
-    world.ok("POST", f"/runs/{mine}/invite", "op")
-    thread.join(15)
+    with reading(world, "/events", "outsider", count=2, after=0, found=got):
+        world.ended(State.FINISHED)
+        # Becomes a member while it listens.
+        mine = world.draft(participants={"outsider": [0, 1], "north": [2, 3]})
+        world.ok("POST", f"/runs/{mine}/invite", "op")
+    assert len(got) == 2
     assert {each["run"] for each in got} == {mine}
     refused = world.call("GET", f"/runs/{run_id}/events", "outsider")
     assert refused.status_code == 404
@@ -114,21 +131,17 @@ def test_a_stream_ends_with_its_token_however_much_it_has_to_tell(
 ) -> None:
     monkeypatch.setattr(watching, "BEAT_SECONDS", 0.2)
     run_id = world.ended(State.RUNNING)
-    got: list[list[dict[str, Any]]] = []
-    thread = threading.Thread(
-        target=lambda: got.append(read_events(world, f"/runs/{run_id}/events", "north", count=9999))
-    )
-    thread.start()
-    stop = time.monotonic() + 10
-    while thread.is_alive() and time.monotonic() < stop:
-        with world.platform.database.writing() as session:
-            set_progress(session, run_id, {"generation": 1})
-            if time.monotonic() > stop - 9.5:
-                revoke_all(session, "north")
-        time.sleep(0.02)
-    thread.join(1)
-    assert not thread.is_alive()
-    assert len(got[0]) > 3
+    got: list[dict[str, Any]] = []
+    path = f"/runs/{run_id}/events"
+    with reading(world, path, "north", count=10**6, found=got) as thread:
+        until = time.monotonic() + 120
+        while thread.is_alive() and time.monotonic() < until:
+            with world.platform.database.writing() as session:
+                set_progress(session, run_id, {"generation": 1})
+                if len(got) > 3:
+                    revoke_all(session, "north")
+            time.sleep(0.02)
+    assert len(got) > 3
 
 
 def test_an_account_has_so_many_streams_and_no_more(
@@ -141,9 +154,7 @@ def test_an_account_has_so_many_streams_and_no_more(
 
 def test_the_server_stops_although_somebody_watches(world: World) -> None:
     # The fixture's end asserts that it does; here is the watcher.
-    thread = threading.Thread(target=lambda: read_events(world, "/events", "op", count=1))
-    thread.start()
-    until = time.monotonic() + 10
-    while not world.platform.streams.get("op") and time.monotonic() < until:
-        time.sleep(0.01)
+    here = threading.Event()
+    threading.Thread(target=lambda: read_events(world, "/events", "op", count=1, here=here)).start()
+    assert here.wait(120)
     assert world.platform.streams["op"] == 1

@@ -18,7 +18,7 @@ FORM = "application/x-www-form-urlencoded"
 def browser(world: World, **headers: str) -> Iterator[httpx.Client]:
     """Somebody at an address of their own, who sends what a browser sends."""
     sent = {"X-Forwarded-For": next(addresses), "Origin": world.url, **headers}
-    with httpx.Client(base_url=world.url, headers=sent, timeout=30) as client:
+    with httpx.Client(base_url=world.url, headers=sent, timeout=120) as client:
         yield client
 
 

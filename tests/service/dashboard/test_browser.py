@@ -98,7 +98,7 @@ def create(at: Watched) -> str:
     page.get_by_role("button", name="Drawn, to try it out").click()
     at.press("Generate")
     expect(page.get_by_role("heading", name="3. The rules")).to_be_visible()
-    for field, text in (("Name of the run", "Morning <slots>"), ("Deadline in seconds", "4")):
+    for field, text in (("Name of the run", "Morning <slots>"), ("Deadline in seconds", "600")):
         at.tab_to(field)
         page.keyboard.press("Control+A")
         page.keyboard.type(text)
@@ -107,6 +107,8 @@ def create(at: Watched) -> str:
     page.get_by_role("option", name="Which k are best").click()
     page.get_by_label("And of the best value").click()
     page.get_by_role("option", name="The best value").click()
+    # It ends by these, so that on a slow machine it lasts longer, as looking at it does.
+    page.get_by_label("Evaluations at most").fill("300")
     at.shot("05-new-run")
     at.press("Create the run")
     expect(page.get_by_role("heading", name="Morning <slots>")).to_be_visible()

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 
 import pytest
 
 from tacit.engine.local.cluster import LocalCluster
+from tacit.service.execution import cluster_links
 from tacit.service.execution.cluster_links import ClusterLinks
 from tacit.service.execution.executor import Executor
 from tacit.service.server.app import make_app
 from tests.service.world import opened
+from tests.support.cpu_waits import CpuWaits
 from tests.support.platform import generous
 
 pytestmark = pytest.mark.processes
@@ -32,20 +35,22 @@ def test_nothing_is_drawn_up_that_a_node_would_refuse_when_all_have_signed(tmp_p
     assert agreement.status_code == 404
 
 
-def test_who_is_there_and_whose_clock_is_off() -> None:
-    async def look(cluster: LocalCluster) -> None:
+def test_who_is_there_and_whose_clock_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster_links, "LOOK_SECONDS", 60.0)
+
+    async def look(cluster: LocalCluster) -> float:
         links = ClusterLinks("main", cluster.folder / "cluster.toml", slots=4)
         assert [node.reachable for node in links.status(running=0, waiting=0).nodes] == [False] * 3
         await links.look()
         status = links.status(running=1, waiting=2)
         assert all(node.reachable for node in status.nodes)
-        assert all(abs(node.clock_offset_seconds or 9.0) < 1 for node in status.nodes)
+        while any(abs(client.clock_offset or 9.0) >= 1 for client in links._clients):
+            await links.look()  # a slow answer is imprecise
         assert links.clock_warnings() == []
         while links.delay < DELAY_SECONDS:  # they measure it when they meet
             await links.look()
-        assert links.delay < 1
         told = [node.round_trip_seconds or 0.0 for node in links.status(running=0, waiting=0).nodes]
-        assert max(told) == 2 * links.delay
+        assert links.delay == min(1, max(told) / 2)
         links._clients[1].round_trip = 1e9
         assert links.delay == 1
 
@@ -58,6 +63,10 @@ def test_who_is_there_and_whose_clock_is_off() -> None:
         here = [node.reachable for node in links.status(running=0, waiting=0).nodes]
         assert here == [True, True, False]
         await links.stop()
+        return max(told) / 2
 
-    with LocalCluster(delay_ms=1000 * DELAY_SECONDS) as cluster:
-        asyncio.run(asyncio.wait_for(look(cluster), 120))
+    with CpuWaits() as waits, LocalCluster(delay_ms=1000 * DELAY_SECONDS) as cluster:
+        begun = time.monotonic()
+        delay = asyncio.run(asyncio.wait_for(look(cluster), 300))
+        ended = time.monotonic()
+    assert delay < 1 + waits.between(begun, ended)

@@ -19,6 +19,7 @@ from tacit.participant.review_words import review_lines
 from tacit.service.execution.report import read_report, run_folder
 from tacit.service.workflow.recording import record_of_run
 from tests.conftest import RunTacit
+from tests.service.execution.punctual import finished as until_finished
 
 pytestmark = pytest.mark.processes
 
@@ -64,7 +65,7 @@ def finished(live: LivePlatform, profiles: dict[str, Profile]) -> str:
         sign(profile, run_id, seen=seen)
     for name, profile in profiles.items():
         submit(profile, run_id, WEIGHTS[OWNED[name]])
-    live.wait(run_id, "finished")
+    until_finished(live, run_id)
     return run_id
 
 

@@ -15,7 +15,7 @@ from tacit.participant.public_weights import public_refusals
 from tacit.participant.review_words import review_lines
 from tacit.service.workflow.recording import record_run
 from tacit.verify import check_bundle, read_bundle
-from tests.service.execution.slow_node import restart_slow
+from tests.service.execution.slow_node import PLACES, restart_slow
 
 pytestmark = pytest.mark.processes
 
@@ -81,12 +81,13 @@ def test_nodes_and_participants_follow_a_search_with_a_public_objective(
     assert record_run(live.settings, run_id).exists()
 
 
-def test_the_last_answer_is_proven_though_a_node_is_slow_to_follow(live: LivePlatform) -> None:
-    """The platform leaves as soon as it has the last answer, whatever the nodes still do."""
+@pytest.mark.parametrize("place", PLACES)
+def test_the_last_answer_is_proven_though_a_node_is_slow(live: LivePlatform, place: str) -> None:
+    """The platform has the last answer before a node has written down that it gave it."""
     cluster = live.clusters[0]
-    restart_slow(cluster, 1)
+    restart_slow(cluster, 1, place)
     try:
-        run_id = drafted(live, "linden", evaluations=1)
+        run_id = drafted(live, f"linden-{len(place)}", evaluations=1)
         profile = joined(live, run_id)
         sign(profile, run_id, seen=review(profile, run_id, unpinned=True))
         submit(profile, run_id, np.ones((ROWS, ROWS), dtype=np.int64))

@@ -12,16 +12,23 @@ import pytest
 pytestmark = pytest.mark.processes
 
 
-def test_the_demo_ends_by_itself(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "tacit", "demo", "--deadline", "1s", "--nodes", "4"],
-        cwd=tmp_path,
+def demo(folder: Path, deadline: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "tacit", "demo", "--deadline", deadline, "--nodes", "4"],
+        cwd=folder,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
         check=False,
     )
+
+
+def test_the_demo_ends_by_itself(tmp_path: Path) -> None:
+    for deadline in ("1s", "8s", "60s"):
+        done = demo(tmp_path, deadline)
+        if "the deadline came before there was a plan" not in done.stderr:
+            break  # a busy machine may need longer to find one
     assert done.returncode == 0, done.stderr
     assert not done.stderr
     address = re.search(r"dashboard\s+https://(127\.0\.0\.1:\d+)", done.stdout)

@@ -8,6 +8,7 @@ import ssl
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
 
 import pytest
 from fastapi import WebSocket
@@ -15,6 +16,7 @@ from starlette.routing import WebSocketRoute
 from websockets.sync.client import connect
 
 from tacit.service.server import connections
+from tacit.service.server.connections import ImpatientLoop
 from tacit.service.server.settings import Settings
 from tests.service.served import served
 from tests.service.world import API, World
@@ -25,9 +27,28 @@ HEAD = f"GET {API}/health HTTP/1.1\r\nHost: x\r\n".encode()
 LIMIT = 5
 
 
+@dataclass
+class Clock:
+    """The time of the server's event loop, which a test lets pass."""
+
+    ahead: float = 0.0
+
+    def pass_by(self, seconds: float) -> None:
+        """The server looks at it ten times a second."""
+        self.ahead += seconds
+
+
 @pytest.fixture
-def world(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.4)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(ImpatientLoop, "time", lambda _: time.monotonic() + made.ahead)
+    return made
+
+
+@pytest.fixture
+def world(settings: Settings, monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Iterator[World]:
+    # Longer than anything takes here, so that only a test's own clock brings it about.
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 600.0)
     with served(settings, connections_per_address=LIMIT) as made:
         yield made
 
@@ -40,7 +61,7 @@ def trusting() -> ssl.SSLContext:
 
 def plain(world: World) -> socket.socket:
     host, port = world.url.removeprefix("https://").split(":")
-    return socket.create_connection((host, int(port)), timeout=5)
+    return socket.create_connection((host, int(port)), timeout=120)
 
 
 def connected(world: World) -> ssl.SSLSocket:
@@ -48,7 +69,7 @@ def connected(world: World) -> ssl.SSLSocket:
 
 
 def is_ended(link: socket.socket) -> bool:
-    """Whether the other side ends it; if it does not, this takes five seconds."""
+    """Whether the other side ends it; if it does not, this takes two minutes."""
     try:
         while link.recv(65536):
             pass
@@ -59,39 +80,67 @@ def is_ended(link: socket.socket) -> bool:
     return True
 
 
+def is_readable(link: socket.socket) -> bool:
+    """Whether there is something to read, of which the end is one."""
+    link.settimeout(0.2)
+    try:
+        return link.recv(1) is not None
+    except TimeoutError:
+        return False
+    finally:
+        link.settimeout(120)
+
+
+def until_served(world: World) -> None:
+    """Wait until the server has done what it was asked before, and has looked at its clock."""
+    for _ in range(2):
+        assert world.call("GET", "/health").is_success
+
+
 @pytest.mark.parametrize("sent", [b"", HEAD], ids=["nothing", "half a head"])
-def test_whoever_asks_nothing_has_to_leave(world: World, sent: bytes) -> None:
+def test_whoever_asks_nothing_has_to_leave(world: World, clock: Clock, sent: bytes) -> None:
     with connected(world) as link:
         link.sendall(sent)
+        until_served(world)
+        assert not is_readable(link)
+        clock.pass_by(601)
         assert is_ended(link)
 
 
-def test_half_a_head_after_a_whole_request_does_not_help(world: World) -> None:
+def test_half_a_head_after_a_whole_request_does_not_help(world: World, clock: Clock) -> None:
     with connected(world) as link:
         link.sendall(HEAD + b"\r\n")
-        time.sleep(0.6)
         answer = link.recv(65536)
         assert answer.startswith(b"HTTP/1.1 200")
+        while not answer.endswith(b"}"):
+            answer += link.recv(65536)
         link.sendall(HEAD)
+        until_served(world)
+        # The web server's own patience is for whoever says nothing at all.
+        clock.pass_by(300)
+        until_served(world)
+        assert not is_readable(link)
+        clock.pass_by(301)
         assert is_ended(link)
 
 
-def test_whoever_never_shakes_hands_has_to_leave(world: World) -> None:
+def test_whoever_never_shakes_hands_has_to_leave(world: World, clock: Clock) -> None:
     with plain(world) as link:
+        until_served(world)
+        assert not is_readable(link)
+        clock.pass_by(601)
         assert is_ended(link)
 
 
-def test_an_address_has_so_many_connections(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 30.0)
+def test_an_address_has_so_many_connections(world: World) -> None:
     with ExitStack() as stack:
         for _ in range(LIMIT):
             stack.enter_context(connected(world))
-        time.sleep(0.1)
         with connected(world) as link:
             assert is_ended(link)
 
 
-def test_a_web_socket_stays(world: World) -> None:
+def test_a_web_socket_stays(world: World, clock: Clock) -> None:
     async def echo(socket: WebSocket) -> None:
         await socket.accept()
         await socket.send_text(await socket.receive_text())
@@ -99,9 +148,10 @@ def test_a_web_socket_stays(world: World) -> None:
     world.app.router.routes.insert(0, WebSocketRoute("/echo", echo))
     url = world.url.replace("https", "wss") + "/echo"
     with connect(url, ssl=trusting()) as socket_:
-        time.sleep(0.8)
+        clock.pass_by(601)
+        until_served(world)
         socket_.send("here")
-        assert socket_.recv(timeout=5) == "here"
+        assert socket_.recv(timeout=120) == "here"
 
 
 def test_as_many_files_may_be_open_as_the_system_allows() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -165,16 +166,24 @@ def test_many_readers_and_writers_at_once_lose_nothing(tmp_path: Path) -> None:
     database.close()
 
 
+def wait_for(what: Callable[[], bool]) -> None:
+    until = time.monotonic() + 120
+    while not what():
+        assert time.monotonic() < until
+        time.sleep(0.001)
+
+
 def test_answers_are_written_before_whatever_else_waits(tmp_path: Path) -> None:
     database, run_id = filled(f"sqlite:///{tmp_path}/tacit.db")
     order: list[str] = []
     go = threading.Event()
 
     def long_read(_: Session) -> None:
-        go.wait(10)
+        go.wait(120)
 
     def slow_write(session: Session) -> None:
-        time.sleep(0.02)
+        if len(order) == 3:  # by then there is an answer to be written
+            wait_for(lambda: database._turn._urgent > 0 or "answer" in order)
         set_progress(session, run_id, {"generation": len(order)})
         order.append("other")
 
@@ -182,13 +191,13 @@ def test_answers_are_written_before_whatever_else_waits(tmp_path: Path) -> None:
         others = [database.read(long_read) for _ in range(20)]
         others += [database.write(slow_write) for _ in range(20)]
         waiting = [asyncio.ensure_future(each) for each in others]
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0)
         await database.write_first(lambda _: order.append("answer"))
         go.set()
         await asyncio.gather(*waiting)
 
     asyncio.run(work())
-    assert "answer" in order[:6]
+    assert order.index("answer") <= 4
     database.close()
 
 
@@ -202,12 +211,12 @@ def test_whoever_is_urgent_has_the_next_turn_although_others_waited_longer() -> 
 
     with turn.taken():
         threads = []
-        for name in ("other", "another", "answer"):
+        for count, name in enumerate(("other", "another", "answer"), start=1):
             threads.append(threading.Thread(target=take, args=(name, name == "answer")))
             threads[-1].start()
-            time.sleep(0.05)
+            wait_for(lambda count=count: len(turn._changed._waiters) == count)  # type: ignore[attr-defined, misc]
     for thread in threads:
-        thread.join(10)
+        thread.join(120)
     assert order[0] == "answer"
     assert set(order) == {"answer", "other", "another"}
 

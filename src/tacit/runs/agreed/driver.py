@@ -5,6 +5,7 @@ A run that was interrupted goes on in its folder, with the same nodes under the 
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -28,6 +29,8 @@ OPEN_SECONDS = 0.2
 """What sealed searches leave of their time, besides what each reserves for its opening, or a tenth
 of it if that is less: whoever is late has no plan at all."""
 
+LOG_SECONDS = 5.0
+"""How long busy nodes may take to write down the last answer, when nobody waits for us any more."""
 ACCOUNT_SECONDS = 0.5
 """What counting a run for balances may take, where they are kept."""
 
@@ -54,6 +57,7 @@ def agreed_driver(
             yield _sealed(agreed, engine)
         else:
             yield _evaluating(agreed, engine, folder, ledger)
+            engine.wait(engine.submit(_until_logged(engine)), until=None)
 
 
 def _evaluating(
@@ -72,6 +76,17 @@ def _evaluating(
     driver = resumed(problem, parameters, engine, folder, ledger, seed=seed, account=account)
     warm_up(problem, parameters)
     return driver
+
+
+async def _until_logged(engine: SecureEngine) -> None:
+    """Wait until all nodes have written down the last answer, which is what proves it.
+
+    A node that we leave before breaks off what it does for us.
+    """
+    numbers = engine.agreement.confidential()
+    replies = [reply for k in numbers for reply in engine.evaluations(k).open_replies]
+    if replies:
+        await asyncio.wait(replies, timeout=LOG_SECONDS)
 
 
 def _sealed(agreed: Agreed, engine: SecureEngine) -> SearchDriver:

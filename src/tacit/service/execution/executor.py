@@ -298,6 +298,10 @@ class Executor:
                 f"the run was {stored.state} before everybody had signed, so no node has a log of "
                 "it; nothing was computed and nothing disclosed"
             )
+        has_ended = stored.state not in BEFORE_RUNNING | {State.RUNNING}
+        if has_ended and run_id in self._supervisors:
+            # The nodes may be about to write down their last answer.
+            await asyncio.wait([self._tasks[run_id]], timeout=LOG_SECONDS)
         coordinator = self._links_of(stored.cluster).coordinator(stored)
         dones = await coordinator.start_agreement(stored.signatures, within=LOG_SECONDS)
         fetch = coordinator.fetch_heads if heads_only else coordinator.fetch_logs

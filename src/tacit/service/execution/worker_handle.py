@@ -11,6 +11,7 @@ import socket
 import struct
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from multiprocessing.process import BaseProcess
 
 import msgspec
@@ -19,6 +20,8 @@ from tacit.service.execution.report import Report, RunRequest, decode_report
 
 PRELOADED = ["tacit.service.execution.preloaded"]
 LARGEST_REPORT = 64 << 20
+LEAVE_SECONDS = 10.0
+"""How long a worker may take to leave its nodes, once it has reported its end."""
 
 
 class WorkerPool:
@@ -79,6 +82,8 @@ class WorkerHandle:
         self.is_ready = asyncio.Event()
         """Set when the worker may begin, and when it has ended."""
         self.has_ended = asyncio.Event()
+        """Set with the last report, or when there will be none."""
+        self._has_left = asyncio.Event()
 
     async def start(self) -> None:
         """Start the process; it prepares itself."""
@@ -106,12 +111,16 @@ class WorkerHandle:
                 self.last = decode_report(data)
                 self.is_ready.set()
                 if self.last.stage in ("ended", "failed"):
+                    self.has_ended.set()
+                    while await reader.read(LARGEST_REPORT):
+                        pass  # nothing counts after the last report
                     return
         except (OSError, EOFError, msgspec.DecodeError):
             return
         finally:
             self.has_ended.set()
             self.is_ready.set()
+            self._has_left.set()
 
     def begin(self, until: float, /) -> None:
         """Let it search until this instant of CLOCK_MONOTONIC."""
@@ -119,7 +128,15 @@ class WorkerHandle:
             self._writer.write(struct.pack("<d", until))
 
     async def end(self) -> None:
-        """Kill the process, whatever it does, and forget it."""
+        """Kill the process, whatever it does, and forget it.
+
+        One that has reported its end may leave by itself: nodes that it leaves in the middle of
+        their last answer do not write down what proves it.
+        """
+        if self.last.stage == "ended":
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LEAVE_SECONDS):
+                    await self._has_left.wait()
         if self._reading is not None:
             self._reading.cancel()
         if self._writer is not None:

@@ -75,7 +75,7 @@ class LivePlatform(PlatformProcess):
             httpx.Client(
                 base_url=self.settings.url + API,
                 verify=tls_context(self.ca),
-                timeout=30.0,
+                timeout=120.0,
                 limits=httpx.Limits(max_connections=100),
             )
         )
@@ -160,7 +160,7 @@ class LivePlatform(PlatformProcess):
         self.wait_for_agreement(run_id, by)
         return run_id
 
-    def wait_for_agreement(self, run_id: str, by: str, *, seconds: float = 60.0) -> None:
+    def wait_for_agreement(self, run_id: str, by: str, *, seconds: float = 240.0) -> None:
         """It is drawn up at once, or as soon as all nodes are there."""
         until = time.monotonic() + seconds
         while True:

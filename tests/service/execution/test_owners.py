@@ -55,6 +55,7 @@ def finished(live: LivePlatform, profiles: dict[str, Profile]) -> str:
         profiles[name] = join(
             live.settings.url, code, profile=folder, ca=live.config.parent / "service.pem"
         )
+    live.wait_for_agreement(run_id, OPERATOR)
     for profile in profiles.values():
         seen = review(profile, run_id, unpinned=True)
         said = "\n".join(review_lines(seen))

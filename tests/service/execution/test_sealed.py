@@ -56,6 +56,7 @@ def submitted(live: LivePlatform, profiles: dict[str, Profile], deadline: float)
         profiles[name] = join(
             live.settings.url, code, profile=folder, ca=live.config.parent / "service.pem"
         )
+    live.wait_for_agreement(run_id, OPERATOR)
     for profile in profiles.values():
         seen = review(profile, run_id, unpinned=True)
         said = "\n".join(review_lines(seen))

@@ -30,7 +30,9 @@ def test_the_demo_ends_by_itself(tmp_path: Path) -> None:
         if "the deadline came before there was a plan" not in done.stderr:
             break  # a busy machine may need longer to find one
     assert done.returncode == 0, done.stderr
-    assert not done.stderr
+    # That an answer takes longer than usual is said, and no more.
+    troubles = [each for each in done.stderr.splitlines() if not each.endswith(" s; waiting")]
+    assert not troubles
     address = re.search(r"dashboard\s+https://(127\.0\.0\.1:\d+)", done.stdout)
     assert address
     assert re.search(r"sign in\s+tci_\S{20,}", done.stdout)

@@ -87,3 +87,22 @@ def test_a_busy_node_is_asked_for_its_sealing_key_until_the_time_is_over() -> No
         asyncio.run(ask(BusyNode(3), 60.0))
     with pytest.raises(PeerTimeoutError, match="node 0"):
         asyncio.run(ask(BusyNode(1_000_000), 2.1))
+
+
+def test_giving_up_on_a_node_that_is_being_left_cancels_nothing_for_those_after() -> None:
+    """A link closes slowly; who waits too briefly to reach its node again must not break it."""
+
+    class ClosesSlowly(NodeClient):
+        async def disconnect(self) -> None:
+            await asyncio.sleep(0.05)
+
+    async def reach_twice() -> None:
+        client = ClosesSlowly(0, "127.0.0.1:1", cast(Any, None), 0.0)
+        client._line = cast(Any, SimpleNamespace(mux=SimpleNamespace(failure=None)))
+        client.give_up()
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0):
+                await client.connect()
+        await client.connect()
+
+    asyncio.run(reach_twice())

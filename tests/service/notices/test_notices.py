@@ -43,7 +43,9 @@ class Receiver:
     """What it answers first; then 204."""
 
     def kinds(self, path: str = "/hook") -> list[str]:
-        return [json.loads(body)["kind"] for where, _, body in self.calls if where == path]
+        # In the order in which they were made: those of one moment are delivered side by side.
+        told = [json.loads(body) for where, _, body in self.calls if where == path]
+        return [each["kind"] for each in sorted(told, key=lambda each: each["id"])]
 
 
 @pytest.fixture

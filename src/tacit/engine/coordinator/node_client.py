@@ -93,7 +93,8 @@ class NodeClient:
 
     async def _connect(self) -> None:
         if self._leaving is not None:
-            await self._leaving
+            # Shielded: whoever gives up waiting must not cancel it for those who come next.
+            await asyncio.shield(self._leaving)
             self._leaving = None
         if self.connected:
             return

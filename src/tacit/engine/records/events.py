@@ -214,14 +214,6 @@ class GenerationsBegun(Event, frozen=True, tag="generations", omit_defaults=True
     attempt: Attempt = NO_ATTEMPT
     parent_attempt: Attempt = field(name="basis", default=NO_ATTEMPT)
     """The attempt whose state they start from."""
-    turn: int | None = None
-    """After which generation the finish of the search began, if these are phases of it."""
-
-
-class ImprovementsSent(Sent, frozen=True, tag="told improvements"):
-    """Whether each of some generations improved the best is out."""
-
-    search: int = field(name="objective")
 
 
 class RunCounted(Event, frozen=True, omit_defaults=True, tag="counted run"):
@@ -245,7 +237,7 @@ class RunCounted(Event, frozen=True, omit_defaults=True, tag="counted run"):
 
 
 class FinishedTold(Sent, frozen=True, tag="told finished"):
-    """Whether all plans of a group are proved is out; `number` is the phase before it."""
+    """Whether all plans of a group are proved is out; `number` is the step before it."""
 
     search: int
     finished: bool
@@ -346,7 +338,6 @@ AgreementEvent = (
     | BestSent
     | StartDrawn
     | GenerationsBegun
-    | ImprovementsSent
     | RunCounted
     | FinishedTold
     | PlanBound

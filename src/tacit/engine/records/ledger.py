@@ -66,28 +66,12 @@ class FrontAnswer(_Entry, frozen=True, tag="front"):
     """The node that the others went on without: computed by three, not checked."""
 
 
-class ImprovementBits(_Entry, frozen=True, tag="improvements"):
-    """Whether each of some generations of a sealed search improved the best."""
-
-    search: int
-    number: int
-    """The number of the first of these generations."""
-    request: str
-    """The hash of the request, as the nodes log it."""
-    improved: list[int]
-    parts: Parts
-    without: int | None = None
-    """The node that the others went on without."""
-    unchecked: bool = False
-    """Computed by all, from a state that three had left: not checked either."""
-
-
 class FinishedBit(_Entry, frozen=True, tag="finished"):
-    """Whether all plans of a group were proved after a phase, where it was agreed to tell."""
+    """Whether all plans of a group were proved after a step, where it was agreed to open that."""
 
     search: int
     number: int
-    """The phase."""
+    """The step."""
     request: str
     """The hash of the request, as the nodes log it."""
     finished: bool
@@ -108,7 +92,7 @@ class OpenedPlan(_Entry, frozen=True, tag="plan"):
     unchecked: bool = False
     """Whether three nodes computed for a while on the way to it."""
     outcome: str | None = None
-    """What is proved of it, if it is an exact solution."""
+    """What is proved of it, if it is of an assignment: `optimum` or `feasible`."""
     gap: int | None = None
     """By at most how much it is worse than the optimum, where that was agreed."""
 
@@ -127,7 +111,7 @@ class OwnersPlan(_Entry, frozen=True, tag="plan for owners"):
     unchecked: bool = False
     """Whether three nodes computed for a while on the way to it."""
     outcome: str | None = None
-    """What is proved of it, if it is an exact solution."""
+    """What is proved of it, if it is of an assignment: `optimum` or `feasible`."""
     gap: int | None = None
     """By at most how much it is worse than the optimum, where that was agreed."""
 
@@ -136,7 +120,6 @@ LedgerEntry = (
     EvaluationAnswer
     | RevealedBest
     | FrontAnswer
-    | ImprovementBits
     | FinishedBit
     | OpenedPlan
     | OwnersPlan
@@ -158,10 +141,8 @@ class _FirstVersion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The entry that it is, in a run of this kind."""
         about, disclosed = self.objective, self.disclosed
         match sealed, self.number == REVEAL_NUMBER:
-            case True, True:
+            case True, _:
                 return OpenedPlan(about, disclosed, self.best, self.parts)
-            case True, False:
-                return ImprovementBits(about, self.number, self.request, disclosed, self.parts)
             case False, True:
                 return RevealedBest(about, disclosed[0])
         return EvaluationAnswer(*msgspec.structs.astuple(self))

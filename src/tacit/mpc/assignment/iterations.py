@@ -104,7 +104,7 @@ class _Run:
     async def begin(self, state: AssignmentState) -> None:
         self._state = state
         self._between = await table(
-            self._session, state.matching, self._costs, label=f"{state.iterations}.begin"
+            self._session, state.matching, self._costs, label=f"{state.step}.begin"
         )
         self._last: LineMinima | None = None
         """With lag 1: the minimum of the last iteration, whose parents are not known yet."""
@@ -113,7 +113,7 @@ class _Run:
 
     async def iterate(self) -> None:
         """Lag 0: a minimum, then the exchange along its cycles."""
-        state, name = self._state, f"{self._state.iterations + 1}"
+        state, name = self._state, f"{self._state.step + 1}"
         least = await self._minimum(self._session)
         marks = await least.marks(self._session, label=f"{name}.marks")
         parents = await keep_parents(self._session, marks, state.parents, label=f"{name}.keep")
@@ -134,17 +134,17 @@ class _Run:
         """Bring the parents of the last minimum into the state, so that it can be kept."""
         if self._last is None:
             return self._state
-        name = f"{self._state.iterations}.end"
+        name = f"{self._state.step}.end"
         return replace(self._state, parents=await self._parents(self._session, name))
 
     async def _minimum(self, lane: Session) -> LineMinima:
-        state, number = self._state, self._state.iterations + 1
+        state, number = self._state, self._state.step + 1
         candidates = self._between + state.prices[:, None, :]
         ties = self._ties.own_first(number, self._shape.size)
         return await line_minima(lane, candidates, ties, self._shape, label=f"{number}")
 
     async def _follow(self, lane: Session) -> tuple[Exchanged, ArithmeticShare]:
-        name = f"{self._state.iterations + 1}.beside"
+        name = f"{self._state.step + 1}.beside"
         return await self._exchange(lane, await self._parents(lane, name), name)
 
     async def _parents(self, lane: Session, name: str) -> BitShare:
@@ -165,7 +165,7 @@ class _Run:
     def _take(self, least: LineMinima, exchanged: tuple[Exchanged, ArithmeticShare]) -> None:
         made, self._between = exchanged
         self._state = AssignmentState(
-            made.matched, made.matching, least.values, made.parents, self._state.iterations + 1
+            made.matched, made.matching, least.values, made.parents, self._state.step + 1
         )
 
 

@@ -25,6 +25,27 @@ def feasible_assignment(allowed: NDArray[np.bool_], /) -> NDArray[np.int32] | No
     return column_of.astype(np.int32)
 
 
+def first_served(allowed: NDArray[np.bool_], /) -> NDArray[np.int32] | None:
+    """Assign rows in the order of their first allowed column to the first one that is free.
+
+    Where that leaves a row without a column, any assignment of allowed pairs; None without one.
+
+    >>> first_served(np.array([[False, True, True], [True, True, False]]))
+    array([1, 0], dtype=int32)
+    >>> first_served(np.array([[True, True], [True, False]]))
+    array([1, 0], dtype=int32)
+    """
+    rows, columns = allowed.shape
+    free, column_of = np.ones(columns, dtype=bool), np.zeros(rows, dtype=np.int32)
+    for row in np.argsort(allowed.argmax(axis=1), kind="stable"):
+        options = free & allowed[row]
+        column = int(options.argmax())
+        if not options[column]:
+            return feasible_assignment(allowed)
+        free[column], column_of[row] = False, column
+    return column_of
+
+
 def _augment(
     start: int,
     options: list[NDArray[np.int64]],

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from tacit.engine.agreement import Agreement, finish_of, manifests_digest, sealed_terms, search_seed
+from tacit.engine.agreement import Agreement, manifests_digest, sealed_terms, search_seed
 from tacit.engine.coordinator import SecureEngine
 from tacit.engine.derived import agreed_parameters, with_public_weights
 from tacit.engine.identity import ClusterConfig
@@ -96,11 +96,10 @@ def _sealed(agreed: Agreed, engine: SecureEngine) -> SearchDriver:
     searches = engine.sealed_groups()
     for search in searches:
         search.start(until=time.monotonic() + ENTER_SECONDS)
-    steps = agreed.agreement.limits.evaluations
     return SealedDriver(
         agreed.agreement.known_problem,
         searches,
-        Limits(generations=max(0, steps - finish_of(agreed.agreement))),
+        Limits(generations=agreed.agreement.limits.evaluations),
         terms.parameters,
         terms.weightings,
         engine="nodes",

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from tacit.engine.agreement.sealed import groups_of
+from tacit.engine.agreement.assignment import AssignmentCourse
+from tacit.engine.agreement.sealed import courses_of, groups_of, is_exact
 from tacit.engine.node.state.counters import Counters
 from tacit.engine.node.state.derivation import Derivation
 from tacit.engine.node.state.hearsay import answers_told, bound_searches, used_numbers
@@ -36,6 +37,9 @@ from tacit.engine.wire.attempt import Attempt
 from tacit.engine.wire.peer_messages import AnswersTold, EpochBegins
 from tacit.errors import EngineError, LogError
 from tacit.mpc import ArithmeticShare
+
+DUE_SECONDS = 1.0
+"""So long before its deadline a run may open its plan however few steps it has made."""
 
 
 class Epochs:
@@ -238,6 +242,32 @@ class AgreementState:
         """Refuse to open a plan that does not count, where balances are kept."""
         if self.agreement.equity is not None and self.counted is None:
             raise refuse("the run is not counted yet; have it counted before its plan is opened")
+
+    def check_long_enough(self, search: int, attempt: Attempt, /, *, now: float) -> None:
+        """Refuse to open the plan of an assignment after fewer steps than agreed, before it is due.
+
+        A platform that could open a plan after the first exchanges would learn which of the few
+        that are known to be possible were worth it. By the deadline a plan is opened anyway.
+        """
+        if not is_exact(self.agreement):
+            return
+        courses = courses_of(self.agreement, seed=0)
+        at = next(k for k, each in enumerate(groups_of(self.agreement)) if search in each)
+        course, progress = courses[at], self.group_with(search)
+        assert isinstance(course, AssignmentCourse)
+        assert progress is not None
+        if attempt.number >= course.least_steps or progress.opened or progress.finished:
+            return
+        # Groups are solved one after the other, each in its part of the time.
+        plans = [len(each) for each in groups_of(self.agreement)]
+        due = course.parameters.seconds * sum(plans[: at + 1]) / sum(plans) - DUE_SECONDS
+        begun = progress.started
+        if course.parameters.seconds and begun is not None and now - begun >= due:
+            return
+        raise refuse(
+            f"{attempt.number} steps were made, and no plan is opened before {course.least_steps} "
+            "unless the deadline has come; go on with the run"
+        )
 
     def sealed_states(self) -> dict[int, list[Attempt]]:
         """Per group of searches, the attempts whose state is here, or would be handed over."""

@@ -226,32 +226,12 @@ def check_generations(
 def check_checkpoints(
     first: int, count: int, /, *, checkpoints: Collection[int], finished: int | None
 ) -> None:
-    """Refuse phases beyond a checkpoint, at which they end, and after one that said all is proved.
+    """Refuse steps beyond a checkpoint, at which they end, and after one that said all is proved.
 
-    `finished` is the phase of that one, if there was one.
+    `finished` is the step of that one, if there was one.
     """
-    between = [phase for phase in checkpoints if first < phase < first + count]
+    between = [step for step in checkpoints if first < step < first + count]
     if between:
-        raise refuse(f"it is told after phase {min(between)} whether all is proved; end there")
+        raise refuse(f"it is opened after step {min(between)} whether all is proved; end there")
     if finished is not None and first >= finished:
-        raise refuse(f"all was proved after phase {finished}; open the plans, nothing follows")
-
-
-def check_turn(
-    turn: int | None, first: int, count: int, /, *, finish: int, turned: int | None
-) -> None:
-    """Refuse steps that contradict where the finish of a search began, or go beyond it.
-
-    They start from a state that was left after `turned`, None for one of the search.
-    """
-    if turned is not None and turn != turned:
-        raise refuse(f"the finish began after generation {turned}; nothing else follows")
-    if turn is None:
-        return
-    if turned is None and turn != first:
-        raise refuse(f"the finish of a search at generation {first} begins there, not at {turn}")
-    if first + count - turn > finish:
-        raise refuse(
-            f"the agreement allows {finish} phases after the search, these would be up to "
-            f"{first + count - turn}"
-        )
+        raise refuse(f"all was proved after step {finished}; open the plans, nothing follows")

@@ -11,6 +11,7 @@ disk was set back. A peer that hangs holds nothing up for longer than that.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 
 from tacit.engine.node.links.peer_line import PeerLine
@@ -117,6 +118,7 @@ async def bind_for_peer(node: ComputingNode, asked: Bind, peer: str, /) -> Bound
     if progress is None or (progress.opened is None and asked.attempt not in progress.names):
         return nothing
     try:
+        agreement_state.check_long_enough(asked.search, asked.attempt, now=time.time())
         attempt = await progress.bind(asked.attempt)
         if not agreement_state.agreement.for_owners or attempt not in progress.names:
             return Bound(asked.number, attempt)

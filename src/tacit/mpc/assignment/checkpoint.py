@@ -1,6 +1,6 @@
-"""Whether a forest is finished: one bit, opened at a phase where that was agreed.
+"""Open whether all plans are proved: one bit, after an iteration where that was agreed.
 
-It is 1 if what the plans of all weightings are is proved. The bits of the proof are multiplied,
+It is 1 if the plans of all weightings are proved. The bits of the proofs are multiplied,
 pair by pair, and the product is opened to coordinator and nodes in one round. They learn that bit
 and nothing else: each letter is uniform, or follows from the bit and from what its receiver holds.
 The nodes would see it anyway, since nothing is asked for after a 1; so they can hold to it.

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
         KnownTime,
         fitted_assignment,
         fitted_tour,
-        guarded,
         step_seconds,
         tour_length,
     )

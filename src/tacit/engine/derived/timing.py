@@ -127,8 +127,9 @@ def fitted_assignment(
     ...     fitted.generations, fitted.iterations
     (20, 120)
     (20, 120)
-    >>> fitted_assignment(problem, settings, [(1,)], KnownTime(deadline=60, delay=0.01)).lag
-    1
+    >>> fitted = fitted_assignment(problem, settings, [(1,)], KnownTime(deadline=60, delay=0.01))
+    >>> fitted.lag, fitted.least
+    (1, 40)
     """
     if any(len(each) != len(problem.objectives) for each in weightings):
         return settings  # whoever makes an agreement of it, is told
@@ -164,9 +165,13 @@ def fitted_assignment(
     if known.steps is not None:
         generations = min(generations, known.steps // 2)
         length = max(1, min(length, known.steps - generations))
-    seconds = 0 if known.deadline is None else ceil(known.deadline)
     return replace(
-        settings, generations=generations, iterations=length, lag=lag, seconds=seconds
+        settings,
+        generations=generations,
+        iterations=length,
+        lag=lag,
+        least=ceil(length / LEAST_PART),
+        seconds=0 if known.deadline is None else ceil(known.deadline),
     )
 
 
@@ -180,11 +185,6 @@ def _generations(problem: Problem, places: int) -> int:
 
 def _with_lag(course: AssignmentCourse, lag: int) -> AssignmentCourse:
     return replace(course, parameters=replace(course.parameters, lag=lag))
-
-
-def guarded(settings: AssignmentParameters, /) -> AssignmentParameters:
-    """Return the settings with the least iterations before a platform may have a plan opened."""
-    return replace(settings, least=ceil(settings.iterations / LEAST_PART))
 
 
 def tour_length(problem: Problem, /) -> int:

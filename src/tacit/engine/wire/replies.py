@@ -186,6 +186,8 @@ class RefusalKind(StrEnum):
     """The balances that a series continues with are at other nodes; show what those give."""
     FULL = "full"
     """The node keeps nothing more for this platform; later it may."""
+    EARLY = "early"
+    """No plan is opened yet; go on with the steps, or ask again when the deadline comes."""
 
 
 class Refused(Message, frozen=True, kw_only=True):

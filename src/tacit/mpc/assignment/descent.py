@@ -50,7 +50,7 @@ async def descend(
 
     >>> from types import SimpleNamespace
     >>> from tacit.mpc.assignment.iterations import start
-    >>> from tacit.mpc.assignment.layout import public_matching
+    >>> from tacit.mpc.assignment.start import public_matching
     >>> from tacit.mpc.assignment.ties import Ties
     >>> from tacit.mpc.local import run_parties
     >>> from tacit.mpc.shares import deal, reconstruct

@@ -70,7 +70,7 @@ async def advance(
 ) -> AssignmentState:
     """Return the state after so many iterations.
 
-    >>> from tacit.mpc.assignment.layout import public_matching
+    >>> from tacit.mpc.assignment.start import public_matching
     >>> from tacit.mpc.local import run_parties
     >>> from tacit.mpc.shares import deal, reconstruct
     >>> costs, shape = deal(np.array([[[7, 1], [2, 3]]], dtype=np.uint32)), AssignmentShape(2, 7)

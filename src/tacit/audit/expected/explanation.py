@@ -243,11 +243,6 @@ class _Words:
             sentences.insert(1, self._structured(expected.structured))
         if best == "value":
             sentences.append("The total value of the plan is disclosed to it, too.")
-        if best == "improvement":
-            sentences.append(
-                "Which generations improved the best plan is disclosed to it, too, but not that "
-                "plan."
-            )
         return [*sentences, *words_for_plans(plans), *_reservations(expected)]
 
     def of_owners(self, best: str, plan_for: PlanFor) -> list[str]:
@@ -266,11 +261,6 @@ class _Words:
         ]
         if best == "value":
             sentences.append("The total value of the plan is disclosed to the platform.")
-        if best == "improvement":
-            sentences.append(
-                "Which generations improved the best plan is disclosed to the platform, but not "
-                "that plan."
-            )
         return sentences
 
 

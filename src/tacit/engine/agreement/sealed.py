@@ -151,7 +151,9 @@ def _check_kind(agreement: Agreement, parameters: AnySealed) -> None:
             "another disclosure"
         )
     if (moves == "tour") != isinstance(parameters, TourParameters):
-        raise AgreementError(f"the sealed run has settings of another kind than {moves}; draft anew")
+        raise AgreementError(
+            f"the sealed run has settings of another kind than {moves}; draft anew"
+        )
 
 
 def _check_steps(parameters: AssignmentParameters, agreed: int) -> None:
@@ -246,8 +248,7 @@ def problem_courses(
     if isinstance(parameters, AssignmentParameters):
         return assignment_courses(problem, shapes, parameters, seed=seed)
     return [
-        Schedule(shape, parameters, seed=seed, stream=stream)
-        for stream, shape in enumerate(shapes)
+        Schedule(shape, parameters, seed=seed, stream=stream) for stream, shape in enumerate(shapes)
     ]
 
 
@@ -280,9 +281,7 @@ def plan_word(agreement: Agreement, search: int, /) -> np.dtype[Any]:
 
 def is_exact(agreement: Agreement, /) -> bool:
     """Whether a plan comes with a proof that it is the optimum, if there is one."""
-    return agreement.sealed and isinstance(
-        sealed_terms(agreement).parameters, AssignmentParameters
-    )
+    return agreement.sealed and isinstance(sealed_terms(agreement).parameters, AssignmentParameters)
 
 
 def checkpoints_of(agreement: Agreement, search: int, /) -> tuple[int, ...]:

@@ -58,6 +58,7 @@ class Advanced:
     unchecked: bool
     """Whether all nodes computed it, and the state that it builds on was left by three."""
 
+
 @dataclass(frozen=True, slots=True)
 class Opened:
     """The one plan, and its value where that is disclosed."""
@@ -130,9 +131,7 @@ class SealedSearch:
             for event in verify_log(page.log):
                 match event:
                     case GenerationsBegun(search=k) if k == self._search:
-                        self._batches[event.first] = Batch(
-                            event.first, event.count, event.horizon
-                        )
+                        self._batches[event.first] = Batch(event.first, event.count, event.horizon)
                     case FinishedTold(search=k, finished=True) if k == self._search:
                         self.finished = True
                     case PlanBound(search=k) if k == self._search:

@@ -116,14 +116,7 @@ class OwnersPlan(_Entry, frozen=True, tag="plan for owners"):
     """By at most how much it is worse than the optimum, where that was agreed."""
 
 
-LedgerEntry = (
-    EvaluationAnswer
-    | RevealedBest
-    | FrontAnswer
-    | FinishedBit
-    | OpenedPlan
-    | OwnersPlan
-)
+LedgerEntry = EvaluationAnswer | RevealedBest | FrontAnswer | FinishedBit | OpenedPlan | OwnersPlan
 
 
 class _FirstVersion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

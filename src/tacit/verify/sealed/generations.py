@@ -60,9 +60,7 @@ def check_generations_asked(logs: Sequence[Log], /) -> int:
             else:
                 fits = each == [run for run in longest if run in each]
             if not fits:
-                raise LogError(
-                    "the nodes were asked for different steps; their logs disagree"
-                )
+                raise LogError("the nodes were asked for different steps; their logs disagree")
         generations += _end(longest) if opened is None else opened
     return generations
 
@@ -93,8 +91,6 @@ def _course(log: Log, *, gaps: bool) -> dict[int, list[_Run]]:
             continue
         follows = run[0] == (runs[-1][0] + runs[-1][1] if runs else 0)
         if not follows and event.attempt not in handed:
-            raise LogError(
-                f"steps after {run[0]} do not follow the earlier ones; ask its operator"
-            )
+            raise LogError(f"steps after {run[0]} do not follow the earlier ones; ask its operator")
         runs.append(run)
     return course

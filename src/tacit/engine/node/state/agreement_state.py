@@ -35,11 +35,15 @@ from tacit.engine.records.freezing import FreezingEvent
 from tacit.engine.records.line_limit import LineLimit
 from tacit.engine.wire.attempt import Attempt
 from tacit.engine.wire.peer_messages import AnswersTold, EpochBegins
+from tacit.engine.wire.replies import RefusalKind
 from tacit.errors import EngineError, LogError
 from tacit.mpc import ArithmeticShare
 
-DUE_SECONDS = 1.0
-"""So long before its deadline a run may open its plan however few steps it has made."""
+DUE_PART = 0.8
+"""From this part of its time on a run may open its plan however few steps it has made. The rest is
+for a platform whose clock began to run before the nodes'."""
+BINDING_PART = 0.7
+"""From this part on a node binds itself where a peer asks: clocks of peers are not the same."""
 
 
 class Epochs:
@@ -243,31 +247,43 @@ class AgreementState:
         if self.agreement.equity is not None and self.counted is None:
             raise refuse("the run is not counted yet; have it counted before its plan is opened")
 
-    def check_long_enough(self, search: int, attempt: Attempt, /, *, now: float) -> None:
+    def check_long_enough(
+        self, search: int, attempt: Attempt, /, *, now: float, part: float = DUE_PART
+    ) -> None:
         """Refuse to open the plan of an assignment after fewer steps than agreed, before it is due.
 
         A platform that could open a plan after the first exchanges would learn which of the few
-        that are known to be possible were worth it. By the deadline a plan is opened anyway.
+        that are known to be possible were worth it. When the time is over a plan is opened anyway.
         """
         if not is_exact(self.agreement):
             return
-        courses = courses_of(self.agreement, seed=0)
-        at = next(k for k, each in enumerate(groups_of(self.agreement)) if search in each)
-        course, progress = courses[at], self.group_with(search)
+        progress = self.group_with(search)
+        groups = groups_of(self.agreement)
+        at = next(k for k, each in enumerate(groups) if search in each)
+        course = courses_of(self.agreement, seed=0)[at]
         assert isinstance(course, AssignmentCourse)
         assert progress is not None
-        if attempt.number >= course.least_steps or progress.opened or progress.finished:
+        if attempt.number >= course.least_steps or progress.opened == attempt:
+            return
+        # An earlier state than the one that was proved may still be here, and is not the optimum.
+        if progress.finished is not None and attempt.number >= progress.finished:
             return
         # Groups are solved one after the other, each in its part of the time.
-        plans = [len(each) for each in groups_of(self.agreement)]
-        due = course.parameters.seconds * sum(plans[: at + 1]) / sum(plans) - DUE_SECONDS
-        begun = progress.started
-        if course.parameters.seconds and begun is not None and now - begun >= due:
+        plans = [len(each) for each in groups]
+        due = part * course.parameters.seconds * sum(plans[: at + 1]) / sum(plans)
+        if due and progress.started is not None and now - progress.started >= due:
             return
         raise refuse(
             f"{attempt.number} steps were made, and no plan is opened before {course.least_steps} "
-            "unless the deadline has come; go on with the run"
+            "unless the deadline has come; go on with the run",
+            kind=RefusalKind.EARLY,
         )
+
+    async def begin_open(self, search: int, attempt: Attempt, /) -> Kept:
+        """Bind this node to a state whose plan may be opened or counted now, or refuse."""
+        progress = self.search(search)
+        self.check_long_enough(search, attempt, now=time.time())
+        return await progress.begin_open(attempt)
 
     def sealed_states(self) -> dict[int, list[Attempt]]:
         """Per group of searches, the attempts whose state is here, or would be handed over."""

@@ -95,11 +95,8 @@ def _to_bytes(kept: Kept) -> bytes:
     return _ENCODER.encode(StoredState(kept.generation, kept.attempt, shares, keys))
 
 
-def _from_bytes(data: bytes) -> Kept | None:
-    try:
-        stored = _READ.decode(data)
-    except msgspec.ValidationError:
-        return None  # of an earlier version, whose runs do not go on
+def _from_bytes(data: bytes) -> Kept:
+    stored = _READ.decode(data)
     shares = [share.read() for share in stored.shares]
     return Kept(stored.generation, stored.attempt, shares, stored.plan_keys)
 
@@ -111,7 +108,7 @@ class SealedProgress:
         self._store, self.searches = store, searches
         self._search = searches[0]
         """The one by which they are known."""
-        found = [kept for data in store.load_sealed(self._search) if (kept := _from_bytes(data))]
+        found = map(_from_bytes, store.load_sealed(self._search))
         self._kept = sorted(found, key=lambda kept: kept.generation)
         self.from_peers: list[Attempt] = []
         """The attempts whose states our peers have, and not we: they hand them over."""
@@ -122,7 +119,7 @@ class SealedProgress:
         self.finished: int | None = None
         """The step after which it was opened that all is proved."""
         self.started: float | None = None
-        """When the start was drawn first, in seconds since 1970."""
+        """When this node first worked on it, in seconds since 1970 by its own clock."""
         self._ending = False
         self.computing = asyncio.Lock()
         """Held until the state of what is computed is kept."""
@@ -130,13 +127,19 @@ class SealedProgress:
         for event in store.log.recent():
             match event:
                 case GenerationsBegun(search=k) if k == self._search:
+                    self._start_clock(event.at)
                     self._began(event)
                 case FinishedTold(search=k, finished=True) if k == self._search:
                     self.finished = event.number
-                case StartDrawn(search=k) if k == self._search and self.started is None:
-                    self.started = float(event.at)
+                case StartDrawn(search=k) if k == self._search:
+                    self._start_clock(event.at)
                 case PlanBound(search=k) if k in searches and self.opened is None:
                     self.opened = event.attempt
+
+    def _start_clock(self, now: float) -> None:
+        # The first time counts: whoever has a start drawn again gains no time by it.
+        if self.started is None:
+            self.started = float(now)
 
     def _began(self, event: GenerationsBegun) -> None:
         self._ends[event.first] = event.first + event.count
@@ -203,8 +206,7 @@ class SealedProgress:
             raise refuse("this search has begun; it does not start again")
         self._store.log.append(StartDrawn(self._search, attempt))
         self._store.log.sync()
-        if self.started is None:
-            self.started = time.time()
+        self._start_clock(time.time())
 
     def begin(
         self,
@@ -236,6 +238,8 @@ class SealedProgress:
         event = GenerationsBegun(self._search, first, count, horizon, digest, attempt, parent)
         self._store.log.append(event)
         self._store.log.sync()
+        # A node that was away at the start gets its state handed over and begins here.
+        self._start_clock(time.time())
         self._began(event)
         return kept
 

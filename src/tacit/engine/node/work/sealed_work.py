@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-import time
 
 import numpy as np
 
@@ -132,10 +131,8 @@ async def open_plan(
     know; so it may see all of them. Two nodes hold all of them, so one may be gone. Nothing leaves
     before enough of the others are bound to the same plan.
     """
-    progress = agreement_state.search(request.search)
     agreement_state.check_counted()
-    agreement_state.check_long_enough(request.search, request.attempt, now=time.time())
-    kept = await progress.begin_open(request.attempt)
+    kept = await agreement_state.begin_open(request.search, request.attempt)
     if agreement_state.agreement.for_owners:
         return await open_for_owners(node, agreement_state, request, kept)
     plan = agreement_state.plan_of(request.search, kept)

@@ -165,13 +165,20 @@ def fitted_assignment(
     if known.steps is not None:
         generations = min(generations, known.steps // 2)
         length = max(1, min(length, known.steps - generations))
+    checkpoints = settings.checkpoints
+    if not settings.iterations:
+        # How many iterations there are is not known to whoever names checkpoints.
+        early = [str(each) for each in settings.told_after if each < length]
+        checkpoints = ":".join(early)
     return replace(
         settings,
+        checkpoints=checkpoints,
         generations=generations,
         iterations=length,
         lag=lag,
         least=ceil(length / LEAST_PART),
-        seconds=0 if known.deadline is None else ceil(known.deadline),
+        # Rounded down: a run ends by its deadline, and what nodes open then must be due by then.
+        seconds=0 if known.deadline is None else max(1, floor(known.deadline)),
     )
 
 

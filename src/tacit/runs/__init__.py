@@ -26,6 +26,7 @@ from tacit.runs.settings import (
     changed,
     parse_changes,
     sealed_settings,
+    setting_names,
 )
 from tacit.runs.solve import DEFAULT_GENERATIONS, solve, with_disclosures
 from tacit.runs.summarize import disclosed_to_user

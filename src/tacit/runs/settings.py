@@ -93,9 +93,7 @@ class SolveSettings:
         return changed(chosen.with_changes(**algorithm), self.changes)
 
 
-def as_settings(
-    settings: SolveSettings | Settings | str | None, /
-) -> SolveSettings:
+def as_settings(settings: SolveSettings | Settings | str | None, /) -> SolveSettings:
     """All that `solve` takes as settings, as one object."""
     if isinstance(settings, SolveSettings):
         return settings
@@ -137,7 +135,7 @@ def sealed_settings(
         if isinstance(given, TourParameters):
             raise ParameterError("these are settings of a tour; leave them out")
         settings = changed(given or AssignmentParameters(), changes)
-        if settings.generations or settings.seconds:
+        if (settings.generations or settings.seconds) and "iterations" not in changes:
             return settings  # as somebody has fitted them
         return fitted_assignment(problem, settings, factors, time or KnownTime(deadline=None))
     if isinstance(given, AssignmentParameters):
@@ -190,7 +188,7 @@ def changed(settings: AnySettings, changes: Mapping[str, Any], /) -> AnySettings
         raise ParameterError(f"{name} is {changes[name]!r} ({what}); correct it") from None
 
 
-def setting_names(kind: type[Settings], /) -> list[str]:
+def setting_names(kind: type[Any], /) -> list[str]:
     """The names of what people may set.
 
     >>> setting_names(AssignmentParameters)

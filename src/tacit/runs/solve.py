@@ -47,10 +47,9 @@ def solve(
 
     The run ends at the first limit reached, `deadline` (such as "5s") being one of them; without
     any, after 500 generations. A sealed assignment ends when its iterations are through, and by the
-    deadline at the latest. `disclose` overrides
-    what the problem says of its confidential objectives, for all or by name; where neither says
-    anything, the run is sealed if it can be. `settings` are the name of a preset, parameters of the
-    search, or `SolveSettings`.
+    deadline at the latest; it makes at least one. `disclose` overrides what the problem says of its
+    confidential objectives, for all or by name; where neither says anything, the run is sealed if
+    it can be. `settings` are the name of a preset, parameters of the search, or `SolveSettings`.
 
     Confidential objectives are evaluated on nodes that run beside this process for as long
     as the call takes, or with `engine="simulated"` by a simulation that knows the weights and gives

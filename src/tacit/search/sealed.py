@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tacit.errors import ProblemError
 from tacit.problems import Problem
-from tacit.search.moves import Schedule, public_shape
+from tacit.search.moves import Schedule
 
 
 def weighted_values(problem: Problem, weighting: Sequence[int], /) -> NDArray[np.int64]:

@@ -72,7 +72,7 @@ class AssignmentCourse:
     @property
     def least_steps(self) -> int:
         """Before so many steps no plan is opened while there is time left."""
-        return self.parameters.generations + self.parameters.least if self.parameters.least else 0
+        return self.parameters.least_steps
 
     @property
     def checkpoints(self) -> tuple[int, ...]:
@@ -170,8 +170,11 @@ def assignment_courses(
         for group in _groups(list(same), parameters.together)
     ]
     groups = apart if len(apart) <= len(together) else together
+    start = _public_start(problem)
     return [
-        _course(problem, [publics[k] for k in group], group, parameters, seed=seed)
+        replace(
+            _course(problem, [publics[k] for k in group], group, parameters, seed=seed), start=start
+        )
         for group in sorted(groups)
     ]
 
@@ -220,8 +223,7 @@ def _course(
     except ParameterError as error:
         raise AgreementError(str(error)) from None
     highs = tuple(each.low + each.spread for each in publics)
-    start = _public_start(problem)
-    return AssignmentCourse(layout, shape, parameters, tuple(searches), highs, seed, start)
+    return AssignmentCourse(layout, shape, parameters, tuple(searches), highs, seed)
 
 
 def _public_start(problem: Problem) -> tuple[int, ...] | None:

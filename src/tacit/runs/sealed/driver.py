@@ -1,8 +1,8 @@
 """Sealed runs: steps in batches until all are made or the deadline comes, then one opening.
 
-How many steps there are is public and fixed before the first one, so a run that ends early tells
-nothing. Weightings of an assignment go on in groups, and the plans of a group are opened one after
-the other.
+How many steps there are is public and fixed before the first one, so a run that ends early
+discloses nothing. Weightings of an assignment go on in groups, and the plans of a group are opened
+one after the other.
 """
 
 from __future__ import annotations
@@ -55,6 +55,27 @@ class Batches:
             self.schedule.append((first, count, horizon))
 
 
+def sealed_length(
+    problem: Problem, parameters: TourParameters | AssignmentParameters, limits: Limits, /
+) -> int:
+    """Return how many steps each search makes, unless its deadline comes before.
+
+    >>> from tacit.problems import generate_assignment
+    >>> parameters = AssignmentParameters(generations=20, iterations=120, least=40)
+    >>> sealed_length(generate_assignment(1), parameters, Limits(generations=70))
+    70
+    """
+    given = [n for n in (limits.generations, limits.evaluations) if n is not None]
+    if isinstance(parameters, AssignmentParameters):
+        # Nodes open no plan before the least steps.
+        return max(parameters.least_steps, min([parameters.steps, *given]))
+    from tacit.engine.derived import tour_length
+
+    # Without a deadline somebody has said how many generations there are.
+    most = [] if limits.deadline is None and given else [tour_length(problem)]
+    return min([*most, *given])
+
+
 @dataclass(eq=False)
 class SealedDriver:
     """Runs started searches one after the other, and opens the plan of each; see `SearchDriver`.
@@ -79,8 +100,9 @@ class SealedDriver:
     notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        given = [n for n in (self.limits.generations, self.limits.evaluations) if n is not None]
-        self._pace = Pace(self._length(given), most_in_batch=self.most_in_batch)
+        length = sealed_length(self.problem, self.parameters, self.limits)
+        self._steps = length * len(self.searches)
+        self._pace = Pace(length, most_in_batch=self.most_in_batch)
         self._pace.account = self.account
         self._begun = time.monotonic()
         self._end: float | None = None
@@ -88,22 +110,15 @@ class SealedDriver:
         self._left, self._search = list(self.searches), self.searches[0]
         self._opened: dict[int, OpenedPlan] = {}
         self._finished = False
+        self._reason: StopReason | None = None
         self._ratio = 1.0 if self._descent == 0 else self._iteration_ratio()
-
-    def _length(self, given: Sequence[int]) -> int | None:
-        if isinstance(self.parameters, AssignmentParameters):
-            return min([self.parameters.steps, *given])
-        from tacit.engine.derived import tour_length
-
-        # Without a deadline somebody has said how many generations there are.
-        most = [] if self.limits.deadline is None and given else [tour_length(self.problem)]
-        return min([*most, *given], default=None)
 
     @property
     def _descent(self) -> int:
         """How many generations of block descent come before the iterations of an assignment."""
-        is_assignment = isinstance(self.parameters, AssignmentParameters)
-        return self.parameters.generations if is_assignment else 0
+        if isinstance(self.parameters, AssignmentParameters):
+            return self.parameters.generations
+        return 0
 
     def _iteration_ratio(self) -> float:
         """How many times longer an iteration takes than a generation, by the model."""
@@ -208,16 +223,23 @@ class SealedDriver:
             # longer, which is better than to lose them.
             until, first = self._pace.until, search == self._search.searches[0]
             if until is not None and (self.may_be_late or not first):
-                until += LATE_SECONDS
+                # The deadline may be long over if nodes took long to be there.
+                until = max(until, time.monotonic()) + LATE_SECONDS
             self._opened[search] = self._open_in_time(search, until)
 
     def _open_in_time(self, search: int, until: float | None) -> OpenedPlan:
         """Open a plan, which nodes refuse after few steps until the deadline has nearly come."""
+        from tacit.engine.wire import RefusalKind
+
         while True:
             try:
                 return self._search.open(search, until=until)
-            except RefusedError:
-                if until is None or time.monotonic() + ASK_AGAIN_SECONDS > until:
+            except RefusedError as error:
+                if error.kind != RefusalKind.EARLY or until is None or self._end is None:
+                    raise
+                # Nodes count from their own start, and not from the end of the group before.
+                until = max(until, self._end)
+                if time.monotonic() + ASK_AGAIN_SECONDS > until:
                     raise
                 time.sleep(ASK_AGAIN_SECONDS)
 
@@ -239,16 +261,31 @@ class SealedDriver:
         which = (
             "the plan is" if len(self._plans) == 1 else f"{count} of {len(self._plans)} plans are"
         )
-        over = self._pace.generations is not None and all(
-            each.generation >= self._pace.generations for each in self._plans
-        )
-        why = "set more iterations" if over else "the deadline came before; take more time"
+        steps = sealed_length(self.problem, self.parameters, self.limits)
+        if self._reason is StopReason.INTERRUPTED:
+            why = "the run was interrupted before"
+        elif self._reason is StopReason.NODES:
+            why = "the nodes could not continue"
+        elif all(each.generation >= steps for each in self._plans):
+            why = "set more iterations"
+        else:
+            why = "the deadline came before; take more time"
         return [f"{which} not proved to be the optimum: {why}"]
 
-    def finish(self, _reason: StopReason, /) -> None:
+    def finish(self, reason: StopReason, /) -> None:
         """Open the plan of the last search, or of the one that was interrupted."""
+        self._reason = reason
+        if reason is StopReason.INTERRUPTED:
+            self._reach_least_steps()
         self._open()
         self._finished = True
+
+    def _reach_least_steps(self) -> None:
+        """Go on to the step before which nodes open no plan, usually for a fraction of a second."""
+        if isinstance(self.parameters, AssignmentParameters):
+            self._pace.generations = self.parameters.least_steps
+            while self._one_batch() is None:
+                pass
 
     def checkpoint(self) -> None:
         """Save nothing: the nodes keep the state of a search."""
@@ -262,7 +299,15 @@ class SealedDriver:
             search=max(len(self._courses) - 1, 0),
             searches=len(self.searches),
             plans=len(self.weightings),
+            iteration=self._iteration,
+            steps=self._steps,
         )
+
+    @property
+    def _iteration(self) -> int | None:
+        if isinstance(self.parameters, AssignmentParameters):
+            return max(0, self._search.generation - self._descent) or None
+        return None
 
     def plans(self) -> list[list[int]]:
         """The plans, once all are opened."""

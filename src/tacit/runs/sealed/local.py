@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from tacit.disclosure import BestMode, Sealed
 from tacit.errors import AgreementError, ParameterError
 from tacit.problems import Problem
-from tacit.runs.engine_choice import UNLIMITED, Announce, EngineChoice, engine_on_nodes
+from tacit.runs.engine_choice import Announce, EngineChoice, engine_on_nodes
 from tacit.runs.limits import Limits
-from tacit.runs.sealed.driver import SealedDriver
+from tacit.runs.sealed.driver import SealedDriver, sealed_length
 from tacit.runs.sealed.searching import SealedSearching, SimulatedAssignment, SimulatedTour
 from tacit.runs.settings import AnySealed, Checkpointing
 from tacit.runs.weightings import default_weightings
@@ -63,11 +63,10 @@ def local_sealed(
 
         return pin_sealed(parameters, factors)
 
-    steps = UNLIMITED
     if isinstance(parameters, AssignmentParameters):
         steps = parameters.steps
-    elif given := [n for n in (limits.generations, limits.evaluations) if n is not None]:
-        steps = min(given)
+    else:
+        steps = sealed_length(problem, parameters, limits)
     with engine_on_nodes(
         problem,
         choice,

@@ -97,7 +97,7 @@ class SealedSearching(Protocol):
 
 
 class SimulatedTour:
-    """The nodes' clear twin of a tour: the same search with the weights and a start that are here."""
+    """The nodes' clear twin of a tour: the same search, of weights and a start that are here."""
 
     opened = finished = False
 

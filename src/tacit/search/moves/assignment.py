@@ -87,3 +87,12 @@ none
     def steps(self) -> int:
         """Generations and iterations together."""
         return self.generations + self.iterations
+
+    @property
+    def least_steps(self) -> int:
+        """Before so many steps no plan is opened while there is time left.
+
+        >>> AssignmentParameters(generations=20, iterations=90, least=30).least_steps
+        50
+        """
+        return self.generations + self.least if self.least else 0

@@ -103,6 +103,8 @@ def sealed_parameters_for(moves: str | None, /) -> TourParameters:
     >>> sealed_parameters_for("tour").children
     299
     """
+    if moves != "tour":
+        raise ParameterError("presets of sealed runs are for tours; leave the preset out")
     return TourParameters(
         children=299, window_percent=66, swap_percent=40, heat_start=800, heat_end=25
     )

@@ -99,11 +99,10 @@ def version() -> None:
 def main() -> None:
     """Run the command line; a user's mistake becomes one line and an exit code."""
     first = _first_word()
-    if first in ("audit", "experiment", "tune"):
-        # These have a thread or process per core themselves. Those of the algebra library would
-        # only wait for each other, at twice the computing time and far more on a busy machine;
-        # the library reads this once, when it is imported, and so do child processes.
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Nodes, audits and studies have a process or thread per core themselves. Those of the algebra
+    # library would only wait for each other, at twice the computing time and far more on a busy
+    # machine; the library reads this once, when it is imported, and so do child processes.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         app = make_app(first)
         code = app(prog_name="tacit", standalone_mode=False)

@@ -27,6 +27,7 @@ from tacit.mpc.assignment.state import AssignmentState, lowest_bits
 from tacit.mpc.cost import Cost
 from tacit.mpc.protocols import minimum, pairwise
 from tacit.mpc.protocols.minimum import find_least
+from tacit.mpc.ring import multiplied
 from tacit.mpc.sealed import update
 from tacit.mpc.sealed.moves import Moves, Step
 from tacit.mpc.sealed.update import permute_lines
@@ -74,7 +75,7 @@ async def descend(
         return state
     size = shape.size
     product = await pairwise.product(
-        session, costs, state.matching, np.matmul, label=f"{state.step}.lines"
+        session, costs, state.matching, multiplied, label=f"{state.step}.lines"
     )
     table = _beside(transposed(product), transposed(state.matching))
     for number, step in enumerate(steps, start=state.step + 1):

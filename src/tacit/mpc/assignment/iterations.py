@@ -30,6 +30,7 @@ from tacit.mpc.assignment.ties import FIRST_PRICES, Ties
 from tacit.mpc.cost import Cost
 from tacit.mpc.letters import Letter
 from tacit.mpc.protocols import pairwise
+from tacit.mpc.ring import multiplied
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare
 
@@ -108,8 +109,8 @@ class _Run:
         )
         self._last: LineMinima | None = None
         """With lag 1: the minimum of the last iteration, whose parents are not known yet."""
-        self._unmoved: BitShare | None = None
-        """Which columns the exchange beside that minimum left where they were."""
+        self._stays: BitShare | None = None
+        """Which columns kept their rows in the exchange beside that minimum."""
 
     async def iterate(self) -> None:
         """Lag 0: a minimum, then the exchange along its cycles."""
@@ -128,7 +129,7 @@ class _Run:
         assert isinstance(least, LineMinima)
         assert isinstance(exchanged, tuple)
         self._take(least, exchanged)
-        self._last, self._unmoved = least, exchanged[0].unmoved
+        self._last, self._stays = least, exchanged[0].stays
 
     async def end(self) -> AssignmentState:
         """Bring the parents of the last minimum into the state, so that it can be kept."""
@@ -152,7 +153,7 @@ class _Run:
             return self._state.parents
         marks = await self._last.marks(lane, label=f"{name}.marks")
         return await keep_parents(
-            lane, marks, self._state.parents, self._unmoved, label=f"{name}.keep"
+            lane, marks, self._state.parents, self._stays, label=f"{name}.keep"
         )
 
     async def _exchange(
@@ -180,7 +181,7 @@ async def table_and_own(
     session: Session, matching: ArithmeticShare, costs: ArithmeticShare, *, label: str
 ) -> tuple[ArithmeticShare, ArithmeticShare]:
     """Return that table, and C_ik of each column k."""
-    rows = await pairwise.product(session, matching, costs, np.matmul, label=label)
+    rows = await pairwise.product(session, matching, costs, multiplied, label=label)
     own = rows.map(lambda part: np.ascontiguousarray(np.diagonal(part, axis1=1, axis2=2)))
     return transposed(rows - own[:, :, None]), own
 

@@ -117,6 +117,6 @@ class ClearAssignment:
         used = state.parents if self.lag else parents
         moved = on_cycles(used)
         row_of = np.where(moved, state.row_of[used], state.row_of)
-        cut = moved | moved[parents]
-        parents = np.where(cut, index, parents)
+        # What holds of an edge rests on the row of the parent, so only that end counts.
+        parents = np.where(moved[parents], index, parents)
         return ClearState(row_of, prices, parents, number)

@@ -1,9 +1,9 @@
 """The first plan of an assignment: public, or drawn so that nobody knows it.
 
-Where pairs are forbidden, the plan is a public one without any, and no later plan has one. Elsewhere
-it is drawn: the lines of the identity are shuffled obliviously, in the rounds of a shuffle. Nobody
-learns anything. From a public plan, one that is opened after a few steps would tell which of few
-known exchanges were worth it; an agreement says how many iterations there are before.
+Where pairs are forbidden, the plan is a public one without any, and no later plan has one.
+Elsewhere it is drawn: the lines of the identity are shuffled obliviously, in the rounds of a
+shuffle. Nobody learns anything. From a public plan, one that is opened after a few steps would tell
+which of few known exchanges were worth it; an agreement says how many iterations there are before.
 """
 
 from __future__ import annotations

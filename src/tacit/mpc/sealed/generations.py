@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import chain, islice, repeat
 
-import numpy as np
-
 from tacit.mpc.cost import Cost
 from tacit.mpc.protocols import b2a
 from tacit.mpc.sealed import best, update, winners

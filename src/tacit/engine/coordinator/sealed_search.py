@@ -98,6 +98,9 @@ class SealedSearch:
         self.finished = False
         """Whether it was opened that all plans are proved; then no step follows."""
         self._checkpoints = checkpoints_of(coordinator.agreement, search)
+        self._batch_lock = asyncio.Lock()
+        """Held until a batch that was cancelled has ended its epoch, so that the next one begins
+        with the states that nodes keep by then."""
         self.seed = 0
         self.sent = 0
         self.rounds = 0
@@ -143,6 +146,10 @@ class SealedSearch:
         What was begun before and not heard of is asked for again as it was, in place of this.
         A batch ends where it is opened whether all is proved.
         """
+        async with self._batch_lock:
+            return await self._advance(count, horizon, until=until)
+
+    async def _advance(self, count: int, horizon: int, /, *, until: float | None) -> Advanced:
         first = self.generation
         ends = [step - first for step in self._checkpoints if step > first]
         count = min([count, *ends])

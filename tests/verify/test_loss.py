@@ -6,6 +6,7 @@ import hashlib
 
 import pytest
 from msgspec.structs import replace
+from tacit.verify.sealed.improvements import confirm_bits
 
 from tacit.engine.records import (
     AnswerSent,
@@ -26,7 +27,6 @@ from tacit.verify import answers
 from tacit.verify.answer_log import AnswerLog, digests_of
 from tacit.verify.loss import describe_loss
 from tacit.verify.sealed.generations import check_generations_asked
-from tacit.verify.sealed.improvements import confirm_bits
 from tests.verify.test_recorded_lies import recorded
 
 LOST, BACK = NodeLost(50, 2), NodeReturned(90, 2)

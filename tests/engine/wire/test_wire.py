@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from msgspec import structs
+from tacit.mpc.forest import cost_of_warm_start
+from tacit.mpc.forest.layout import Layout
 
 from tacit.engine.wire import request
 from tacit.engine.wire.attempt import Attempt, decode_attempt
@@ -29,8 +31,6 @@ from tacit.engine.wire.request import (
 )
 from tacit.engine.wire.request import unpack_candidates as unpack
 from tacit.errors import AbortError, FrameError
-from tacit.mpc.forest import cost_of_warm_start
-from tacit.mpc.forest.layout import Layout
 from tacit.mpc.transport.frame import Channel, Header
 from tacit.mpc.transport.mux import check_frame
 from tacit.problems import generate_assignment

@@ -17,9 +17,7 @@ class ClearRun:
     Where nodes would draw the first plan, this one follows from the seed.
     """
 
-    def __init__(
-        self, course: AssignmentCourse, search: int, values: NDArray[np.int64], /
-    ) -> None:
+    def __init__(self, course: AssignmentCourse, search: int, values: NDArray[np.int64], /) -> None:
         self.course, self.search = course.alone(search), search
         costs, lag = self.course.clear_costs(values), course.parameters.lag
         self._twin = ClearAssignment(costs, self.course.ties, lag)

@@ -7,7 +7,6 @@ With four it has three, of whom two must say the same: so one that lies changes 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 

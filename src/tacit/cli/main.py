@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ import typer
 import tacit
 from tacit.cli.printing import example
 from tacit.cli.usage_errors import usage_words
+from tacit.engine.local.node_processes import fork_server
 from tacit.errors import InputError, TacitError
 from tacit.plain_text import plain_line
 
@@ -103,6 +105,9 @@ def main() -> None:
     # library would only wait for each other, at twice the computing time and far more on a busy
     # machine; the library reads this once, when it is imported, and so do child processes.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if _starts_nodes(sys.argv[1:]):
+        # Another process imports what they need while this one imports and reads the problem.
+        fork_server().open()
     try:
         app = make_app(first)
         code = app(prog_name="tacit", standalone_mode=False)
@@ -141,6 +146,14 @@ def _first_word() -> str | None:
         line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS", "")
         words = line.split()
     return words[1] if len(words) > 1 else None
+
+
+def _starts_nodes(words: Sequence[str]) -> bool:
+    """Whether a command probably starts nodes; what was prepared for nothing ends with it."""
+    if "_TACIT_COMPLETE" in os.environ:
+        return False
+    elsewhere = {"--help", "--nodes", "simulated", "--engine=simulated"}
+    return words[:1] in (["solve"], ["demo"]) and not elsewhere & set(words)
 
 
 def _show_usage_error(error: Any) -> None:  # noqa: ANN401 - see UsageError

@@ -32,7 +32,7 @@ START_SECONDS = 120.0
 """How long a busy machine may take to import what nodes need, or to fork."""
 UNKNOWN_CODE = 255
 """The exit code of a process that ended when the server was gone, so that nobody knows it."""
-STARTED = "tacit.node_process"
+FORKED = "tacit.forked_process"
 """The audit event of a process that is forked, as `subprocess.Popen` raises one of its own."""
 
 
@@ -184,7 +184,7 @@ class ForkServer:
         request = json.dumps(["run", module, list(arguments), str(Path.cwd()), dict(os.environ)])
         if len(request) > LONGEST_PACKET:
             return spawn(module, arguments, errors)
-        sys.audit(STARTED, module)
+        sys.audit(FORKED, module)
         read, write = os.pipe()
         try:
             socket.send_fds(line, [request.encode()], [read, errors.fileno()])

@@ -131,6 +131,7 @@ def test_answers_are_as_documented(
         phases=[Phase.explicit, Phase.generate],
         suppress_health_check=list(HealthCheck),
         database=None,
+        deadline=None,
     )
     def answers(case: Case[Any], run_id: str) -> None:
         if re.fullmatch(RUN_ID, str((case.path_parameters or {}).get("run_id"))):

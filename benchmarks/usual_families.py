@@ -3,7 +3,6 @@
     python -m benchmarks.usual_families                    a table; measures the paces first
     python -m benchmarks.usual_families --json FILE        also to a file
     python -m benchmarks.usual_families --paces FILE       with the paces of such a file
-    python -m benchmarks.usual_families --other FILE       and with its runs of `top:15`
 
 How long steps of `sealed` take is measured on three local nodes as a ratio to the model that drafts
 agreements, and how many generations of `top:15` there are per second; both on an idle machine. The
@@ -108,16 +107,13 @@ def other_run(family: str, rows: int, deadline: float, seed: int, pace: float) -
     return found.percent_of_optimum or 0.0
 
 
-def cell_of(job: tuple[str, int, float, int, Paces, tuple[float, ...]]) -> Cell:
-    """All runs of a cell; those of `top:15` that are known are not made again."""
-    family, rows, deadline, count, paces, known = job
+def cell_of(job: tuple[str, int, float, int, Paces]) -> Cell:
+    """All runs of a cell."""
+    family, rows, deadline, count, paces = job
     slower, pace = paces.of(rows)
     seeds = range(FIRST_SEED, FIRST_SEED + count)
     usual = [usual_run(family, rows, deadline, seed, slower) for seed in seeds]
-    other = [
-        known[k] if k < len(known) else other_run(family, rows, deadline, seed, pace)
-        for k, seed in enumerate(seeds)
-    ]
+    other = [other_run(family, rows, deadline, seed, pace) for seed in seeds]
     return Cell(
         family,
         rows,
@@ -129,16 +125,11 @@ def cell_of(job: tuple[str, int, float, int, Paces, tuple[float, ...]]) -> Cell:
 
 
 def measure(
-    paces: Paces,
-    families: Sequence[str],
-    sizes: Sequence[int],
-    seeds: int,
-    known: Sequence[Cell] = (),
+    paces: Paces, families: Sequence[str], sizes: Sequence[int], seeds: int
 ) -> Iterator[Cell]:
     """All cells, with two processes."""
-    others = {(each.family, each.rows, each.deadline): each.other for each in known}
     jobs = [
-        (family, rows, deadline, seeds, paces, others.get((family, rows, deadline), ()))
+        (family, rows, deadline, seeds, paces)
         for rows in sizes
         for family in families
         for deadline in DEADLINES
@@ -176,16 +167,14 @@ def main() -> None:
     )
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--paces", type=Path, metavar="FILE")
-    parser.add_argument("--other", type=Path, metavar="FILE")
     parser.add_argument("--only", nargs="*", choices=FAMILIES, default=list(FAMILIES))
     parser.add_argument("--rows", nargs="*", type=int, default=list(ROWS))
     parser.add_argument("--seeds", type=int, default=SEEDS, help="how many problems of each")
     chosen = parser.parse_args()
     paces = measured_paces(chosen.rows) if chosen.paces is None else read(chosen.paces).paces
-    known = () if chosen.other is None else read(chosen.other).cells
     print(paces, flush=True)
     cells: list[Cell] = []
-    for cell in measure(paces, chosen.only, chosen.rows, chosen.seeds, known):
+    for cell in measure(paces, chosen.only, chosen.rows, chosen.seeds):
         mark = "" if cell.is_as_good else "  WORSE"
         print(cell.family, cell.rows, cell.deadline, _shown(cell) + mark, flush=True)
         cells.append(cell)

@@ -58,7 +58,8 @@ def finished(live: LivePlatform, profiles: dict[str, Profile]) -> str:
     for profile in profiles.values():
         seen = review(profile, run_id, unpinned=True)
         said = "\n".join(review_lines(seen))
-        assert "that there is a plan, and nothing of it" in said
+        assert "that there is a plan" in said
+        assert "and nothing of it" in said
         assert "All but one of you together learn the columns of the last one" in said
         assert "If you lose the key, nobody can give you your part again" in said
         assert "learns nothing of your costs from it (0.00 on a scale" in said
@@ -101,7 +102,7 @@ def says_nothing_of_it(live: LivePlatform, run_id: str, plan: list[int]) -> None
     ):
         with pytest.raises(RuntimeError, match=f": {status} .*{why}"):
             live.call("GET", f"/runs/{run_id}/{file}", OPERATOR)
-    (entry,) = read_ledger(live.call("GET", f"/runs/{run_id}/ledger", OPERATOR), sealed=True)
+    (entry,) = read_ledger(live.call("GET", f"/runs/{run_id}/ledger", OPERATOR))
     assert isinstance(entry, OwnersPlan)
     assert (entry.value, {str(parts) for parts in entry.parts} <= {"[(0, [])]", "[]"}) == (
         None,

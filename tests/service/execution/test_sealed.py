@@ -81,7 +81,7 @@ def submitted(
 
 def told_nothing_but_the_plan(live: LivePlatform, run_id: str, plan: list[int]) -> None:
     data = live.call("GET", f"/runs/{run_id}/ledger", OPERATOR)
-    (entry,) = read_ledger(data, sealed=True)
+    (entry,) = read_ledger(data)
     assert isinstance(entry, OpenedPlan)
     assert (entry.plan, entry.value) == (plan, None)
     progress = live.call("GET", f"/runs/{run_id}/progress.csv", OPERATOR).decode()
@@ -148,7 +148,7 @@ def lies_are_noticed(live: LivePlatform, profile: Profile, run_id: str) -> None:
     asked = live.call("POST", f"/runs/{run_id}/logs", OPERATOR, json={"nonce": "ab" * 16})
     logs = [verify_log(b64decode(each["log"])) for each in asked["logs"]]
     data = live.call("GET", f"/runs/{run_id}/ledger", OPERATOR)
-    ledger = read_ledger(data, sealed=True)
+    ledger = read_ledger(data)
     outcome, agreement = result(profile, run_id), profile.need_signed_agreement(run_id)
     assert outcome.plan is not None
     assert outcome.generation is not None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
 import msgspec
 
 from tacit.disclosure import Sealed
-from tacit.errors import ParameterError
+from tacit.errors import AgreementError, ParameterError
 from tacit.plain_text import decoders_words, nearest_word
 from tacit.problems import Problem
 from tacit.runs.limits import Limits
@@ -83,9 +83,13 @@ class SolveSettings:
             time = KnownTime(
                 deadline=limits.deadline, nodes=nodes, steps=min(given_steps, default=None)
             )
-            return sealed_settings(
-                problem, self.changes, given, time=time, weightings=self.weightings
-            )
+            try:
+                return sealed_settings(
+                    problem, self.changes, given, time=time, weightings=self.weightings
+                )
+            except AgreementError as error:
+                # Nobody has agreed on anything yet: a setting does not fit.
+                raise ParameterError(str(error)) from None
         chosen = self.parameters or preset_named(self.preset or default_preset(problem))
         if not isinstance(chosen, SearchParameters) or self.weightings is not None:
             raise ParameterError("the run is not sealed; leave the settings of a sealed search out")

@@ -135,7 +135,7 @@ def test_on_nodes_with_a_deadline_and_a_ledger(tmp_path: Path) -> None:
     assert found.generations >= 4 * (1 - waits.between(begun, begun + 1.5) / 1.5)
     assert max([0, *(view.generation for view in seen)]) == found.generations
     problem.check_plan(found.plan)
-    entries = load_ledger(tmp_path / "ledger.jsonl", sealed=True)
+    entries = load_ledger(tmp_path / "ledger.jsonl")
     (entry,) = entries
     assert isinstance(entry, OpenedPlan)
     assert (entry.plan, entry.value) == (found.plan, None)

@@ -89,6 +89,7 @@ def one(
 def table(content: Content, /) -> list[str]:
     """A Markdown table: medians by size, without checkpoints and with."""
     groups: dict[tuple[int, bool], list[Run]] = {}
+    delay = f", {content.latency_ms:g} ms delay" if content.latency_ms else ""
     for run in content.runs:
         groups.setdefault((run.rows, bool(run.checkpoints)), []).append(run)
     lines = [
@@ -98,7 +99,7 @@ def table(content: Content, /) -> list[str]:
     for (rows, told), runs in sorted(groups.items()):
         seconds = [run.seconds for run in runs]
         cells = [
-            f"{rows} rows" + (", checkpoints" if told else ""),
+            f"{rows} rows{delay}" + (", checkpoints" if told else ""),
             f"{sum(run.proved for run in runs)} of {len(runs)}",
             f"{statistics.median(seconds):.1f}, {max(seconds):.1f}",
             f"{statistics.median(run.steps for run in runs):g}",

@@ -14,7 +14,7 @@ import typer
 import tacit
 from tacit.cli.printing import example
 from tacit.cli.usage_errors import usage_words
-from tacit.engine.local.node_processes import fork_server
+from tacit.engine.local import fork_server
 from tacit.errors import InputError, TacitError
 from tacit.plain_text import plain_line
 

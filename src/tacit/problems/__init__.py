@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         GroundTruth,
         Optimum,
         ground_truth,
+        optimal_value,
         optimum,
         simplex_points,
     )

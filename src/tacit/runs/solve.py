@@ -11,7 +11,7 @@ from msgspec import structs
 
 from tacit.disclosure import BestMode, parse_best_mode, parse_disclosure
 from tacit.errors import ParameterError
-from tacit.problems import Problem, optimum, with_usual_disclosures
+from tacit.problems import Problem, optimal_value, with_usual_disclosures
 from tacit.runs.driver import Observer, SearchDriver, drive
 from tacit.runs.duration import parse_duration
 from tacit.runs.engine_choice import Announce, EngineChoice
@@ -159,5 +159,4 @@ def known_optimum(problem: Problem, /) -> int | None:
         return problem.optimum
     if problem.rows * problem.columns > LARGEST_REFERENCE:
         return None
-    found = optimum(problem)
-    return None if found is None else found.value
+    return optimal_value(problem)

@@ -19,7 +19,7 @@ import threading
 import time
 import weakref
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
 from typing import BinaryIO, Protocol
@@ -96,6 +96,11 @@ class ForkServer:
         self._environment: dict[str, str] = {}
         self._is_ready, self._failed = False, False
         self._codes: dict[int, int] = {}
+
+    @property
+    def pid(self) -> int | None:
+        """The number of the server, if there is one."""
+        return None if self._server is None else self._server.pid
 
     def open(self) -> None:
         """Start the server, if there is none; returns while it still imports."""
@@ -186,20 +191,23 @@ class ForkServer:
             return spawn(module, arguments, errors)
         sys.audit(FORKED, module)
         read, write = os.pipe()
-        try:
-            socket.send_fds(line, [request.encode()], [read, errors.fileno()])
-            while (forked := self._receive(line)) is None:
-                continue
-        except (OSError, EngineError) as error:
-            # Nobody knows whether a process was forked, so no other may take its place. If there
-            # is one it ends, as its input does.
-            os.close(write)
-            if isinstance(error, OSError):
+        with os.fdopen(read, "rb"), ExitStack() as unless_forked:
+            stdin = unless_forked.enter_context(os.fdopen(write, "wb"))
+            try:
+                socket.send_fds(line, [request.encode()], [read, errors.fileno()])
+            except OSError:
                 self._give_up()
-            raise EngineError(f"no process could be forked ({error}); try again") from error
-        finally:
-            os.close(read)
-        return _Forked(self, *forked, os.fdopen(write, "wb"))
+                return spawn(module, arguments, errors)
+            try:
+                while (forked := self._receive(line)) is None:
+                    continue
+            except OSError as error:
+                # Nobody knows whether a process was forked, so no other may take its place. If
+                # there is one it ends, as its input does.
+                self._give_up()
+                raise EngineError(f"no process could be forked ({error}); try again") from error
+            unless_forked.pop_all()
+        return _Forked(self, *forked, stdin)
 
     def _give_up(self) -> None:
         """Fork nothing from now on, not even later what was asked for."""
@@ -215,7 +223,7 @@ class ForkServer:
             raise ConnectionError("the process that nodes are forked from has ended")
         pid, said = json.loads(packet)
         if pid is None:
-            raise EngineError(said)
+            raise EngineError(f"no process could be forked ({said}); end some others")
         if said is None:
             return pid, files[0] if files else -1
         self._codes[pid] = os.waitstatus_to_exitcode(said)

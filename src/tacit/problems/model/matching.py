@@ -1,4 +1,4 @@
-"""Whether rows can all get an allowed column, by augmenting paths (Kuhn 1955)."""
+"""Assigning rows to columns without SciPy, by augmenting paths (Kuhn 1955)."""
 
 from __future__ import annotations
 
@@ -44,6 +44,43 @@ def first_served(allowed: NDArray[np.bool_], /) -> NDArray[np.int32] | None:
             return feasible_assignment(allowed)
         free[column], column_of[row] = False, column
     return column_of
+
+
+def least_assignment(costs: NDArray[np.float64], /) -> NDArray[np.int32] | None:
+    """Find an assignment of least cost, by shortest augmenting paths (Crouse 2016).
+
+    What SciPy does in compiled code; for a hundred rows this takes less time than its import.
+    Infinite costs are forbidden pairs; None if every assignment has one.
+
+    >>> least_assignment(np.array([[4.0, 1, 3], [2, 0, 5], [3, 2, 2]]))
+    array([1, 0, 2], dtype=int32)
+    """
+    rows, columns = costs.shape
+    u, v = np.zeros(rows), np.zeros(columns)
+    row_of, column_of = np.full(columns, -1), np.full(rows, -1)
+    for start in range(rows):
+        distance, came_from = np.full(columns, np.inf), np.full(columns, -1)
+        is_done = np.zeros(columns, dtype=bool)
+        row, passed, length = start, [start], 0.0
+        while True:
+            through = length + costs[row] - u[row] - v
+            is_shorter = ~is_done & (through < distance)
+            distance[is_shorter], came_from[is_shorter] = through[is_shorter], row
+            column = int(np.where(is_done, np.inf, distance).argmin())
+            length = float(distance[column])
+            if is_done[column] or length == np.inf:
+                return None
+            is_done[column] = True
+            if row_of[column] < 0:
+                break
+            row = int(row_of[column])
+            passed.append(row)
+        u[start] += length
+        moved = passed[1:]
+        u[moved] += length - distance[column_of[moved]]
+        v[is_done] -= length - distance[is_done]
+        _shift_along(column, start, came_from, row_of, column_of)
+    return column_of.astype(np.int32)
 
 
 def _augment(

@@ -25,8 +25,8 @@ async def refused_by_all(
     """No node opens what there is, nor is it bound to it, whoever else is asked."""
     request = OpenPlan(agreement=coordinator.hash, search=0, attempt=search._last)
     for client in coordinator.clients:
-        if not client.connected:
-            await client.connect()
+        await client.disconnect()  # one of them may just have been killed
+        await client.connect()
     for answer in await outcomes(coordinator.clients, lambda _: request):
         assert isinstance(answer, RefusedError)
         assert "no plan is opened before 4 unless the deadline has come" in str(answer)

@@ -141,11 +141,11 @@ def test_what_a_node_refuses(cluster: LocalCluster) -> None:
     expected = [
         "is sealed: nothing of it is evaluated",
         "there is no sealed search 1",
-        "allows 50 generations",
+        "allows 50 steps",
         "does not start again",
         "were begun otherwise",
         "do not follow those done before",
-        "ended at generation 0, not 10",
+        "ended at step 0, not 10",
         "is not here",
         "which is its end",
         "which happens once",

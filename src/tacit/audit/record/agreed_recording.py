@@ -45,7 +45,7 @@ def record_of_agreed(
     `public` has the weights of public objectives.
     """
     if agreement.sealed:
-        return _sealed(agreement, read_ledger(ledger, sealed=True))
+        return _sealed(agreement, read_ledger(ledger))
     if plan is None:
         raise InputError(NO_PLAN)
     frozen = frozen_inputs(agreement, log) if agreement.search.seed is None else {}

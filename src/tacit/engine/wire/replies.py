@@ -133,7 +133,7 @@ class BestRevealed(Computed, frozen=True, kw_only=True):
 
 
 class GenerationsDone(Computed, frozen=True, kw_only=True):
-    """The node keeps the state after these generations."""
+    """The node keeps the state after these steps."""
 
     seed: int
     """The seed of the sealed search, which follows from the inputs."""

@@ -23,7 +23,7 @@ from tacit.problems import Problem
 BLOCK_ENTRIES = 1 << 18
 """Entries of plans that are looked at together."""
 MOST_GENERATIONS = 4096
-"""Generations of a sealed search in one request, so that frames can count their rounds."""
+"""Steps of a sealed run in one request, so that frames can count their rounds."""
 
 
 def refuse(
@@ -205,21 +205,18 @@ def check_reveal(
 def check_generations(
     first: int, count: int, horizon: int, /, *, most: int, ends: Mapping[int, int]
 ) -> None:
-    """Refuse generations of a sealed search beyond those agreed, or beside those done before.
+    """Refuse steps of a sealed run beyond those agreed, or beside those done before.
 
-    `ends` has the runs of generations that were begun: where each starts, and where it ends.
+    `ends` has the batches that were begun: where each starts, and where it ends.
     """
     if not 1 <= count <= MOST_GENERATIONS or horizon < 1:
-        raise refuse(f"{count} generations of {horizon} at a time; ask for 1 to {MOST_GENERATIONS}")
+        raise refuse(f"{count} steps of {horizon} at a time; ask for 1 to {MOST_GENERATIONS}")
     if first + count > most:
-        raise refuse(
-            f"the agreement allows {most} generations, these would be up to {first + count}"
-        )
+        raise refuse(f"the agreement allows {most} steps, these would be up to {first + count}")
     last = max(ends.values(), default=0)
     if first != last and ends.get(first) != first + count:
         raise refuse(
-            f"generations {first} to {first + count} do not follow those done before, which end "
-            f"at {last}"
+            f"steps {first} to {first + count} do not follow those done before, which end at {last}"
         )
 
 

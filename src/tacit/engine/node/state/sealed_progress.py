@@ -2,7 +2,7 @@
 
 Searches that go on together have one state, and are bound to it together. Most go on alone.
 
-The states of the last two generations that were asked for are kept, so that all nodes always have
+The states after the last two batches that were asked for are kept, so that all nodes always have
 one in common: whoever lost the last one goes on from the one before, with fresh masks. What follows
 a state is fixed once it has begun. A node binds itself to the one state that it opens, on the disk,
 before a part of it is out; what is computed meanwhile ends first, and nothing follows.
@@ -33,7 +33,7 @@ from tacit.mpc import ArithmeticShare
 
 KEPT_STATES = 2
 KEPT_RUNS = 16
-"""Runs of generations that are remembered as they were begun."""
+"""Batches that are remembered as they were begun."""
 
 
 class StoredShare(msgspec.Struct, frozen=True, array_like=True):
@@ -217,7 +217,7 @@ class SealedProgress:
         most: int,
         checkpoints: Sequence[int] = (),
     ) -> Kept | None:
-        """Allow generations or refuse them; when this returns, they are on the disk as begun.
+        """Allow steps or refuse them; when this returns, they are on the disk as begun.
 
         Returns the state to go on from, None where the peers hand it over.
         """
@@ -231,10 +231,10 @@ class SealedProgress:
         check_checkpoints(first, count, checkpoints=checkpoints, finished=self.finished)
         kept = None if parent in self.from_peers else self.state(parent)
         if parent.number != first:
-            raise refuse(f"attempt '{parent}' ended at generation {parent.number}, not {first}")
+            raise refuse(f"attempt '{parent}' ended at step {parent.number}, not {first}")
         digest = advance_hash(request).hex()
         if self._requests.get(first, digest) != digest:
-            raise refuse(f"the generations after {first} were begun otherwise; ask for the same")
+            raise refuse(f"the steps after {first} were begun otherwise; ask for the same")
         event = GenerationsBegun(self._search, first, count, horizon, digest, attempt, parent)
         self._store.log.append(event)
         self._store.log.sync()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, fields
 from pathlib import Path
 
 import msgspec
@@ -19,8 +19,10 @@ from tacit.experiments.execution.job import Job
 from tacit.experiments.execution.run_job import run_job
 from tacit.experiments.execution.run_study import run_study
 from tacit.experiments.study.instances import InstanceSpec, named_problem
+from tacit.experiments.study.settings import SEALED_SEARCH, changed
 from tacit.experiments.study.study import read_study, shipped_studies, shipped_study
 from tacit.experiments.tuning.tune import Tuned, TunedSet, tune, tuning_task
+from tacit.problems import Objective, Tour
 from tacit.runs import EngineChoice, Limits
 from tacit.runs.sealed.searching import SimulatedTour
 from tacit.search.moves import TourParameters
@@ -136,7 +138,7 @@ def test_tuning_of_a_sealed_search_goes_on_where_it_stopped(small: Path, tmp_pat
     assert tuned.trials[:2] == first.trials
     (instance,) = task.assessment.instances
     for trial in tuned.trials:
-        settings = replace(study.search, **trial.settings)  # type: ignore[type-var]
+        settings = changed(study.search, trial.settings)
         by_hand = [
             run_job(task.assessment.conditions.job(instance, settings, seed=seed))
             for seed in range(3)
@@ -203,6 +205,14 @@ def test_disclosures_and_searches_that_do_not_fit(small: Path) -> None:
         tuning_task(read_study(small), "unused", disclosure="top:15")
     with pytest.raises(ParameterError, match="take the preset sealed-tsp"):
         tuning_task(shipped_study("ap"), "unused", disclosure="sealed")
+
+
+def test_a_tour_of_two_objectives_is_refused() -> None:
+    ways = np.ones((4, 4), dtype=np.int64)
+    both = tuple(Objective(name, ways, sense="minimize") for name in ("length", "time"))
+    problem = Tour(name="both", rows=4, columns=4, objectives=both)
+    with pytest.raises(ParameterError, match="both has 2 objectives"):
+        SEALED_SEARCH.check_problem(problem)
 
 
 def test_the_best_of_all_parents_counts_from_the_first_generation_on() -> None:

@@ -13,10 +13,12 @@ from typing import Any
 from tacit.disclosure import SEALED
 from tacit.errors import ParameterError
 from tacit.problems import Problem
-from tacit.runs import Settings as Settings
 from tacit.runs import changed as changed
 from tacit.search import PRESETS, SearchParameters, preset_named
 from tacit.search.moves import SEALED_PRESETS, TourParameters, sealed_parameters_for
+
+Settings = SearchParameters | TourParameters
+"""Sealed assignments are solved exactly and have nothing to compare."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class SearchKind:
         if self.moves is not None and problem.sealed_moves != self.moves:
             raise ParameterError(
                 f"{problem.name} is no {self.moves}; studies of {self.usual_disclosure} searches "
-                f"take problems of this kind"
+                f"take no other kind"
             )
         count = len(problem.objectives)
         if self.most_objectives is not None and count > self.most_objectives:

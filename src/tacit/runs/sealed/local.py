@@ -41,6 +41,8 @@ def local_sealed(
     weightings: Sequence[Sequence[int]] | None,
 ) -> Iterator[SealedDriver]:
     """Searches on nodes or simulated, ready to start."""
+    if seed < 0:
+        raise ParameterError(f"seed is {seed}; give 0 or more")
     check_sealed_limits(problem, limits)
     factors = [tuple(each) for each in weightings or default_weightings(problem)]
     try:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tacit.mpc.assignment import bound_of, certificate, ladder, rung_of
 from tests.mpc.assignment.problems import FAMILIES, Asked
+from tests.mpc.assignment.test_certificate import minimum_in_place
 
 
 @settings(max_examples=60, deadline=None)
@@ -51,3 +52,17 @@ def test_a_ladder_adds_no_round_to_a_proof() -> None:
     shape = Asked.family("ap", 1, 9).shape
     plain, fine = (certificate.cost(3, shape, steps=steps) for steps in ((), ladder(2, 9000)))
     assert plain.rounds == fine.rounds
+
+
+def test_a_gap_that_is_no_bound_is_not_opened() -> None:
+    """Prices that seem to have risen make the gap small, and it bounds nothing."""
+    asked = Asked.family("ap", 1, 6, gap=2)
+
+    def rung() -> tuple[int, int]:
+        _, proved, found, *_ = asked.on_shares([2]).lines()[0].tolist()
+        return proved, found
+
+    assert rung()[1] < len(asked.ladder) - 1
+    high = asked.shape.word.type(9 * asked.layout.spread)
+    with minimum_in_place(lambda least: least.map(np.copy).add_public(high[None])):
+        assert rung() == (0, 0)

@@ -47,7 +47,7 @@ class _Paced:
     def open(self, search: int | None = None, /, *, until: float | None) -> SealedPlan:
         assert search in self.searches
         assert until is None or self._clock.now <= until - OPENING_SECONDS
-        return SealedPlan([], None, self.generation)
+        return SealedPlan([*range(100)], None, self.generation)
 
 
 class _Guarded(_Paced):
@@ -134,7 +134,7 @@ class _SlowToOpen(_Paced):
         self._clock.advance(7.0)
         if self._clock.now > until:
             raise PeerTimeoutError("the nodes", "did not open the plan in time")
-        return SealedPlan([], None, self.generation)
+        return SealedPlan([*range(100)], None, self.generation)
 
 
 @pytest.mark.parametrize("may_be_late", [True, False])
@@ -170,7 +170,9 @@ def test_an_assignment_ends_when_its_steps_are_through(clock: DrivenClock) -> No
     assert reason is StopReason.GENERATIONS
     assert search.generation == LENGTH.steps
     assert clock.since < 5
-    assert notes == ["the plan is not proved to be the optimum: set more iterations"]
+    assert notes == [
+        "the plan is not proved to be the optimum: all its iterations were made; allow more"
+    ]
     # Iterations take another time than generations, so a batch has steps of one kind.
     assert LENGTH.generations in search.ends
 

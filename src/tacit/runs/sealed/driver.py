@@ -267,7 +267,7 @@ class SealedDriver:
         elif self._reason is StopReason.NODES:
             why = "the nodes could not continue"
         elif all(each.generation >= steps for each in self._plans):
-            why = "set more iterations"
+            why = "all its iterations were made; allow more"
         else:
             why = "the deadline came before; take more time"
         return [f"{which} not proved to be the optimum: {why}"]

@@ -51,8 +51,8 @@ IN_LEAKAGE = [
     "`above:95` has a low figure on assignments ({AP; above:95; LAST}, and {AP; "
     "above:95; WORST} at will), but do not",
     "threshold, raised `above:90` from 0.77 to {AP; above:90; WORST}. Only a small budget",
-    "the gap is {AP; sealed; GAP} % on uniform weights and {DELAYS; sealed; GAP} % on delays (`none` "
-    "{DELAYS; none; GAP} %). Tours have a gap of {TOUR; sealed; GAP} % after 1,000 generations",
+    "the gap is {AP; sealed; GAP} % on uniform weights and {DELAYS; sealed; GAP} % on delays "
+    "(`none` {DELAYS; none; GAP} %). Tours have a gap of {TOUR; sealed; GAP} % after 1,000",
     "of quality. The same holds for `top:60` ({AP; top:60; LAST}) and `above:80` ({AP; "
     "above:80; LAST}): groups near the",
     "about as good as `none` does (a gap of {AP; top:15; GAP} and {AP; none; GAP} % "

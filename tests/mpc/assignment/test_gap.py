@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -56,7 +58,7 @@ def test_a_ladder_adds_no_round_to_a_proof() -> None:
 
 def test_a_gap_that_is_no_bound_is_not_opened() -> None:
     """Prices that seem to have risen make the gap small, and it bounds nothing."""
-    asked = Asked.family("ap", 1, 6, gap=2)
+    asked = replace(Asked.family("ap", 1, 6, gap=2), start=(5, 4, 3, 2, 1, 0))
 
     def rung() -> tuple[int, int]:
         _, proved, found, *_ = asked.on_shares([2]).lines()[0].tolist()

@@ -84,7 +84,7 @@ def _processor_seconds() -> float:
 
 def _solve(problem: str) -> None:
     """Be the command, and print at which instants its phases ended."""
-    main = import_module("tacit.cli.main")
+    main: Any = import_module("tacit.cli.main")
     make_app, reached = main.make_app, list[float]()
 
     def instrumented(first: str) -> Any:

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import IO, BinaryIO, Protocol
 
 from tacit.engine.local.fork_server import LONGEST_PACKET
 from tacit.errors import EngineError
@@ -44,7 +44,7 @@ class NodeProcess(Protocol):
         """Its number."""
 
     @property
-    def stdin(self) -> BinaryIO | None:
+    def stdin(self) -> IO[bytes] | None:
         """Its standard input; the process ends when this closes."""
 
     @property

@@ -3,6 +3,7 @@
     make figures                                 measures everything again, on an idle machine
     python -m benchmarks.document_figures        cells that do not say what the files say
     python -m benchmarks.document_figures --write    puts the files' figures into the documents
+    python -m benchmarks.document_figures --tables   the whole tables of docs/search.md
 
 The files are in docs/figures; each is what the command that Makefile names for it printed. What was
 not measured yet has no file, and nothing is held to it.
@@ -247,8 +248,14 @@ def main() -> None:
     """Compare, or write."""
     parser = argparse.ArgumentParser(description="figures in documents, held to docs/figures")
     parser.add_argument("--write", action="store_true")
-    write = parser.parse_args().write
-    wrong = 0
+    parser.add_argument("--tables", action="store_true")
+    options = parser.parse_args()
+    if options.tables:
+        for name, table in TABLES.items():
+            if (FIGURES / f"{name}.json").exists():
+                print(f"\n{name}:", *table(FIGURES / f"{name}.json"), sep="\n")
+        return
+    write, wrong = options.write, 0
     for held in held_cells():
         path = ROOT / held.document
         text = path.read_text()

@@ -22,8 +22,9 @@ class AssignmentParameters:
     """How long the nodes look for cheaper cycles, and what they open besides the plan.
 
     With `iterations` left at 0, as many are agreed on as the deadline allows, and at most 1.2 per
-    place, or 12 more than places if that is more. After each of the iterations that `checkpoints` names, as in "48:64:96", it is opened
-    whether all plans are proved; if they are, the run ends there.
+    place, or 12 more than places if that is more. After each of the iterations that `checkpoints`
+    names, as in "48:64:96", it is opened whether all plans are proved; if they are, the run ends
+    there.
 
     With a `gap` of 2 or more, each plan comes with a bound of what it lacks to the optimum, which
     is rounded up to 0, 1, or a power of that number. Of several weightings, that many are solved

@@ -19,7 +19,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.search.moves.move_set import MoveSet, of_all_parents
+from tacit.search.moves.move_set import MoveSet, stacked
 from tacit.search.moves.runs import Indices, Runs
 
 TERMS = 3
@@ -95,7 +95,7 @@ class BlockDescent:
 
     def generation(self, number: int, /) -> MoveSet:
         """Return the moves of a generation, counted from 1."""
-        return of_all_parents(
+        return stacked(
             [self._moves(number, each) for each in self.weightings],
             lines=self.places,
             width=2 * self.places,

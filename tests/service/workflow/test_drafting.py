@@ -153,8 +153,8 @@ def test_an_assignment_has_as_many_steps_as_fit_its_time() -> None:
     owners = {"north": list(range(20)), "south": list(range(20, 40))}
     large: dict[str, Any] = {**OPEN, "problem": rows, "participants": owners}
     usual = settings_of(agreed(sealed_run(**large, deadline_seconds=60.0)))
-    assert usual.iterations == 48
-    assert usual.least == 16
+    assert 40 < usual.iterations < 80
+    assert usual.least * 3 >= usual.iterations
     assert usual.seconds == 60
     slow = settings_of(agreed(sealed_run(**large, deadline_seconds=60.0), delay=1.0))
     assert slow.iterations < usual.iterations

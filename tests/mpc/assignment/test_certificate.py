@@ -180,6 +180,12 @@ def test_keys_and_sums_fit_the_ring(size: int, spread: int, bits: int) -> None:
     assert max(shape.key_bits, bits) <= width
 
 
+def test_words_that_hold_a_key_may_not_hold_the_sums() -> None:
+    shape = AssignmentShape(127, ((1 << 24) - 1) // 3)
+    assert shape.key_bits == 32
+    assert shape.word == np.uint64
+
+
 def test_numbers_that_no_word_holds_are_refused() -> None:
     with pytest.raises(ParameterError, match="do not fit words of 64 bits"):
         AssignmentShape(1000, 10**16)

@@ -55,6 +55,11 @@ class LiveProgress:
         """Clear the line."""
         self._bar.stop()
 
+    @property
+    def share_done(self) -> float:
+        """How much of the bar was drawn last, from 0 to 1."""
+        return float(self._bar.tasks[0].completed)
+
     def announce(self, line: str, /) -> None:
         """Say what is being prepared, at once: it may be done before the next regular drawing."""
         self._bar.update(self._task, detail=line, refresh=True)

@@ -8,12 +8,12 @@ import json
 import sys
 
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.local.node_processes import fork_server
+from tacit.engine.local.node_processes import shared_fork_server
 
 if __name__ == "__main__":
     with LocalCluster() as cluster:
         about = {
-            "server": fork_server().pid,
+            "server": shared_fork_server().pid,
             "nodes": [process.pid for process in cluster.processes],
             "folder": str(cluster.folder),
         }

@@ -93,7 +93,7 @@ def nodes_from_the_nursery() -> Iterator[None]:
     """Nodes of all clusters are forked from one process, with kernels loaded."""
     with pytest.MonkeyPatch.context() as patch:
         for user in ("tacit.engine.local.cluster", "tacit.cli.main"):
-            patch.setattr(import_module(user), "fork_server", nursery)
+            patch.setattr(import_module(user), "shared_fork_server", nursery)
         yield
     nursery().close()
 

@@ -14,7 +14,7 @@ import typer
 import tacit
 from tacit.cli.printing import example
 from tacit.cli.usage_errors import usage_words
-from tacit.engine.local import fork_server
+from tacit.engine.local import shared_fork_server
 from tacit.errors import InputError, TacitError
 from tacit.plain_text import plain_line
 
@@ -107,7 +107,7 @@ def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if _starts_nodes(sys.argv[1:]):
         # Another process imports what they need while this one imports and reads the problem.
-        fork_server().open()
+        shared_fork_server().open()
     try:
         app = make_app(first)
         code = app(prog_name="tacit", standalone_mode=False)

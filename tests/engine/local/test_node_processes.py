@@ -150,13 +150,13 @@ def test_new_interpreters_stand_in(
 
 def test_nothing_goes_along_into_a_process_forked_from_this_one() -> None:
     code = (
-        "import os; from tacit.engine.local import shared_fork_server\n"
-        "shared_fork_server().open(); before = shared_fork_server().pid\n"
+        "import os; from tacit.engine.local import shared_fork_server as server\n"
+        "server().open(); before = server().pid\n"
         "if not os.fork():\n"
-        "    assert shared_fork_server().pid is None\n"
-        "    shared_fork_server().open(); other = shared_fork_server().pid; shared_fork_server().close()\n"
+        "    assert server().pid is None\n"
+        "    server().open(); other = server().pid; server().close()\n"
         "    os._exit(other == before)\n"
-        "print(os.waitstatus_to_exitcode(os.wait()[1]), shared_fork_server().pid == before)"
+        "print(os.waitstatus_to_exitcode(os.wait()[1]), server().pid == before)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.split() == ["0", "True"], done.stderr
@@ -209,9 +209,10 @@ def test_a_folder_goes_also_before_there_are_nodes(tmp_path: Path) -> None:
         each.mkdir()
         (each / "node-0.key").touch()
     code = (
-        "import sys, time; from pathlib import Path; from tacit.engine.local import shared_fork_server\n"
-        "for each in sys.argv[1:]: shared_fork_server().throw_away(Path(each))\n"
-        "print(shared_fork_server().pid, flush=True); time.sleep(600)"
+        "import sys, time; from pathlib import Path\n"
+        "from tacit.engine.local import shared_fork_server as server\n"
+        "for each in sys.argv[1:]: server().throw_away(Path(each))\n"
+        "print(server().pid, flush=True); time.sleep(600)"
     )
     command = [sys.executable, "-c", code, str(folder), str(kept)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tacit.engine.identity.cluster_files import LOCAL_PREFIX, write_cluster
 from tacit.engine.identity.config import ClusterConfig, load_cluster_config
-from tacit.engine.local.node_processes import NODE, START_SECONDS, NodeProcess, fork_server
+from tacit.engine.local.node_processes import NODE, START_SECONDS, NodeProcess, shared_fork_server
 from tacit.errors import EngineError
 
 OWN_MEGABYTES = 1_000_000
@@ -83,9 +83,9 @@ class LocalCluster:
 
     def __enter__(self) -> LocalCluster:
         """Make keys and certificates, and start the nodes."""
-        fork_server().open()
+        shared_fork_server().open()
         self.folder = Path(tempfile.mkdtemp(prefix=LOCAL_PREFIX, dir=memory_folder()))
-        fork_server().throw_away(self.folder)
+        shared_fork_server().throw_away(self.folder)
         try:
             write_cluster(
                 self.folder,
@@ -117,7 +117,7 @@ class LocalCluster:
     def _launch(self, node: int) -> NodeProcess:
         path = self.folder / f"node-{node}.toml"
         with (self.folder / f"node-{node}.err").open("ab") as errors:
-            return fork_server().start(NODE, [str(path), "--throw-away"], errors)
+            return shared_fork_server().start(NODE, [str(path), "--throw-away"], errors)
 
     def _wait_until_up(self) -> None:
         """Wait for the line in each node's log that says that it listens."""

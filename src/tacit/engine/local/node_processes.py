@@ -304,6 +304,6 @@ def _interpreter_environment() -> dict[str, str]:
 
 
 @cache
-def fork_server() -> ForkServer:
+def shared_fork_server() -> ForkServer:
     """Return the server of this process for nodes."""
     return ForkServer(NODE)

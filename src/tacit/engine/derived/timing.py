@@ -94,16 +94,20 @@ def step_seconds(course: Course, /, *, nodes: int = 3, delay: float = 0.0) -> St
         each = _between(one, two, delay)
         return StepSeconds(each, each, max(0.0, seconds_of(one, delay=delay) - each))
     shape, lag, blocks = course.shape, course.parameters.lag, course.descent
-    ones = [iterations.cost(nodes, shape, iterations=count, lag=lag) for count in (2, 3)]
     moves = blocks.generation(1)
-    generations = [
-        descent.cost(
+
+    def iterating(count: int) -> Cost:
+        return iterations.cost(nodes, shape, iterations=count, lag=lag)
+
+    def descending(count: int) -> Cost:
+        return descent.cost(
             nodes, shape, moves, bits=blocks.key_bits, generations=count, levels=blocks.levels
         )
-        for count in (1, 2)
-    ]
+
     end = seconds_of(outcome.cost(nodes, shape, steps=course.ladder), delay=delay)
-    return StepSeconds(_between(*generations, delay), _between(*ones, delay), end)
+    generation = _between(descending(1), descending(2), delay)
+    # With lag 1 the first iteration of a batch has no exchange beside it.
+    return StepSeconds(generation, _between(iterating(2), iterating(3), delay), end)
 
 
 def _between(one: Cost, two: Cost, delay: float) -> float:

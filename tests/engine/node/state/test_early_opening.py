@@ -14,7 +14,6 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from tacit.engine.node.state.agreement_state import BINDING_PART, AgreementState
 from tacit.engine.node.state.sealed_progress import Kept
 from tacit.engine.node.state.store import Store
-from tacit.engine.node.work import plan_binding
 from tacit.engine.node.work.plan_binding import bind_for_peer
 from tacit.engine.records.events import FinishedTold
 from tacit.engine.wire.attempt import Attempt
@@ -171,7 +170,7 @@ def test_a_peer_binds_a_node_to_no_early_plan(
     state = held(tmp_path)
     here: Any = SimpleNamespace(agreement_states={state.hash: state})
     now = [begun(state)]
-    monkeypatch.setattr(plan_binding.time, "time", lambda: now[0])
+    monkeypatch.setattr("tacit.engine.node.work.plan_binding.time.time", lambda: now[0])
 
     async def ask(attempt: Attempt) -> Attempt:
         return (await bind_for_peer(here, Bind(1, state.hash, 0, attempt), "node 1")).attempt

@@ -29,7 +29,7 @@ def test_a_plan_that_is_not_the_optimum_is_noticed(
     solve = vars(adversarial)["solve"]
 
     def wrong(*arguments: Any, **named: Any) -> Result:
-        found = solve(*arguments, **named)
+        found: Result = solve(*arguments, **named)
         return structs.replace(found, plan=found.plan[::-1], proved=is_proved)
 
     monkeypatch.setattr(adversarial, "solve", wrong)

@@ -148,7 +148,7 @@ class Asked:
         else:
             starts = [self.start] * len(self.weights)
             plan = start.public_matching(session, starts, self.shape)
-        return await iterations.start(session, *plan, costs, self.shape, self.ties)
+        return await iterations.first_state(session, *plan, costs, self.shape, self.ties)
 
     async def advance(
         self, session: Session, state: AssignmentState, costs: ArithmeticShare, count: int

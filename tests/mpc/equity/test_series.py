@@ -51,7 +51,7 @@ async def solved(s: Session, weights: ArithmeticShare) -> tuple[ArithmeticShare,
     shape = layout.shape()
     costs = layout.costs(weights[None], [(0, largest)], shape)
     plan = await drawn_matching(s, shape, label="drawn")
-    state = await iterations.start(s, *plan, costs, shape, ties)
+    state = await iterations.first_state(s, *plan, costs, shape, ties)
     state = await iterations.advance(s, state, costs, shape, ties, iterations=4 * ROWS)
     answer = await outcome.finish(s, state, costs, layout, shape, ties)
     heads = outcome.heads(steps=())

@@ -242,7 +242,8 @@ def test_nodes_that_cannot_go_on_open_their_plan_when_it_is_due(clock: DrivenClo
 def test_a_group_that_began_before_its_time_waits_for_it(clock: DrivenClock) -> None:
     """Nodes count the time of a group from the beginning, whenever the one before ended."""
 
-    first, *others = (_Guarded(clock, lambda _, pace=pace: pace) for pace in (0.001, 5.0, 5.0))
+    first = _Guarded(clock, lambda _: 0.001)
+    others = [_Guarded(clock, lambda _: 5.0) for _ in range(2)]
     reason, _ = driven(first, *others, deadline=60)
     assert reason is StopReason.DEADLINE
     assert first.generation == LENGTH.steps

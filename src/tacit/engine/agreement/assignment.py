@@ -17,11 +17,17 @@ from numpy.typing import NDArray
 from tacit.engine.agreement.frame_sizes import ROOM
 from tacit.errors import AgreementError, ParameterError
 from tacit.mpc import ArithmeticShare, Size
-from tacit.mpc.assignment import AssignmentShape, Layout, Ties, kept_sizes, ladder
-from tacit.mpc.assignment.minima import most_compared
-from tacit.mpc.assignment.outcome import heads
-from tacit.mpc.protocols.tournament import tournament
+from tacit.mpc.assignment import (
+    AssignmentShape,
+    Layout,
+    Ties,
+    heads,
+    kept_sizes,
+    ladder,
+    most_compared,
+)
 from tacit.mpc.sealed import Step
+from tacit.mpc.sealed import most_compared as most_of_blocks
 from tacit.problems import Problem, first_served
 from tacit.search.moves import AssignmentParameters, BlockDescent, PublicShape
 
@@ -118,8 +124,8 @@ class AssignmentCourse:
     @property
     def _largest_of_descent(self) -> int:
         descent = self.descent
-        groups = (descent.children,) * (descent.blocks * len(self.searches))
-        pairs = max(level.pairs for level in tournament(groups, descent.levels))
+        blocks = descent.blocks * len(self.searches)
+        pairs = most_of_blocks(blocks, descent.children, levels=descent.levels)
         return pairs * descent.key_bits // 8
 
     def costs(self, values: ArithmeticShare, /) -> ArithmeticShare:

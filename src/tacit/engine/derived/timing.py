@@ -17,7 +17,7 @@ from tacit.engine.agreement.working_memory import generations_bytes
 from tacit.engine.identity.config import MOST_WORKING_MEGABYTES
 from tacit.errors import AgreementError
 from tacit.mpc import Cost
-from tacit.mpc.assignment import descent, iterations, outcome
+from tacit.mpc.assignment import cost_of_end, cost_of_generations, cost_of_iterations
 from tacit.mpc.sealed import cost as search_cost
 from tacit.problems import Problem
 from tacit.search.moves import (
@@ -97,14 +97,14 @@ def step_seconds(course: Course, /, *, nodes: int = 3, delay: float = 0.0) -> St
     moves = blocks.generation(1)
 
     def iterating(count: int) -> Cost:
-        return iterations.cost(nodes, shape, iterations=count, lag=lag)
+        return cost_of_iterations(nodes, shape, count=count, lag=lag)
 
     def descending(count: int) -> Cost:
-        return descent.cost(
-            nodes, shape, moves, bits=blocks.key_bits, generations=count, levels=blocks.levels
+        return cost_of_generations(
+            nodes, shape, moves, bits=blocks.key_bits, levels=blocks.levels, count=count
         )
 
-    end = seconds_of(outcome.cost(nodes, shape, steps=course.ladder), delay=delay)
+    end = seconds_of(cost_of_end(nodes, shape, ladder=course.ladder), delay=delay)
     generation = _between(descending(1), descending(2), delay)
     # With lag 1 the first iteration of a batch has no exchange beside it.
     return StepSeconds(generation, _between(iterating(2), iterating(3), delay), end)

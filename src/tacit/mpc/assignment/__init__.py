@@ -26,11 +26,17 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
+    from tacit.mpc.assignment.batch import cost_of_end, cost_of_generations, cost_of_iterations
     from tacit.mpc.assignment.checkpoint import hear_finished, tell_finished
     from tacit.mpc.assignment.clear import ClearAssignment, ClearState
+    from tacit.mpc.assignment.descent import descend
     from tacit.mpc.assignment.gap import bound_of, ladder, rung_of
+    from tacit.mpc.assignment.iterations import advance, first_state
     from tacit.mpc.assignment.layout import Layout
+    from tacit.mpc.assignment.minima import most_compared
+    from tacit.mpc.assignment.outcome import Answer, finish, heads, unproved
     from tacit.mpc.assignment.shape import AssignmentShape
+    from tacit.mpc.assignment.start import drawn_matching, public_matching
     from tacit.mpc.assignment.state import AssignmentState, kept_sizes, read_state
     from tacit.mpc.assignment.ties import Ties
 else:

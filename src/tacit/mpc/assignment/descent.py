@@ -50,7 +50,7 @@ async def descend(
     The least costs of the columns, which are the first prices, do not depend on the plan.
 
     >>> from types import SimpleNamespace
-    >>> from tacit.mpc.assignment.iterations import start
+    >>> from tacit.mpc.assignment.iterations import first_state
     >>> from tacit.mpc.assignment.start import public_matching
     >>> from tacit.mpc.assignment.ties import Ties
     >>> from tacit.mpc.local import run_parties
@@ -64,7 +64,7 @@ async def descend(
     ...                        turns=np.zeros((0, 2), dtype=int))
     >>> async def node(s):
     ...     matched, matching = public_matching(s, [[0, 1]], shape)
-    ...     state = await start(s, matched, matching, costs[s.me], shape, Ties(1))
+    ...     state = await first_state(s, matched, matching, costs[s.me], shape, Ties(1))
     ...     steps = [Step(swap, np.array([0, 1]), 2, 6)]
     ...     return (await descend(s, state, costs[s.me], steps, shape)).matching
     >>> reconstruct(run_parties(node).results)[0]

@@ -40,7 +40,7 @@ def transposed(table: ArithmeticShare, /) -> ArithmeticShare:
     return table.map(lambda part: np.ascontiguousarray(part.swapaxes(-1, -2)))
 
 
-async def start(
+async def first_state(
     session: Session,
     matched: BitShare,
     matching: ArithmeticShare,
@@ -77,7 +77,7 @@ async def advance(
     >>> costs, shape = deal(np.array([[[7, 1], [2, 3]]], dtype=np.uint32)), AssignmentShape(2, 7)
     >>> async def node(s):
     ...     matched, matching = public_matching(s, [[0, 1]], shape)
-    ...     state = await start(s, matched, matching, costs[s.me], shape, Ties(1))
+    ...     state = await first_state(s, matched, matching, costs[s.me], shape, Ties(1))
     ...     state = await advance(s, state, costs[s.me], shape, Ties(1), iterations=2)
     ...     return state.matching
     >>> reconstruct(run_parties(node).results)[0]

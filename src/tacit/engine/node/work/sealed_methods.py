@@ -24,12 +24,19 @@ from tacit.engine.agreement.sealed import (
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.wire.messages import Advance
 from tacit.mpc import ArithmeticShare, Session, Size, scale
-from tacit.mpc.assignment import AssignmentState, read_state, tell_finished
-from tacit.mpc.assignment.descent import descend
-from tacit.mpc.assignment.iterations import advance as cancel_cycles
-from tacit.mpc.assignment.iterations import start as first_prices
-from tacit.mpc.assignment.outcome import Answer, finish, unproved
-from tacit.mpc.assignment.start import drawn_matching, public_matching
+from tacit.mpc.assignment import (
+    Answer,
+    AssignmentState,
+    descend,
+    drawn_matching,
+    finish,
+    first_state,
+    public_matching,
+    read_state,
+    tell_finished,
+    unproved,
+)
+from tacit.mpc.assignment import advance as cancel_cycles
 from tacit.mpc.sealed import SealedState, Step, TableShape, secret_start
 from tacit.mpc.sealed import advance as search
 from tacit.search.moves import Schedule
@@ -158,7 +165,7 @@ class AssignmentMethod:
             plan = await drawn_matching(session, shape, label="drawn")
         else:
             plan = public_matching(session, [course.start] * shape.weightings, shape)
-        state = await first_prices(session, *plan, costs, shape, course.ties)
+        state = await first_state(session, *plan, costs, shape, course.ties)
         return self._kept(state, await unproved(session, state, costs, course.layout, **self._gap))
 
     async def advance(

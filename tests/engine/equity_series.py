@@ -289,6 +289,8 @@ def _limits(pinned: PinnedSearch) -> AgreementLimits:
     expires = int(time.time()) + 3600
     if pinned.algorithm == GENETIC.algorithm:
         return AgreementLimits(6, 4, 300, 2, expires)
+    if "children" in pinned.parameters:  # a tour
+        return AgreementLimits(500, 1, 1, 1, expires)
     steps = int(pinned.parameters["generations"]) + int(pinned.parameters["iterations"])
     return AgreementLimits(steps, 1, 1, 1, expires)
 

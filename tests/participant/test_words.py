@@ -24,7 +24,7 @@ from tacit.participant.explanations import (
 from tacit.participant.plan_costs import own_cells
 from tacit.participant.plan_table import plan_rows, table_lines
 from tacit.participant.review_words import _kind_lines, review_json, review_lines
-from tacit.participant.reviewing import Review, changed_parts, check_is_expected
+from tacit.participant.reviewing import Review, _warnings, changed_parts, check_is_expected
 from tacit.participant.submission import chosen_objective
 from tacit.plain_text import wrapped
 from tacit.problems import (
@@ -116,6 +116,25 @@ def test_how_a_sealed_assignment_comes_about() -> None:
     assert sealed_words(least=4).limits[1].endswith("before 4 of 12 iterations")
     _, either = sealed_words(least=4, seconds=60, checkpoints="2").limits
     assert "unless all is proved after one of the iterations named above or the deadline" in either
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({}, "no least number of iterations"),
+        ({"least": 4, "seconds": 59}, "opened early from 59 s on, and the deadline is 60.5 s"),
+        ({"least": 4, "seconds": 60}, None),
+        ({"least": 4}, None),
+    ],
+)
+def test_what_lets_a_plan_be_opened_early_is_warned_of(
+    settings: dict[str, int], said: str | None
+) -> None:
+    parameters = AssignmentParameters(iterations=12, **settings)
+    agreement = owners_cast(parameters=parameters, plan_for="everybody").agreement
+    run = RunView("r-1", "slots", "invited", terms={"deadline_seconds": 60.5})
+    found = [each for each in _warnings(Review(run, agreement, "owner", True)) if "opened" in each]
+    assert [said in each for each in found] == ([] if said is None else [True])
 
 
 def test_what_a_sealed_tour_discloses() -> None:

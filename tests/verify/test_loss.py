@@ -126,7 +126,7 @@ def test_a_platform_and_one_node_do_not_leave_out_who_would_give_them_away() -> 
             with pytest.raises(LogError):
                 check_finished(four, logs, entry)
         # Also where it is not seen from what the nodes say of the bit.
-        with pytest.raises(LogError, match="another word after step 1|node 2 was lost"):
+        with pytest.raises(LogError, match=r"another word after step 1|node 2 was lost"):
             _confirm(four, logs, lie, {(0, 1)})
     # Those who did go on as three say so.
     logs = [bit_sent(frame, NodeLost(50, 2), finished=True) for frame in (*false[:2], false[3])]

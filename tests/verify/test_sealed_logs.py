@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from tacit.engine.agreement import PlanHeads
 from tacit.engine.agreement.terms import agreement_hash
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.records.events import GenerationsBegun, PlanBound, PlanSent
+from tacit.engine.records.events import (
+    Event,
+    FinishedTold,
+    GenerationsBegun,
+    PlanBound,
+    PlanSent,
+)
 from tacit.engine.records.ledger import FinishedBit, LedgerEntry, OpenedPlan, OwnersPlan
 from tacit.engine.wire.attempt import Attempt
 from tacit.errors import LogError
-from tacit.verify.sealed.generations import check_asked
+from tacit.search.moves import AssignmentParameters
+from tacit.verify.sealed.generations import check_asked, early_words
 from tacit.verify.sealed.opened import check_opened
 from tacit.verify.sealed.owners import check_own_parts
 from tests.engine.agreed_cluster import run
-from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed
+from tests.engine.owners_cast import owners_cast
+from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, symmetric_tour
 
 
 def test_logs_tell_generations_and_one_opening(cluster: LocalCluster) -> None:
@@ -120,6 +129,24 @@ def test_steps_follow_each_other_and_are_the_same_at_all_nodes() -> None:
             asked(*batches)
     with pytest.raises(LogError, match="different steps"):
         asked((0, 4), (4, 2), others=[(0, 4), (4, 3)])
+
+
+def test_a_plan_that_was_opened_early_is_named() -> None:
+    settings = AssignmentParameters(generations=2, iterations=12, least=4, checkpoints="2:3")
+    agreement = owners_cast(parameters=settings, plan_for="everybody").agreement
+
+    def words(number: int, *events: Event) -> str:
+        bound = PlanBound(0, Attempt.of(number, 1, 1))
+        return early_words(agreement, [[*events, bound], [bound], []])
+
+    assert "one was opened after 5, and no fewer than 6 were agreed on" in words(5)
+    assert words(6) == ""
+    proved = FinishedTold(5, Attempt("5:1:1"), "", "", 0, True)
+    assert words(5, proved) == ""
+    assert words(4, replace(proved, number=5)) != ""
+    assert words(5, replace(proved, finished=False)) != ""
+    tour = owners_cast(problem=symmetric_tour(), plan_for="everybody").agreement
+    assert early_words(tour, [[PlanBound(0, Attempt("1:1:1"))]]) == ""
 
 
 def test_an_owner_to_whom_nothing_is_brought_notices() -> None:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         check_sizes,
         checkpoints_of,
         count_searches,
+        course_of,
         courses_of,
         gap_of,
         gap_steps,

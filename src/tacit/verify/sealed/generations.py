@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tacit.engine.records import BuiltOnThree, GenerationsBegun, Log, PlanBound, events_of
+from tacit.engine.agreement import Agreement, AssignmentCourse, course_of, is_exact
+from tacit.engine.records import (
+    BuiltOnThree,
+    FinishedTold,
+    GenerationsBegun,
+    Log,
+    PlanBound,
+    events_of,
+)
 from tacit.errors import LogError
 from tacit.verify.loss import throughout
 
@@ -63,6 +71,31 @@ def check_generations_asked(logs: Sequence[Log], /) -> int:
                 raise LogError("the nodes were asked for different steps; their logs disagree")
         generations += _end(longest) if opened is None else opened
     return generations
+
+
+def early_words(agreement: Agreement, logs: Sequence[Log], /) -> str:
+    """That a plan was opened before the least iterations, if one was; empty if none.
+
+    By its own clock a node allows that when the deadline has come. A platform that lets it come
+    learns from an early plan which of the first changes were worth it.
+    """
+    if not is_exact(agreement):
+        return ""
+    told = (event for log in logs for event in events_of(FinishedTold, log))
+    proved = {(event.search, event.number) for event in told if event.finished}
+    early = []
+    for event in (event for log in logs for event in events_of(PlanBound, log)):
+        course, number = course_of(agreement, event.search, seed=0), event.attempt.number
+        assert isinstance(course, AssignmentCourse)
+        if number < course.least_steps and (course.searches[0], number) not in proved:
+            early.append((number, course.least_steps))
+    if not early:
+        return ""
+    steps, least = min(early)
+    return (
+        f" (one was opened after {steps}, and no fewer than {least} were agreed on unless the "
+        "deadline comes first, as the nodes say that it did)"
+    )
 
 
 def _end(runs: Sequence[_Run]) -> int:

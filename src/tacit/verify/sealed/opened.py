@@ -28,7 +28,7 @@ from tacit.mpc import held_by
 from tacit.verify.answer_log import is_hash_of
 from tacit.verify.claimed_plans import check_claimed, what_nodes_proved
 from tacit.verify.sealed.finished import check_finished
-from tacit.verify.sealed.generations import check_generations_asked
+from tacit.verify.sealed.generations import check_generations_asked, early_words
 from tacit.verify.sealed.owners import check_own_parts, confirm_parts
 from tacit.verify.verdict import Claim
 
@@ -140,7 +140,7 @@ def _confirm_plans(
 def check_plan(
     agreement: Agreement, logs: Sequence[Log], ledger: Sequence[LedgerEntry], claim: Claim, /
 ) -> str:
-    """The plan must be one that was opened, after as many generations as the platform says.
+    """The plan must be one that was opened, after as many steps as the platform says.
 
     Of several, each for the weighting that it is shown for; and proved if the nodes said so.
     """
@@ -158,7 +158,7 @@ def check_plan(
         generations = check_generations_asked(logs)
         return (
             "the nodes searched by themselves, and each owner's part is of their one plan after "
-            f"{generations} steps{proved}"
+            f"{generations} steps{early_words(agreement, logs)}{proved}"
         )
     if claim.plan is None:
         return f"the nodes searched by themselves; no plan is shown{proved}"
@@ -173,5 +173,5 @@ def check_plan(
         )
     return (
         f"the nodes searched by themselves, and the plan is theirs after {generations} steps"
-        f"{proved}"
+        f"{early_words(agreement, logs)}{proved}"
     )

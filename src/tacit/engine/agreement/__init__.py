@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     )
     from tacit.engine.agreement.promise import BROKEN, COUNTS, loss_words, promise_of
     from tacit.engine.agreement.sealed import (
-        NO_GAP,
         NO_IMPROVEMENTS,
         Course,
         check_sizes,

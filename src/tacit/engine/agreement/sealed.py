@@ -37,7 +37,6 @@ NO_IMPROVEMENTS = (
     "a sealed run has no plans on the way that could be told to improve; disclose the best value "
     "or nothing"
 )
-NO_GAP = "a tour has no proof, so nothing is known of what it lacks; leave gap out"
 AnySealed = TourParameters | AssignmentParameters
 for _kind in (TourParameters, AssignmentParameters):
     msgspec.json.Decoder(_kind)  # before threads meet them; see `terms.read_agreement`
@@ -214,11 +213,6 @@ def largest_message(course: Course, /) -> int:
     comparisons = most_compared(course.blocks, course.children, levels=about.levels)
     cells = about.parents * about.places * (about.places + 1)
     return max(cells * about.word.itemsize, comparisons * _bits_compared(course) // 8)
-
-
-def shape_of(agreement: Agreement, search: int, /) -> PublicShape:
-    """What is public of the table of one search."""
-    return _shape(agreement, sealed_terms(agreement).weightings[search])
 
 
 def _shape(agreement: Agreement, factors: Sequence[int]) -> PublicShape:

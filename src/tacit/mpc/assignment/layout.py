@@ -21,9 +21,6 @@ from tacit.mpc.assignment.shape import AssignmentShape
 from tacit.mpc.ring import to_ring
 from tacit.mpc.shares import ArithmeticShare
 
-MOSTLY = 0.75
-"""The share of forbidden pairs above which a search finds no good plans."""
-
 
 @dataclass(frozen=True)
 class Layout:
@@ -57,16 +54,6 @@ class Layout:
     def is_restricted(self) -> bool:
         """Whether a pair is forbidden."""
         return self.forbidden is not None and bool(self.forbidden.any())
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether so few pairs are allowed that a search finds no good plans.
-
-        >>> few = ~np.eye(5, dtype=bool)
-        >>> Layout(5, range(5), 9, few).is_sparse, Layout(5, range(5), 9).is_sparse
-        (True, False)
-        """
-        return self.forbidden is not None and bool(self.forbidden.mean() > MOSTLY)
 
     @property
     def penalty(self) -> int:

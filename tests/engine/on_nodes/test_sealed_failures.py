@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -14,7 +15,15 @@ from tacit.engine.local.cluster import LocalCluster
 from tacit.errors import MpcError, PeerTimeoutError
 from tests.engine.agreed_cluster import run
 from tests.engine.deadlines import AMPLE, raises_in_time, takes_at_most
-from tests.engine.sealed_agreed_cluster import PROBLEMS, Twin, begin, draft, sealed, twin
+from tests.engine.sealed_agreed_cluster import (
+    ASSIGNMENTS,
+    PROBLEMS,
+    Twin,
+    begin,
+    draft,
+    sealed,
+    twin,
+)
 
 
 def test_another_coordinator_goes_on_with_what_was_begun(cluster: LocalCluster) -> None:
@@ -56,7 +65,8 @@ def test_another_coordinator_goes_on_with_what_was_begun(cluster: LocalCluster) 
 def test_killed_nodes_come_back_and_the_search_goes_on(
     own_cluster: LocalCluster, all_at_once: bool
 ) -> None:
-    agreed = draft(own_cluster, sealed(PROBLEMS["balanced"]()))
+    settings = replace(ASSIGNMENTS, lag=int(all_at_once))
+    agreed = draft(own_cluster, sealed(PROBLEMS["balanced"]()), settings)
 
     async def search() -> tuple[list[int], Twin]:
         async with agreed.coordinator() as coordinator:

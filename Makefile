@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
-demo: .venv/ready-service ## Three nodes, a platform, three airlines: one run to its deadline
+demo: .venv/ready-service ## Three nodes, a platform, three airlines: one run to its plan
 	@$(BIN)/tacit demo
 
 check: .venv/ready-dev ## What a change needs while it is made: lint, types, quick tests

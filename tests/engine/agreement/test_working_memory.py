@@ -35,7 +35,15 @@ def step(first: int, count: int) -> Advance:
 
 @pytest.mark.parametrize("nodes", [3, 4])
 @pytest.mark.parametrize(
-    ("rows", "bound", "lag"), [(80, 1000, 0), (80, 1000, 1), (60, 1 << 36, 0), (60, 1 << 36, 1)]
+    ("rows", "bound", "lag"),
+    [
+        (40, 1000, 1),
+        (80, 1000, 0),
+        (80, 1000, 1),
+        (80, 1 << 34, 1),
+        (300, 1000, 1),
+        (300, 1 << 32, 1),
+    ],
 )
 def test_a_run_takes_no_more_memory_than_is_declared(
     rows: int, bound: int, lag: int, nodes: int

@@ -13,8 +13,9 @@ from tacit.engine.agreement.terms import Agreement
 
 CHILD_BYTES = 256
 """Of a child of a generation: where its gain comes from, what it moves, its key."""
-ITERATION_FACTOR = 2
-"""An iteration of an assignment keeps several such steps at a time."""
+CELL_BYTES = {3: 300, 4: 350}
+"""Of a cell of the square of an assignment, by the number of nodes: costs, matching and parents in
+shares, the tables of two steps that go on side by side, and their tie-breaks."""
 BATCH_FACTOR = {3: 14, 4: 28}
 """The memory of a comparison's steps, in messages of it, by the number of nodes."""
 BOX_FACTOR = 5
@@ -64,7 +65,8 @@ def generations_bytes(course: Course, /, *, nodes: int) -> int:
     if isinstance(course, AssignmentCourse):
         descent = course.descent
         children = descent.blocks * descent.children * len(course.searches)
-        return ITERATION_FACTOR * batch + CHILD_BYTES * children
+        cells = len(course.searches) * course.shape.size**2
+        return batch + CELL_BYTES[nodes] * cells + CHILD_BYTES * children
     return batch + CHILD_BYTES * course.blocks * course.children
 
 

@@ -39,7 +39,7 @@ class ClearSealedSearch:
     nodes draw it so that nobody knows it.
 
     >>> from tacit.problems import shipped_problem
-    >>> from tacit.search.moves import TourParameters
+    >>> from tacit.search.moves import TourParameters, public_shape
     >>> problem = shipped_problem("kroA100")
     >>> schedule = Schedule(public_shape(problem, [1]), TourParameters(), seed=1)
     >>> search = ClearSealedSearch(weighted_values(problem, [1]), schedule, np.arange(100)[None])

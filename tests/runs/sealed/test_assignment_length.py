@@ -33,6 +33,7 @@ def chosen(
         KnownTime(deadline=None),
         KnownTime(deadline=0.1),
         KnownTime(deadline=2),
+        KnownTime(deadline=2.7),
         KnownTime(deadline=60),
         KnownTime(deadline=60, nodes=4),
         KnownTime(deadline=5, delay=0.05),
@@ -46,7 +47,10 @@ def test_lengths_have_their_bounds(rows: int, time: KnownTime | None) -> None:
     most = max(ceil(1.2 * rows), rows + 12)
     assert 1 <= settings.iterations <= most
     assert settings.least == ceil(settings.iterations / 3)
-    assert settings.seconds == ceil((time and time.deadline) or 0)
+    if time is None or time.deadline is None:
+        assert settings.seconds == 0
+    else:
+        assert time.deadline - 1 < settings.seconds <= max(1, time.deadline)
     assert settings.generations <= 40
     if time is not None and time.steps is not None:
         assert settings.steps <= time.steps

@@ -49,7 +49,7 @@ none
     least: int = 0
     """Derived: before so many iterations no plan is opened while `seconds` are left."""
     seconds: int = 0
-    """Derived: the deadline, in seconds from the start; 0 for none."""
+    """Derived: the deadline, in whole seconds from the start; 0 for none."""
 
     def __post_init__(self) -> None:
         for name, most in (

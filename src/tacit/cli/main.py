@@ -152,8 +152,11 @@ def _starts_nodes(words: Sequence[str]) -> bool:
     """Whether a command probably starts nodes; what was prepared for nothing ends with it."""
     if "_TACIT_COMPLETE" in os.environ:
         return False
-    elsewhere = {"--help", "--nodes", "simulated", "--engine=simulated"}
-    return words[:1] in (["solve"], ["demo"]) and not elsewhere & set(words)
+    without = {
+        "solve": {"--help", "--nodes", "simulated", "--engine=simulated"},
+        "demo": {"--help"},
+    }
+    return bool(words) and words[0] in without and not without[words[0]] & set(words)
 
 
 def _show_usage_error(error: Any) -> None:  # noqa: ANN401 - see UsageError

@@ -128,13 +128,14 @@ def test_how_a_sealed_assignment_comes_about() -> None:
     ],
 )
 def test_what_lets_a_plan_be_opened_early_is_warned_of(
-    settings: dict[str, int], said: str | None
+    settings: dict[str, Any], said: str | None
 ) -> None:
     parameters = AssignmentParameters(iterations=12, **settings)
     agreement = owners_cast(parameters=parameters, plan_for="everybody").agreement
     run = RunView("r-1", "slots", "invited", terms={"deadline_seconds": 60.5})
     found = [each for each in _warnings(Review(run, agreement, "owner", True)) if "opened" in each]
-    assert [said in each for each in found] == ([] if said is None else [True])
+    assert len(found) == (said is not None)
+    assert all(said is not None and said in each for each in found)
 
 
 def test_what_a_sealed_tour_discloses() -> None:

@@ -123,7 +123,21 @@ async def take_winners(
     *,
     label: str,
 ) -> ArithmeticShare:
-    """Return shares of the next parents' tables of a tour: lines and columns change places."""
+    """Return shares of the next parents' tables of a tour: lines and columns change places.
+
+    >>> from types import SimpleNamespace
+    >>> from tacit.mpc.local import deal_integers, reveal, run_parties
+    >>> table, marks = deal_integers([[[5, 1, 0], [2, 7, 1]]]), deal_integers([0, 1])
+    >>> swap = SimpleNamespace(positions=np.array([[0, 1]]), children=2,
+    ...                        runs=SimpleNamespace(child=np.array([1, 1]), to=np.array([0, 1]),
+    ...                                             source=np.array([1, 0]),
+    ...                                             length=np.array([1, 1]),
+    ...                                             step=np.array([1, 1])))
+    >>> reveal(run_parties(lambda s: take_winners(s, table[s.me], marks[s.me], swap,
+    ...                                           label="u")).results)
+    array([[[7, 2, 1],
+            [1, 5, 0]]])
+    """
     changes = _changes(marks, moves, table.dtype)
     parent, at = np.divmod(moves.positions, table.shape[1])
     lines = await _changed(session, table, changes, (parent, at), label=f"{label}.lines")

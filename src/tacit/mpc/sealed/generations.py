@@ -24,8 +24,9 @@ async def advance(
 ) -> SealedState:
     """The state after these generations, with the plan settled that may be opened.
 
-    >>> from tacit.mpc.local import deal_integers, reveal, run_parties
     >>> from types import SimpleNamespace
+    >>> import numpy as np
+    >>> from tacit.mpc.local import deal_integers, reveal, run_parties
     >>> swap = SimpleNamespace(positions=np.array([[0, 1, 2]]), children=2,
     ...                        plus=np.array([[0, 0, 0], [4, 2, 9]]),
     ...                        minus=np.array([[0, 0, 0], [1, 6, 8]]),

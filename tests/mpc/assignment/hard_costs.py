@@ -21,17 +21,21 @@ def _points(n: int, rng: np.random.Generator) -> tuple[Numbers, Numbers]:
 
 def _distances(n: int, rng: np.random.Generator) -> Numbers:
     (x, y), (a, b) = _points(n, rng)
-    return np.hypot(x - a, y - b).astype(np.int64)
+    made: Numbers = np.hypot(x - a, y - b).astype(np.int64)
+    return made
 
 
 def _streets(n: int, rng: np.random.Generator) -> Numbers:
     (x, y), (a, b) = _points(n, rng)
-    return np.abs(x - a) + np.abs(y - b)
+    made: Numbers = np.abs(x - a) + np.abs(y - b)
+    return made
 
 
 def _squared_lateness(n: int, rng: np.random.Generator) -> Numbers:
     due = np.sort(rng.integers(0, n, n))[:, None]
-    return rng.integers(1, 20, n)[:, None] * np.maximum(np.arange(n)[None] - due, 0) ** 2
+    late: Numbers = np.maximum(np.arange(n)[None] - due, 0) ** 2
+    made: Numbers = rng.integers(1, 20, n)[:, None] * late
+    return made
 
 
 def _one_plan(n: int, rng: np.random.Generator) -> Numbers:

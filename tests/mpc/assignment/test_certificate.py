@@ -18,7 +18,7 @@ from tacit.errors import ParameterError
 from tacit.mpc.assignment import AssignmentShape, AssignmentState, Ties, certificate
 from tacit.mpc.assignment.clear import ClearAssignment
 from tacit.mpc.assignment.gap import bound_of, ladder
-from tacit.mpc.assignment.minima import LineMinima
+from tacit.mpc.assignment.minima import LineMinima, line_minima
 from tacit.mpc.local import run_parties
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare, deal, reconstruct
@@ -36,7 +36,7 @@ Minimum = Callable[[ArithmeticShare], ArithmeticShare]
 @contextmanager
 def minimum_in_place(change: Minimum) -> Iterator[None]:
     """Let the minimum of the proof give something else than the least."""
-    found = certificate.line_minima
+    found = line_minima
 
     async def wrong(*args: Any, **options: Any) -> LineMinima:
         made = await found(*args, **options)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tacit.mpc.assignment import descent
 from tacit.mpc.assignment.clear import ClearAssignment
 from tacit.mpc.assignment.ties import Ties
 from tacit.mpc.cost import Cost
@@ -85,8 +86,8 @@ def test_prices_and_parents_stay() -> None:
     asked = Asked.family("ap", 1, 9, generations=3)
     before, after = (asked.on_shares([3]).states(batch) for batch in (0, 1))
     for name in ("prices", "parents"):
-        held = [[getattr(state, name) for state in states] for states in (before, after)]
-        assert np.array_equal(*map(reconstruct, held))
+        first, last = ([getattr(state, name) for state in held] for held in (before, after))
+        assert np.array_equal(reconstruct(first), reconstruct(last))
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 19, 40])
@@ -102,8 +103,6 @@ def test_no_generation_costs_nothing() -> None:
     asked = Asked.family("ap", 1, 6)
     assert asked.declared(3, [0]).rounds < asked.declared(3, [1]).rounds
     moves = asked.descent.generation(1)
-    from tacit.mpc.assignment import descent
-
     free = descent.cost(3, asked.shape, moves, bits=asked.descent.key_bits, generations=0)
     assert (free.rounds, free.sent) == (Cost.free(3).rounds, Cost.free(3).sent)
 

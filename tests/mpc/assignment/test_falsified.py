@@ -5,9 +5,9 @@ No honest node ends with a part of another plan, and whoever notices names the o
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,7 @@ class Falsified:
     node: int
     component: int | None = None
     exchange: int = -1
-    _count: Iterator[int] = field(default_factory=count)
+    _count: Iterator[int] = field(default_factory=itertools.count)
     rounds: int = 0
 
     def costs(self, me: int, share: ArithmeticShare) -> ArithmeticShare:
@@ -62,8 +62,8 @@ class Falsified:
                     array.reshape(-1).view(np.uint8)[int(RNG.integers(array.nbytes))] ^= 1
             return arrived
 
-        def disturbed(number: int) -> list[Session]:
-            made = substreams(number)
+        def disturbed(count: int) -> list[Session]:
+            made = substreams(count)
             for each in made:
                 self.disturb(each)
             return made

@@ -12,13 +12,14 @@ from tacit.errors import ParameterError
 from tacit.mpc.assignment import Layout
 from tacit.mpc.ring import to_ring
 from tacit.mpc.shares import ArithmeticShare
-from tests.mpc.assignment.problems import Asked
+from tests.mpc.assignment.problems import Asked, Numbers
 
 
-def square(layout: Layout, weights: np.ndarray, bounds: tuple[int, int], **options: bool):  # type: ignore[no-untyped-def,type-arg]
+def square(layout: Layout, weights: Numbers, bounds: tuple[int, int], **options: bool) -> Numbers:
     share = ArithmeticShare({0: to_ring(weights[None])})
     made = layout.costs(share, [bounds], layout.shape(), **options)
-    return made.parts[0][0].astype(np.int64)
+    costs: Numbers = made.parts[0][0].astype(np.int64)
+    return costs
 
 
 def test_more_rows_than_places_are_refused() -> None:
@@ -48,10 +49,9 @@ def test_the_optimum_of_the_square_is_that_of_the_problem(
     assert layout.penalty > rows * 40
     found = linear_sum_assignment(costs)[1]
     has_one = bool(layout.forbidden_cells[np.arange(layout.size), found].any())
-    allowed = np.where(forbidden, np.inf, weights) if forbids else weights.astype(float)
-    signed = -allowed if maximize else allowed
-    if maximize and forbids:
-        signed = np.where(forbidden, np.inf, -weights)
+    signed = (-weights if maximize else weights).astype(float)
+    if forbidden is not None:
+        signed[forbidden] = np.inf
     try:
         best = signed[:, places][linear_sum_assignment(signed[:, places])].sum()
     except ValueError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -124,7 +125,7 @@ def test_a_session_of_its_own_costs_what_is_declared(step: str, nodes: int) -> N
         if step == "start":
             return await problem.begin(s, costs[s.me])
         if step == "end":
-            state = AssignmentState(**{**_fields(held[s.me]), "step": 9})
+            state = replace(held[s.me], step=9)
             return await problem.finish(s, state, costs[s.me])
         return await problem.advance(s, held[s.me], costs[s.me], 1 if step == "descent" else 3)
 
@@ -149,7 +150,3 @@ def test_a_session_of_its_own_costs_what_is_declared(step: str, nodes: int) -> N
     cost, letters = declared[step]
     whole = greeting_cost(nodes, letters).then(cost)
     assert measured(nodes, work) == (whole.rounds, list(whole.sent))
-
-
-def _fields(state: AssignmentState) -> dict[str, object]:
-    return {name: getattr(state, name) for name in AssignmentState.__slots__}

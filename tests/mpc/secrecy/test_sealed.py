@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -108,7 +109,7 @@ def p_value(name: str, nodes: int, observer: int, masks: type[RememberedMasks], 
     return asyncio.run(both())
 
 
-SETTINGS: dict[str, dict[str, int]] = {
+SETTINGS: dict[str, dict[str, Any]] = {
     "tour": {"children": 3},
     "two parents": {"children": 3, "parents": 2, "meet_every": 1},
 }

@@ -85,4 +85,5 @@ def multiplied(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
 def _piece(words: NDArray[Any], low: int, bits: int) -> NDArray[np.float64]:
     """Return so many bits of each word, from the bit `low` on."""
     word = words.dtype.type
-    return ((words >> word(low)) & word((1 << bits) - 1)).astype(np.float64)
+    made: NDArray[np.float64] = ((words >> word(low)) & word((1 << bits) - 1)).astype(np.float64)
+    return made

@@ -88,6 +88,7 @@ figures: .venv/ready-bench ## Measure again what README and docs say of speed an
 	@$(BIN)/python -m benchmarks.distances --json docs/figures/distances.json
 	@$(BIN)/python -m benchmarks.large_families --json docs/figures/large-families.json
 	@$(BIN)/python -m benchmarks.optimal_plans --json docs/figures/optimal-plans.json
+	@$(BIN)/python -m benchmarks.known_start --json docs/figures/known-start.json
 	@$(BIN)/python -m benchmarks.tours --json docs/figures/tours.json
 	@$(BIN)/python -m benchmarks.unseen_tours --json docs/figures/unseen-tours.json
 	@$(BIN)/python -m benchmarks.equal_time --json docs/figures/equal-time.json

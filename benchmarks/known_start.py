@@ -5,8 +5,8 @@
 
 Where pairs are forbidden, a sealed assignment begins with a public plan. Plans are opened after 1,
 5 and 20 iterations, after the least number that an agreement names, and at the optimum: with the
-block descent of the agreement before them, and without. Also after one and all generations of it.
-Each is attacked with and without the start. In the clear.
+block descent of the agreement before them, and without. Also after one generation of it. Each
+is attacked with and without the start. In the clear.
 
 After one generation of independent costs, all that is disclosed is which move of each block was
 best. Draws from the posterior then say what no attack exceeds on average.
@@ -99,7 +99,8 @@ class Attacked:
     def start(self) -> NDArray[np.int64]:
         """The public plan that the search begins with."""
         places = np.array(self.course.start)[: self.problem.rows]
-        return np.array(self.course.layout.columns)[places]
+        columns: NDArray[np.int64] = np.array(self.course.layout.columns)
+        return columns[places]
 
     def opening(self, plan: NDArray[np.int64], /, *, knows_start: bool) -> Opening:
         """Return what an attacker of a plan knows."""
@@ -160,7 +161,7 @@ def attacked(family: str, rows: int, seed: int, /) -> Attacked:
 def points_of(parameters: AssignmentParameters, /) -> list[Point]:
     """Return when plans are opened; the last point is the optimum."""
     agreed = parameters.generations
-    points = [Point(1, 0), Point(agreed, 0)] if agreed else []
+    points = [Point(1, 0)] if agreed else []
     for generations in dict.fromkeys((0, agreed)):
         least = [parameters.least] if generations == agreed else []
         points += [Point(generations, each) for each in (*ITERATIONS, *least)]
@@ -259,11 +260,11 @@ def _column(each: Figures) -> str:
         return "optimum"
     if each.is_least:
         return "agreed least"
-    generations = f"{point.generations} generation{'s' * (point.generations > 1)}"
     if not point.iterations:
-        return generations
-    iterations = f"{point.iterations} iteration{'s' * (point.iterations > 1)}"
-    return iterations if not point.generations else f"{generations}, {iterations}"
+        return f"{point.generations} generation"
+    if point.generations:
+        return f"{point.generations} + {point.iterations}"
+    return f"{point.iterations} iteration{'s' * (point.iterations > 1)}"
 
 
 def _median(values: Sequence[float]) -> float:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from benchmarks import known_start
 
 from tacit.audit.expected.table import measured_entries
 from tacit.disclosure import PAPER_CONFIGURATIONS
@@ -166,3 +167,17 @@ def test_what_steering_tells_is_what_was_measured() -> None:
         both = (figures, long["recovered"].get(way, []))
         cells = (", ".join(f"{each:.2f}" for each in found) for found in both)
         assert f"| {way} | {' | '.join(cells)} |" in text
+
+
+def test_the_table_of_public_starts_is_the_measured_one() -> None:
+    figures = known_start.read(ROOT / "docs/figures/known-start.json")
+    text = (ROOT / "docs/leakage.md").read_text()
+    rows = known_start.table(figures)
+    assert len(rows) == 10
+    assert [row for row in rows if row not in text] == []
+    early = [each for each in figures if each.point.steps and not each.is_least]
+    generation = max(each.adds for each in early if not each.point.iterations)
+    iterations = max(each.adds for each in early if each.point.iterations == 5)
+    assert f"up to {generation:.2f} after one generation and {iterations:.2f} after five" in text
+    limits = " and ".join(f"{each.limit:.2f}" for each in figures if each.limit is not None)
+    assert f"have a limit of {limits}" in text

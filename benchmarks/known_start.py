@@ -98,9 +98,10 @@ class Attacked:
     @property
     def start(self) -> NDArray[np.int64]:
         """The public plan that the search begins with."""
-        places = np.array(self.course.start)[: self.problem.rows]
-        columns: NDArray[np.int64] = np.array(self.course.layout.columns)
-        return columns[places]
+        assert self.course.start is not None
+        columns = self.course.layout.columns
+        places = self.course.start[: self.problem.rows]
+        return np.array([columns[place] for place in places], dtype=np.int64)
 
     def opening(self, plan: NDArray[np.int64], /, *, knows_start: bool) -> Opening:
         """Return what an attacker of a plan knows."""

@@ -16,7 +16,7 @@ import pytest
 
 from tacit.engine.local import node_processes
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.local.node_processes import UNKNOWN_CODE, ForkServer, NodeProcess
+from tacit.engine.local.node_processes import UNKNOWN_CODE, ForkServer, NodeProcess, spawn
 from tacit.errors import EngineError
 from tests.support.repository import ROOT
 
@@ -91,6 +91,22 @@ def test_a_forked_process_has_what_it_was_given_and_nothing_else(
     assert about["folder"] == str(tmp_path)
     first.kill()
     assert ended(first) == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("forked", [True, False])
+def test_nodes_that_share_a_machine_have_one_thread_for_algebra(
+    server: ForkServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forked: bool
+) -> None:
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    about = tmp_path / "about"
+    if forked:
+        process = start(server, tmp_path, str(about))
+    else:
+        monkeypatch.chdir(ROOT)
+        with (tmp_path / "errors").open("ab") as errors:
+            process = spawn(DRAWING, [str(about)], errors)
+    assert ended(process) == 7
+    assert json.loads(about.read_text())["threads"] == 1
 
 
 def test_it_ends_when_its_input_does(server: ForkServer, tmp_path: Path) -> None:

@@ -73,6 +73,7 @@ def spawn(module: str, arguments: Sequence[str], errors: BinaryIO, /) -> NodePro
         stderr=errors,
         # Ctrl-C is for us; the nodes stop when we do.
         start_new_session=True,
+        env=_node_environment(),
     )
 
 
@@ -170,6 +171,7 @@ class ForkServer:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
+                env=_node_environment(),
             )
         atexit.register(self.close)
 
@@ -296,6 +298,15 @@ def _can_fork() -> bool:
     except OSError:
         return False
     return True
+
+
+def _node_environment() -> dict[str, str]:
+    """Return the environment of nodes that share a machine.
+
+    The algebra library would have a thread per core in each of them, which wait for each other at
+    several times the computing time. It reads this once, when it is loaded.
+    """
+    return {"OPENBLAS_NUM_THREADS": "1", **os.environ}
 
 
 def _interpreter_environment() -> dict[str, str]:

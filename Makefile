@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
-demo: .venv/ready-service ## Three nodes, a platform, three airlines: one run to its deadline
+demo: .venv/ready-service ## Three nodes, a platform, three airlines: one run to its plan
 	@$(BIN)/tacit demo
 
 check: .venv/ready-dev ## What a change needs while it is made: lint, types, quick tests
@@ -74,23 +74,23 @@ bench-platform: .venv/ready-dev ## Twenty runs of fifty participants at once, th
 	@$(BIN)/python -m benchmarks.platform
 	@$(BIN)/python -m benchmarks.platform_kills
 
-figures: .venv/ready-bench ## Measure again what README and docs say of speed and quality (an idle machine, 40 minutes)
+figures: .venv/ready-bench ## Measure again what README and docs say of speed and quality (an idle machine, two hours)
 	@$(BIN)/tacit bench engine --against mpyc --json > docs/figures/engine.json
 	@$(BIN)/tacit bench engine --population 500 --latency 10ms --json > docs/figures/engine-delay.json
 	@$(BIN)/tacit bench engine --nodes 4 --against three --measurements 5 --json > docs/figures/engine-four.json
 	@$(BIN)/python -m benchmarks.load_attacks --json > docs/figures/load_attacks.json
 	@$(BIN)/python -m benchmarks.search --json > docs/figures/search.json
 	@$(BIN)/python -m benchmarks.sealed --runs 3 --json > docs/figures/sealed.json
-	@$(BIN)/python -m benchmarks.sealed --only assignment --latency 10 --runs 3 --json > docs/figures/sealed-delay.json
-	@$(BIN)/python -m benchmarks.sealed_generations --json docs/figures/sealed-generations.json
-	@$(BIN)/python -m benchmarks.sealed_families --json docs/figures/sealed-families.json
-	@$(BIN)/python -m benchmarks.finish --json docs/figures/finish.json
-	@$(BIN)/python -m benchmarks.exact --runs 20 --json > docs/figures/exact.json
-	@$(BIN)/python -m benchmarks.tours --json docs/figures/tours.json
+	@$(BIN)/python -m benchmarks.families_on_nodes --json docs/figures/families-on-nodes.json
+	@$(BIN)/python -m benchmarks.exact_nodes --seeds 5 --json docs/figures/exact-nodes.json
+	@$(BIN)/python -m benchmarks.exact_nodes --seeds 3 --rows 100 --latency 10 --json docs/figures/exact-nodes-delay.json
+	@$(BIN)/python -m benchmarks.usual_families --json docs/figures/usual-families.json
 	@$(BIN)/python -m benchmarks.distances --json docs/figures/distances.json
 	@$(BIN)/python -m benchmarks.large_families --json docs/figures/large-families.json
+	@$(BIN)/python -m benchmarks.optimal_plans --json docs/figures/optimal-plans.json
+	@$(BIN)/python -m benchmarks.known_start --json docs/figures/known-start.json
+	@$(BIN)/python -m benchmarks.tours --json docs/figures/tours.json
 	@$(BIN)/python -m benchmarks.unseen_tours --json docs/figures/unseen-tours.json
-	@$(BIN)/python -m benchmarks.bisecting --json docs/figures/bisecting.json
 	@$(BIN)/python -m benchmarks.equal_time --json docs/figures/equal-time.json
 	@$(BIN)/python -m benchmarks.document_figures --write
 

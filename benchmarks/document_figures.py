@@ -3,8 +3,10 @@
     make figures                                 measures everything again, on an idle machine
     python -m benchmarks.document_figures        cells that do not say what the files say
     python -m benchmarks.document_figures --write    puts the files' figures into the documents
+    python -m benchmarks.document_figures --tables   the whole tables of docs/search.md
 
-The files are in docs/figures; each is what the command that Makefile names for it printed.
+The files are in docs/figures; each is what the command that Makefile names for it printed. What was
+not measured yet has no file, and nothing is held to it.
 tests/test_document_figures.py holds the documents to them.
 """
 
@@ -12,7 +14,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,10 +22,10 @@ from typing import Any
 import msgspec
 
 from benchmarks import (
-    bisecting,
     distances,
     equal_time,
-    finish,
+    exact_nodes,
+    families_on_nodes,
     large_families,
     tours,
     unseen_tours,
@@ -66,48 +68,38 @@ def held_cells() -> list[Held]:
         *_attacks(),
         *_search(),
         *_sealed(),
-        *_finish(),
-        *_exact(),
         *_usual(),
-        *_tours(),
-        *_distances(),
-        *_large(),
-        *_unseen(),
-        *_bisecting(),
+        *_tables(),
     ]
 
 
 def _usual() -> Iterator[Held]:
-    content = usual_families.read(FIGURES / "usual-families.json")
-    for line in usual_families.table(content)[2:]:
-        row, *cells = (each.strip() for each in line.strip("|").split("|"))
-        for column, text in enumerate(cells, start=1):
-            yield Held("docs/search.md", row, (4,), column, text)
-            if row.endswith(", 100 rows"):
-                yield Held("README.md", row, (4,), column, text)
+    """The families with 100 rows, which the README has as well."""
+    file = FIGURES / "usual-families.json"
+    lines = usual_families.table(usual_families.read(file)) if file.exists() else []
+    for each in _table("README.md", lines):
+        if each.row.endswith(", 100 rows"):
+            yield each
 
 
-def _distances() -> Iterator[Held]:
-    cells = distances.read(FIGURES / "distances.json")
-    yield from _table("docs/search.md", distances.table(cells))
+TABLES: dict[str, Callable[[Path], list[str]]] = {
+    "usual-families": lambda file: usual_families.table(usual_families.read(file)),
+    "families-on-nodes": lambda file: families_on_nodes.table(families_on_nodes.read(file)),
+    "exact-nodes": lambda file: exact_nodes.table(exact_nodes.read(file)),
+    "exact-nodes-delay": lambda file: exact_nodes.table(exact_nodes.read(file)),
+    "distances": lambda file: distances.table(distances.read(file)),
+    "large-families": lambda file: large_families.table(usual_families.read(file)),
+    "tours": lambda file: tours.table(tours.read(file)),
+    "unseen-tours": lambda file: unseen_tours.table(unseen_tours.read(file)),
+}
+"""Whole tables of docs/search.md, by their files."""
 
 
-def _tours() -> Iterator[Held]:
-    yield from _table("docs/search.md", tours.table(tours.read(FIGURES / "tours.json")))
-
-
-def _large() -> Iterator[Held]:
-    content = usual_families.read(FIGURES / "large-families.json")
-    yield from _table("docs/search.md", large_families.table(content))
-
-
-def _unseen() -> Iterator[Held]:
-    content = unseen_tours.read(FIGURES / "unseen-tours.json")
-    yield from _table("docs/search.md", unseen_tours.table(content))
-
-
-def _bisecting() -> Iterator[Held]:
-    yield from _table("docs/search.md", bisecting.table(bisecting.read(FIGURES / "bisecting.json")))
+def _tables() -> Iterator[Held]:
+    for name, table in TABLES.items():
+        file = FIGURES / f"{name}.json"
+        if file.exists():
+            yield from _table("docs/search.md", table(file))
 
 
 def _table(document: str, lines: list[str]) -> Iterator[Held]:
@@ -116,23 +108,6 @@ def _table(document: str, lines: list[str]) -> Iterator[Held]:
         row, *cells = _cells(line)
         for column, text in enumerate(cells, start=1):
             yield Held(document, row, (1 + len(cells),), column, text)
-
-
-def _finish() -> Iterator[Held]:
-    content = msgspec.json.decode((FIGURES / "finish.json").read_bytes(), type=finish.Content)
-    yield from _table("docs/protocols/sealed-forest.md", finish.table(content))
-
-
-def _exact() -> Iterator[Held]:
-    for row, each in content_of("exact").items():
-        cells = (
-            f"{each['proved']:.0%}".replace("%", " %"),
-            f"{each['rounds']:,}",
-            f"{each['bytes_per_node'] / 1e6:.1f}",
-            f"{each['seconds']:.1f}",
-        )
-        for column, text in enumerate(cells, start=1):
-            yield Held("docs/protocols/sealed-forest.md", row, (5,), column, text)
 
 
 def _readme() -> Iterator[Held]:
@@ -227,34 +202,13 @@ def _search() -> Iterator[Held]:
         ("NSGA-II, 150, assignment 100 x 100 with two objectives", "nsga2"),
     ):
         yield Held("docs/search.md", row, (2,), 1, f"{ratios[name]:.0f}")
-    for row, found in content_of("sealed-families")["percent"].items():
-        for column, values in enumerate(found.values(), start=1):
-            shown = ", ".join(f"{value:.2f}" for value in values)
-            yield Held("docs/search.md", row, (4,), column, shown)
-    quality = content_of("sealed-generations")
-    for table, columns in (("by_generations", 4), ("by_parents", 4)):
-        for row, values in quality[table].items():
-            for column, value in enumerate(values, start=1):
-                yield Held("docs/search.md", row, (columns,), column, f"{value:.2f}")
 
 
 def _sealed() -> Iterator[Held]:
-    document = "docs/protocols/sealed-search.md"
-    for file, prefix in (("sealed", ""), ("sealed-delay", ", 10 ms one-way delay")):
-        for name, row in (
-            ("assignment", "assignment"),
-            ("assignment, 1 + 299", "assignment, one parent and 299 children"),
-            ("tour", "tour"),
-        ):
-            found = content_of(file)["searches"].get(name)
-            if found is None:
-                continue
-            timed = f"assignment{prefix}" if prefix else row
-            yield Held(document, timed, (3,), 1, f"{found['ms']:.0f}")
-            yield Held(document, timed, (3,), 2, f"{found['node_cpu_ms']:.2g}")
-            if "quality" in found:
-                place = ("kroD100" if name == "tour" else "assignment") + prefix
-                yield from _quality(document, place, found["quality"])
+    document, found = "docs/protocols/sealed-search.md", content_of("sealed")["searches"]["tour"]
+    yield Held(document, "tour", (3,), 1, f"{found['ms']:.0f}")
+    yield Held(document, "tour", (3,), 2, f"{found['node_cpu_ms']:.2g}")
+    yield from _quality(document, "kroD100", found["quality"])
 
 
 def _quality(document: str, row: str, found: dict[str, Any]) -> Iterator[Held]:
@@ -294,8 +248,14 @@ def main() -> None:
     """Compare, or write."""
     parser = argparse.ArgumentParser(description="figures in documents, held to docs/figures")
     parser.add_argument("--write", action="store_true")
-    write = parser.parse_args().write
-    wrong = 0
+    parser.add_argument("--tables", action="store_true")
+    options = parser.parse_args()
+    if options.tables:
+        for name, table in TABLES.items():
+            if (FIGURES / f"{name}.json").exists():
+                print(f"\n{name}:", *table(FIGURES / f"{name}.json"), sep="\n")
+        return
+    write, wrong = options.write, 0
     for held in held_cells():
         path = ROOT / held.document
         text = path.read_text()

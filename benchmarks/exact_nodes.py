@@ -1,91 +1,157 @@
 """Proved optima of secret assignments on three or four real nodes, over TLS.
 
-    python -m benchmarks.exact_nodes                        100 x 100, one problem
-    python -m benchmarks.exact_nodes --runs 31
-    python -m benchmarks.exact_nodes --rows 200 --runs 3
-    python -m benchmarks.exact_nodes --latency 10 --json
+    python -m benchmarks.exact_nodes                        100 and 200 rows, one problem each
+    python -m benchmarks.exact_nodes --seeds 11 --rows 100 --json FILE
+    python -m benchmarks.exact_nodes --latency 10 --nodes 4
 
-Independent uniform weights, the paper's AP, and the solver's own settings. Rounds and the bytes of
-the node that sends most are those of the phases; seconds go from the first phase to the plan.
+Independent uniform weights, the paper's AP, and what a run takes with so long a deadline. Each
+problem is solved twice: to the end of its iterations, and with checkpoints, which end the run at
+the first of them where the plan is proved. Seconds go from the first step to the opened plan;
+rounds and the bytes of the node that sends most are those of the steps.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
-from dataclasses import replace
-from typing import Any
+from collections.abc import Sequence
+from pathlib import Path
 
+import msgspec
 import numpy as np
 
-from benchmarks.weightings import solved
-from tacit.engine.local.cluster import LocalCluster
+from benchmarks.json_files import read_json, write_json
+from benchmarks.solved_on_nodes import settings_for, solved
+from tacit.engine.local import LocalCluster
 from tacit.problems import generate_assignment
 from tacit.search import weighted_values
-from tacit.search.moves import ExactParameters, exact_parameters_for
+
+ROWS, DEADLINE, CHECKPOINTS = (100, 200), 60.0, "48:64:96:120"
 
 
-def one(cluster: LocalCluster, rows: int, seed: int, parameters: ExactParameters) -> dict[str, Any]:
-    """One problem: whether it is proved, how good its plan is, and what it took."""
+class Run(msgspec.Struct, frozen=True):
+    """One problem: whether its plan is proved, how good it is, and what it took."""
+
+    rows: int
+    seed: int
+    checkpoints: str
+    proved: bool
+    percent: float
+    """Of the optimum by SciPy."""
+    steps: int
+    seconds: float
+    processor_seconds: float
+    rounds: int
+    bytes_per_node: int
+
+
+class Content(msgspec.Struct, frozen=True):
+    """All of it."""
+
+    nodes: int
+    latency_ms: float
+    deadline: float
+    runs: tuple[Run, ...] = ()
+
+
+def one(
+    cluster: LocalCluster,
+    rows: int,
+    seed: int,
+    checkpoints: str,
+    /,
+    *,
+    deadline: float,
+    latency_ms: float = 0.0,
+) -> Run:
+    """Solve one problem."""
     problem = generate_assignment(seed, rows=rows)
-    run = solved(cluster, problem, [(1,)], parameters)
+    parameters = settings_for(problem, [(1,)], {"checkpoints": checkpoints}, deadline=deadline,
+                              nodes=len(cluster.processes), delay=latency_ms / 1000)  # fmt: skip
+    run = solved(cluster, problem, [(1,)], parameters, deadline=deadline)
     best = problem.good_plan(weighted_values(problem, (1,)).astype(np.float64))
     plans = np.array([run.opened[0].plan, best], dtype=np.int32)
     found, optimum = problem.fitness(0, plans)
-    return {
-        "seed": seed,
-        "proved": run.opened[0].outcome == "optimum",
-        "quality": 100.0 * float(found) / float(optimum),
-        "seconds": run.seconds,
-        "processor_seconds": run.processor_seconds,
-        "rounds": run.rounds,
-        "bytes_per_node": run.bytes_per_node,
-    }
+    return Run(
+        rows,
+        seed,
+        parameters.checkpoints,
+        bool(run.proved),
+        round(100.0 * float(found) / float(optimum), 3),
+        run.opened[0].generation,
+        round(run.seconds, 2),
+        round(run.processor_seconds, 2),
+        run.rounds,
+        run.bytes_per_node,
+    )
 
 
-def summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
-    """Of all problems: medians, and the worst time."""
-    middle = {
-        name: statistics.median(each[name] for each in runs)
-        for name in ("quality", "seconds", "processor_seconds", "rounds", "bytes_per_node")
-    }
-    return {
-        "runs": len(runs),
-        "proved": sum(each["proved"] for each in runs),
-        **middle,
-        "most_seconds": max(each["seconds"] for each in runs),
-    }
+def table(content: Content, /) -> list[str]:
+    """A Markdown table: medians by size, without checkpoints and with."""
+    groups: dict[tuple[int, bool], list[Run]] = {}
+    delay = f", {content.latency_ms:g} ms delay" if content.latency_ms else ""
+    for run in content.runs:
+        groups.setdefault((run.rows, bool(run.checkpoints)), []).append(run)
+    lines = [
+        "| | proved | seconds, and the most | steps | rounds | MB of the node that sends most |",
+        "| --- |" + " --- |" * 5,
+    ]
+    for (rows, told), runs in sorted(groups.items()):
+        seconds = [run.seconds for run in runs]
+        cells = [
+            f"{rows} rows{delay}" + (", checkpoints" if told else ""),
+            f"{sum(run.proved for run in runs)} of {len(runs)}",
+            f"{statistics.median(seconds):.1f}, {max(seconds):.1f}",
+            f"{statistics.median(run.steps for run in runs):g}",
+            f"{statistics.median(run.rounds for run in runs):,.0f}",
+            f"{statistics.median(run.bytes_per_node for run in runs) / 1e6:,.0f}",
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+def read(path: Path, /) -> Content:
+    """The content of a file that `--json` wrote."""
+    return read_json(path, Content)
+
+
+def measure(
+    content: Content, sizes: Sequence[int], seeds: Sequence[int], ways: Sequence[str]
+) -> Content:
+    """Solve all problems on one cluster, a line for each."""
+    with LocalCluster(delay_ms=content.latency_ms, nodes=content.nodes) as cluster:
+        how = {"deadline": content.deadline, "latency_ms": content.latency_ms}
+        one(cluster, 10, 0, "", **how)  # nodes import what they need
+        for seed in seeds:
+            for rows in sizes:
+                for checkpoints in ways:
+                    run = one(cluster, rows, seed, checkpoints, **how)
+                    print(run, flush=True)
+                    content = msgspec.structs.replace(content, runs=(*content.runs, run))
+    return content
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.exact_nodes", description=__doc__)
-    parser.add_argument("--rows", type=int, default=100)
-    parser.add_argument("--runs", type=int, default=1, help="problems, by seeds from --seed on")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--phases", type=int, help="default: by the size")
-    parser.add_argument("--steps", type=int, help="default: by the size")
+    parser.add_argument("--rows", nargs="*", type=int, default=list(ROWS))
+    parser.add_argument("--seeds", type=int, default=1, help="how many problems of each size")
+    parser.add_argument("--only", choices=("plain", "checkpoints"), help="one of the two runs")
+    parser.add_argument("--checkpoints", default=CHECKPOINTS)
+    parser.add_argument("--deadline", type=float, default=DEADLINE)
     parser.add_argument("--nodes", type=int, default=3, choices=(3, 4))
     parser.add_argument("--latency", type=float, default=0.0, help="one-way, in ms")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--json", type=Path, metavar="FILE")
     options = parser.parse_args()
-    usual = exact_parameters_for(1, options.rows)
-    parameters = replace(
-        usual, phases=options.phases or usual.phases, steps=options.steps or usual.steps
+    ways = {"plain": "", "checkpoints": options.checkpoints}
+    content = measure(
+        Content(options.nodes, options.latency, options.deadline),
+        options.rows,
+        range(1, 1 + options.seeds),
+        [ways[options.only]] if options.only else list(ways.values()),
     )
-    with LocalCluster(delay_ms=options.latency, nodes=options.nodes) as cluster:
-        one(cluster, 10, 0, ExactParameters(phases=2))  # kernels are loaded
-        runs = [
-            one(cluster, options.rows, options.seed + k, parameters) for k in range(options.runs)
-        ]
-    found = {"rows": options.rows, "nodes": options.nodes, "latency": options.latency}
-    found |= summary(runs)
-    if options.json:
-        print(json.dumps(found, indent=1))
-        return
-    for name, value in found.items():
-        print(f"{name:18} {value}")
+    write_json(options.json, content)
+    print("\n".join(table(content)))
 
 
 if __name__ == "__main__":

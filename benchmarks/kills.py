@@ -35,10 +35,12 @@ from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.local.engine import open_engine
 from tacit.errors import PeerError, TacitError
 from tacit.problems import Problem, generate_assignment
-from tacit.search.moves import SealedParameters
+from tacit.search.moves import AssignmentParameters
 
 T = TypeVar("T")
 ROWS, POPULATION = 30, 100
+STEPS = 100_000
+"""More than fit any deadline here, of evaluations and of iterations."""
 START_SECONDS = 30.0
 LATE = 0.5
 """Seconds after the deadline that still count as in time, on a machine that does all of it."""
@@ -106,7 +108,7 @@ def run(cluster: LocalCluster, rng: random.Random, *, seconds: float, on_loss: O
     mode, how = rng.choice(["evaluating", "sealed"]), rng.choice(["killed", "stopped"])
     node, after = rng.randrange(len(cluster.processes)), rng.uniform(0.0, 0.3 * seconds)
     pinned = (
-        pin_sealed(SealedParameters(block=6, children=40))
+        pin_sealed(AssignmentParameters(iterations=STEPS))
         if mode == "sealed"
         else PinnedSearch("genetic", {}, 1, "chosen")
     )
@@ -115,7 +117,7 @@ def run(cluster: LocalCluster, rng: random.Random, *, seconds: float, on_loss: O
             _problem(mode),
             cluster.config,
             search=pinned,
-            evaluations=100_000,
+            evaluations=STEPS,
             population=(POPULATION, POPULATION),
             on_loss=on_loss,
         )

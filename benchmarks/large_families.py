@@ -4,8 +4,9 @@
     python -m benchmarks.large_families --json FILE        also to a file; --resume goes on with it
 
 As `benchmarks.usual_families` does it: in the clear, which gives what nodes give, with as many
-steps as three local nodes do by the deadline. `top:15` has the pace that was measured with 300
-rows, which is more than it reaches with more of them.
+steps as three local nodes do by the deadline. Paces are those of docs/figures/usual-families.json
+with 300 rows: the model tells how much longer the steps of larger problems take, and `top:15` does
+not reach as many generations with more rows.
 """
 
 from __future__ import annotations
@@ -15,38 +16,31 @@ import statistics
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import msgspec
-
-from benchmarks.sealed_families import FAMILIES
-from benchmarks.usual_families import Cell, Content, Paces, read, run_of
+from benchmarks.assignment_families import FAMILIES
+from benchmarks.json_files import write_json
+from benchmarks.usual_families import Cell, Content, other_run, read, usual_run
 
 DEADLINE = 60.0
-SEEDS = range(801, 804)
+FIRST_SEED, SEEDS = 801, 3
 ROWS = (500, 1000)
-GENERATION_MS = {500: 135.0, 1000: 281.0}
-"""Of square problems on three local nodes on two idle cores (docs/search.md)."""
-FIGURES = Path(__file__).parent.parent / "docs" / "figures"
+PACES = Path(__file__).parent.parent / "docs" / "figures" / "usual-families.json"
 
 
-def paces() -> Paces:
-    """Generations per second of both."""
-    other = read(FIGURES / "usual-families.json").paces.other
-    return Paces(
-        {rows: 1000 / ms for rows, ms in GENERATION_MS.items()},
-        {rows: other[max(other)] for rows in GENERATION_MS},
-    )
-
-
-def measure(content: Content, families: Sequence[str], sizes: Sequence[int]) -> Iterator[Cell]:
+def measure(
+    content: Content, families: Sequence[str], sizes: Sequence[int], seeds: int
+) -> Iterator[Cell]:
     """One run after the other; each cell as it grows."""
     cells = {(each.family, each.rows): each for each in content.cells}
-    for number, seed in enumerate(SEEDS):
+    for number in range(seeds):
         for rows in sizes:
+            slower, pace = content.paces.of(rows)
             for family in families:
                 before = cells.get((family, rows), Cell(family, rows, DEADLINE, (), (), 0))
                 if len(before.usual) > number:
                     continue
-                usual, other, proved = run_of((family, rows, DEADLINE, seed, content.paces))
+                seed = FIRST_SEED + number
+                usual, proved = usual_run(family, rows, DEADLINE, seed, slower)
+                other = other_run(family, rows, DEADLINE, seed, pace)
                 cells[family, rows] = Cell(
                     family,
                     rows,
@@ -75,20 +69,22 @@ def table(content: Content, /) -> list[str]:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.large_families", description=__doc__
+    )
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--resume", action="store_true", help="go on with what the file has")
+    parser.add_argument("--paces", type=Path, metavar="FILE", default=PACES)
     parser.add_argument("--only", nargs="*", choices=FAMILIES, default=list(FAMILIES))
     parser.add_argument("--rows", nargs="*", type=int, default=list(ROWS))
+    parser.add_argument("--seeds", type=int, default=SEEDS, help="how many problems of each")
     chosen = parser.parse_args()
-    content = read(chosen.json) if chosen.resume else Content(paces(), ())
-    for cell in measure(content, chosen.only, chosen.rows):
+    content = read(chosen.json) if chosen.resume else Content(read(chosen.paces).paces, ())
+    for cell in measure(content, chosen.only, chosen.rows, chosen.seeds):
         print(cell, "" if cell.is_as_good else "WORSE", flush=True)
         kept = [e for e in content.cells if (e.family, e.rows) != (cell.family, cell.rows)]
         content = Content(content.paces, (*kept, cell))
-        if chosen.json is not None:
-            encoded = msgspec.json.format(msgspec.json.encode(content), indent=1)
-            chosen.json.write_bytes(encoded + b"\n")
+        write_json(chosen.json, content)
     print("\n".join(table(content)))
 
 

@@ -7,7 +7,8 @@
 
 How long a generation takes is measured on three local nodes with TLS, on an idle machine; with a
 delay, its rounds are delayed by the nodes themselves. The runs are in the clear, which gives what
-nodes give, with as many generations as the nodes would do by the deadline at that pace.
+nodes give, with as many generations as the nodes would do by the deadline at that pace, and no more
+than are agreed on.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from pathlib import Path
 import msgspec
 
 from benchmarks.sealed import Work, pace
-from tacit.engine.derived import KnownTime, fitted_tour
-from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.derived import KnownTime, fitted_tour, tour_length
+from tacit.engine.local import LocalCluster
 from tacit.problems import Problem, shipped_problem
 from tacit.runs import Limits, solve
-from tacit.search.moves import SealedParameters, fitted_parameters
+from tacit.search.moves import TourParameters, fitted_parameters
 
 TOURS = ("kroA100", "kroB100", "kroC100", "kroD100", "kroE100", "rd100")
 MEASURED_ON = "kroD100"
@@ -78,7 +79,7 @@ class Content(msgspec.Struct, frozen=True):
     rows: tuple[Row, ...]
 
 
-def settings_of(problem: Problem, setting: Setting) -> SealedParameters:
+def settings_of(problem: Problem, setting: Setting) -> TourParameters:
     """What a search takes where nothing is said; nobody tells it of a delay."""
     known = KnownTime(deadline=setting.deadline)
     return fitted_tour(problem, fitted_parameters(problem), [(1,)], known)
@@ -89,7 +90,7 @@ def measured_pace(setting: Setting) -> Pace:
     problem = shipped_problem(MEASURED_ON)
     parameters = settings_of(problem, setting)
     with LocalCluster(delay_ms=setting.delay_ms) as cluster:
-        work = Work("tour", problem, parameters, None)
+        work = Work("tour", problem, parameters)
         found = pace(work, cluster, generations=MEASURED_GENERATIONS)
     return Pace(parameters.parents, **{name: round(value, 3) for name, value in found.items()})
 
@@ -110,7 +111,8 @@ def run_of(tour: str, setting: Setting, generations: int, seed: int) -> float:
 
 def runs(setting: Setting, each: Pace, seeds: Sequence[int]) -> Iterator[Row]:
     """The runs of a setting, after each tour."""
-    generations = int((setting.deadline - SET_UP) / each.ms * 1000)
+    fits = int((setting.deadline - SET_UP) / each.ms * 1000)
+    generations = min(fits, tour_length(shipped_problem(MEASURED_ON)))
     percent: dict[str, tuple[float, ...]] = {}
     for tour in TOURS:
         percent[tour] = tuple(run_of(tour, setting, generations, seed) for seed in seeds)

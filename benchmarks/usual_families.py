@@ -2,11 +2,12 @@
 
     python -m benchmarks.usual_families                    a table; measures the paces first
     python -m benchmarks.usual_families --json FILE        also to a file
-    python -m benchmarks.usual_families --paces FILE       with the paces of a file
+    python -m benchmarks.usual_families --paces FILE       with the paces of such a file
 
-Generations per second of both are measured on three local nodes, on an idle machine. The runs
-themselves are in the clear, which gives what nodes give, with as many steps as the nodes would have
-done by the deadline: so there can be many.
+How long steps of `sealed` take is measured on three local nodes as a ratio to the model that drafts
+agreements, and how many generations of `top:15` there are per second; both on an idle machine. The
+runs themselves are in the clear, which gives what nodes give, with as many steps as the nodes do by
+the deadline: so there can be many.
 """
 
 from __future__ import annotations
@@ -15,42 +16,41 @@ import argparse
 import statistics
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
-from benchmarks.sealed_families import FAMILIES, WIDE
-from tacit.engine.agreement import FinishedCourse
-from tacit.engine.derived import (
-    KnownTime,
-    finish_rule,
-    finished_course,
-    fitted_search,
-    fitted_start,
-    start_seconds,
-    step_seconds,
-)
-from tacit.problems import Problem, generate_assignment, generate_named
-from tacit.runs import Limits, solve
-from tacit.runs.sealed.finishing import FEWEST_PHASES
-from tacit.search.moves import SealedParameters, fitted_parameters
+from benchmarks.assignment_families import FAMILIES, problem_of
+from benchmarks.json_files import read_json, write_json
+from benchmarks.steps_in_time import in_the_clear, measured_slower
+from tacit.engine.local import LocalCluster
+from tacit.problems import generate_assignment
+from tacit.runs import EngineChoice, Limits, solve
 
-SEEDS = {30: 11, 100: 11, 300: 11}
-"""How many problems of each size."""
+ROWS, SEEDS = (30, 100, 300), 11
+FIRST_SEED = 301
 DEADLINES = (2.0, 5.0, 20.0)
 OTHER = "top:15"
 MEASURED_SECONDS = 6.0
-SET_UP = 0.6
-"""Seconds of a deadline in which no generation is done: the start, the first batch, the opening."""
-MARGIN = 1.3
+MEASURED_SEEDS = (7, 8, 9)
+OTHER_SET_UP = 0.6
+"""Seconds of a deadline in which no generation of `top:15` is done."""
 
 
 class Paces(msgspec.Struct, frozen=True):
-    """Generations per second by rows, on three local nodes."""
+    """By rows, on three local nodes."""
 
-    search: dict[int, float]
+    slower: dict[int, float]
+    """Seconds of a step of `sealed`, divided by those of the model."""
     other: dict[int, float]
+    """Generations of `top:15` per second."""
+
+    def of(self, rows: int, /) -> tuple[float, float]:
+        """Both, of the nearest size that was measured and is not larger."""
+        return tuple(  # type: ignore[return-value]
+            each[max((known for known in each if known <= rows), default=min(each))]
+            for each in (self.slower, self.other)
+        )
 
 
 class Cell(msgspec.Struct, frozen=True):
@@ -77,86 +77,65 @@ class Content(msgspec.Struct, frozen=True):
     cells: tuple[Cell, ...]
 
 
-def measured_paces() -> Paces:
+def measured_paces(sizes: Sequence[int], seconds: float = MEASURED_SECONDS) -> Paces:
     """Measure on nodes of this machine."""
+    slower, other = {}, {}
+    with LocalCluster() as cluster:
+        engine = EngineChoice(cluster=cluster.folder / "cluster.toml")
+        for rows in sizes:
+            problems = [generate_assignment(seed, rows=rows) for seed in MEASURED_SEEDS]
+            measured_slower(problems[:1], seconds, engine)  # nodes import what they need
+            slower[rows] = measured_slower(problems, seconds, engine)
+            found = solve(problems[0], disclose=OTHER, deadline=seconds, engine=engine)
+            other[rows] = round(found.generations / seconds, 1)
+    return Paces(slower, other)
 
-    def per_second(rows: int, disclosure: str) -> float:
-        problem = generate_assignment(7, rows=rows)
-        settings = fitted_parameters(problem) if disclosure == "sealed" else None
-        found = solve(problem, disclose=disclosure, deadline=MEASURED_SECONDS, settings=settings)
-        return round(found.generations / (MEASURED_SECONDS - SET_UP), 1)
 
-    return Paces(
-        {rows: per_second(rows, "sealed") for rows in SEEDS},
-        {rows: per_second(rows, OTHER) for rows in SEEDS},
+def usual_run(
+    family: str, rows: int, deadline: float, seed: int, slower: float
+) -> tuple[float, bool]:
+    """What `sealed` finds on one problem, and whether it is proved."""
+    found = in_the_clear(problem_of(family, rows, seed), deadline, seed=seed, slower=slower)
+    return found.percent_of_optimum or 0.0, bool(found.proved)
+
+
+def other_run(family: str, rows: int, deadline: float, seed: int, pace: float) -> float:
+    """What `top:15` finds."""
+    generations = max(1, int(pace * (deadline - OTHER_SET_UP)))
+    found = solve(problem_of(family, rows, seed), disclose=OTHER, seed=seed, engine="simulated",
+                  limits=Limits(generations=generations))  # fmt: skip
+    return found.percent_of_optimum or 0.0
+
+
+def cell_of(job: tuple[str, int, float, int, Paces]) -> Cell:
+    """All runs of a cell."""
+    family, rows, deadline, count, paces = job
+    slower, pace = paces.of(rows)
+    seeds = range(FIRST_SEED, FIRST_SEED + count)
+    usual = [usual_run(family, rows, deadline, seed, slower) for seed in seeds]
+    other = [other_run(family, rows, deadline, seed, pace) for seed in seeds]
+    return Cell(
+        family,
+        rows,
+        deadline,
+        tuple(round(percent, 2) for percent, _ in usual),
+        tuple(round(percent, 2) for percent in other),
+        sum(proved for _, proved in usual),
     )
 
 
-def problem_of(family: str, rows: int, seed: int) -> Problem:
-    """A problem; delays and slots have half as many columns again."""
-    columns = rows + rows // 2 if family in WIDE else rows
-    return generate_named(family, seed, rows=rows, columns=columns)
-
-
-def _usual(problem: Problem, deadline: float, pace: float) -> tuple[SealedParameters, int]:
-    """What is chosen for a deadline, and how many generations, at this pace."""
-    search = fitted_parameters(problem)
-    known = KnownTime(deadline=deadline)
-    chosen = fitted_search(problem, search, [(1,)], known)
-    chosen = fitted_start(problem, chosen, [(1,)], known)
-    model = step_seconds(finished_course(problem, replace(search, finish=1), (1,)))
-    slower = 1 / pace / step_seconds(_same_size(problem)).generation
-    grown = start_seconds(problem, chosen, (1,)) if chosen.start == "grown" else 0.0
-    left, phase, begins = deadline - SET_UP, model.phase * slower, model.beginning * slower
-    left -= grown * slower
-    if left < 0:
-        raise ValueError(f"the start of {problem.name} does not fit {deadline} s")
-    rule = finish_rule(finished_course(problem, replace(search, finish=1), (1,)).forest.layout)
-    most = min(MARGIN * (begins + chosen.finish * phase), rule.part * deadline)
-    fits = int((most - begins) / phase)
-    phases = min(chosen.finish, fits) if fits >= min(rule.least, FEWEST_PHASES) else 0
-    generation = model.generation * slower
-    rest = int((left - most * bool(phases)) / generation)
-    return replace(chosen, finish=phases), max(0 if grown else 1, rest)
-
-
-def _same_size(problem: Problem) -> FinishedCourse:
-    """The square problem on which paces are measured."""
-    square = generate_assignment(1, rows=problem.rows)
-    return finished_course(square, replace(fitted_parameters(square), finish=1), (1,))
-
-
-def run_of(job: tuple[str, int, float, int, Paces]) -> tuple[float, float, bool]:
-    """Both ways on one problem."""
-    family, rows, deadline, seed, paces = job
-    problem = problem_of(family, rows, seed)
-    settings, generations = _usual(problem, deadline, paces.search[rows])
-    limits = Limits(generations=generations)
-    usual = solve(problem, disclose="sealed", settings=settings, limits=limits, seed=seed,
-                  engine="simulated")  # fmt: skip
-    others = max(1, int(paces.other[rows] * (deadline - SET_UP)))
-    other = solve(problem, disclose=OTHER, limits=Limits(generations=others), seed=seed,
-                  engine="simulated")  # fmt: skip
-    return usual.percent_of_optimum or 0.0, other.percent_of_optimum or 0.0, bool(usual.proved)
-
-
-def measure(paces: Paces, families: Sequence[str], sizes: Sequence[int]) -> Iterator[Cell]:
+def measure(
+    paces: Paces, families: Sequence[str], sizes: Sequence[int], seeds: int
+) -> Iterator[Cell]:
     """All cells, with two processes."""
+    jobs = [
+        (family, rows, deadline, seeds, paces)
+        for rows in sizes
+        for family in families
+        for deadline in DEADLINES
+    ]
     with ProcessPoolExecutor(2) as pool:
-        for rows in sizes:
-            for family in families:
-                for deadline in DEADLINES:
-                    seeds = range(301, 301 + SEEDS[rows])
-                    jobs = [(family, rows, deadline, seed, paces) for seed in seeds]
-                    runs = list(pool.map(run_of, jobs))
-                    yield Cell(
-                        family,
-                        rows,
-                        deadline,
-                        tuple(round(each[0], 2) for each in runs),
-                        tuple(round(each[1], 2) for each in runs),
-                        sum(each[2] for each in runs),
-                    )
+        yield from pool.map(cell_of, jobs)
 
 
 def table(content: Content, /) -> list[str]:
@@ -172,7 +151,7 @@ def table(content: Content, /) -> list[str]:
 
 def read(path: Path, /) -> Content:
     """The content of a file that `--json` wrote."""
-    return msgspec.json.decode(path.read_bytes(), type=Content)
+    return read_json(path, Content)
 
 
 def _shown(cell: Cell) -> str:
@@ -183,28 +162,24 @@ def _shown(cell: Cell) -> str:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.usual_families", description=__doc__
+    )
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--paces", type=Path, metavar="FILE")
     parser.add_argument("--only", nargs="*", choices=FAMILIES, default=list(FAMILIES))
-    parser.add_argument("--rows", nargs="*", type=int, default=list(SEEDS))
+    parser.add_argument("--rows", nargs="*", type=int, default=list(ROWS))
+    parser.add_argument("--seeds", type=int, default=SEEDS, help="how many problems of each")
     chosen = parser.parse_args()
-    paces = (
-        measured_paces()
-        if chosen.paces is None
-        else msgspec.json.decode(chosen.paces.read_bytes(), type=Paces)
-    )
+    paces = measured_paces(chosen.rows) if chosen.paces is None else read(chosen.paces).paces
     print(paces, flush=True)
-    cells = []
-    for cell in measure(paces, chosen.only, chosen.rows):
+    cells: list[Cell] = []
+    for cell in measure(paces, chosen.only, chosen.rows, chosen.seeds):
         mark = "" if cell.is_as_good else "  WORSE"
         print(cell.family, cell.rows, cell.deadline, _shown(cell) + mark, flush=True)
         cells.append(cell)
-    content = Content(paces, tuple(cells))
-    if chosen.json is not None:
-        encoded = msgspec.json.format(msgspec.json.encode(content), indent=1)
-        chosen.json.write_bytes(encoded + b"\n")
-    print("\n".join(table(content)))
+        write_json(chosen.json, Content(paces, tuple(cells)))
+    print("\n".join(table(Content(paces, tuple(cells)))))
 
 
 if __name__ == "__main__":

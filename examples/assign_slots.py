@@ -29,7 +29,7 @@ problem = Assignment(
     # Nobody leaves before schedule; that much is public.
     forbidden=np.arange(len(SLOTS)) < scheduled[:, None],
 )
-result = tacit.solve(problem, disclose="sealed", limits=tacit.Limits(generations=60))
+result = tacit.solve(problem, disclose="sealed", deadline="30s")
 
 for flight, slot in result.named_plan or []:
     print(flight, slot)

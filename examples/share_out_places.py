@@ -22,7 +22,7 @@ problem = CapacitatedAssignment(
     capacities=(4, 5, 2, 3),
 )
 # Nothing but the plan is ever told; a looser disclosure such as top:15 works as well.
-result = tacit.solve(problem, disclose="sealed", limits=tacit.Limits(generations=60))
+result = tacit.solve(problem, disclose="sealed", deadline="30s")
 
 for pupil, workshop in result.named_plan or []:
     print(pupil, workshop)

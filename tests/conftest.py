@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from tacit.engine.local.cluster import LocalCluster
 from tacit.problems import Assignment, Objective, Tour, generate_assignment, generate_tour
 from tacit.search import SearchParameters
 from tests.support.mending import mend
-from tests.support.nursery import NODE, nursery
+from tests.support.nursery import nursery
 from tests.support.processes import starts_processes
 
 settings.register_profile(
@@ -89,15 +90,10 @@ def run_here(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
 
 @pytest.fixture(scope="session", autouse=True)
 def nodes_from_the_nursery() -> Iterator[None]:
-    """Nodes of all clusters are real ones, but forked."""
-
-    def launch(self: LocalCluster, node: int) -> subprocess.Popen[bytes]:
-        path = self.folder / f"node-{node}"
-        with path.with_suffix(".err").open("ab") as errors:
-            return nursery().start(NODE, [f"{path}.toml", "--throw-away"], errors)
-
+    """Nodes of all clusters are forked from one process, with kernels loaded."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(LocalCluster, "_launch", launch)
+        for user in ("tacit.engine.local.cluster", "tacit.cli.main"):
+            patch.setattr(import_module(user), "shared_fork_server", nursery)
         yield
     nursery().close()
 

@@ -19,7 +19,7 @@ from tests.support.repository import ROOT
 
 SHARED = ("engine", "problems", "runs", "search", "service")
 """The rooms of what platforms and nodes do, in threads."""
-SAMPLES = ROOT / "tests" / "engine" / "first_version"
+SAMPLES = ROOT / "tests" / "engine" / "recorded_runs"
 FIRST_READ = """
 import sys
 from pathlib import Path

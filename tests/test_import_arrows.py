@@ -211,7 +211,7 @@ def test_importing_the_package_alone_imports_no_room_of_it() -> None:
 ROOMS = [
     f"tacit.{room}"
     for room in (
-        *("disclosure", "mpc", "mpc.transport", "mpc.sealed", "mpc.forest", "mpc.equity"),
+        *("disclosure", "mpc", "mpc.transport", "mpc.sealed", "mpc.assignment", "mpc.equity"),
         *("problems", "search", "search.moves"),
         *("engine.identity", "engine.agreement", "engine.wire", "engine.records", "engine.node"),
         *("engine.series",),

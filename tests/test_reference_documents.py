@@ -26,7 +26,7 @@ from tacit.engine.identity.config import (
 )
 from tacit.participant.account.trust import Trust, TrustedNode, TrustedParticipant, load_trust
 from tacit.search import PRESETS, SearchParameters
-from tacit.search.moves import SealedParameters
+from tacit.search.moves import SETTINGS, TourParameters
 from tacit.service.server.settings import ClusterSettings, MailSettings, Settings, load_settings
 
 ROOT = Path(__file__).parent.parent
@@ -127,9 +127,11 @@ def test_every_document_is_in_the_index_once() -> None:
 
 def test_the_settings_of_the_search_are_those_of_the_code() -> None:
     text = (DOCS / "search.md").read_text()
-    for parameters in (SearchParameters(), SealedParameters()):
-        for field in fields(parameters):
-            assert f"`{field.name}`" in text, field.name
+    of_searches = [
+        field.name for kind in (SearchParameters, TourParameters) for field in fields(kind)
+    ]
+    for name in (*of_searches, *SETTINGS):
+        assert f"`{name}`" in text, name
     rows = re.findall(r"^\| `(\w+)`[^|]*\| (\w+) \| (\w+) \| (\w+) \|$", text, re.MULTILINE)
     assert [name for name, *_ in rows] == [field.name for field in fields(SearchParameters)]
     words = {"yes": "True", "no": "False"}

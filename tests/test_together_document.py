@@ -142,7 +142,7 @@ def comparison_rows() -> list[str]:
     of_one, of_sum = sealed_told()
     return [
         *rows,
-        f"| sealed, exact, 101 weightings | 0 | 0 | see SEALED | {of_one:.2f} ({of_sum:.2f}) |",
+        f"| sealed, 101 weightings | 0 | 0 | see SEALED | {of_one:.2f} ({of_sum:.2f}) |",
     ]
 
 

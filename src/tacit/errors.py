@@ -8,7 +8,6 @@
     │   ├── ProblemError          a problem that contradicts itself
     │   ├── DisclosureError       a disclosure that does not exist or does not fit
     │   └── ParameterError        a setting out of its range
-    ├── NoPlanError               there is no plan, or none was found in time
     ├── EngineError               the Privacy Engine says no, or cannot go on
     │   ├── AgreementError        an agreement contradicts itself, or somebody did not sign it
     │   ├── SealError             a sealed box or its manifest is not what it should be
@@ -94,10 +93,6 @@ class DisclosureError(InputError):
 
 class ParameterError(InputError):
     """A setting out of its range."""
-
-
-class NoPlanError(TacitError):
-    """There is no plan, or none was found in time; the exit code is that of other failures."""
 
 
 class EngineError(TacitError):

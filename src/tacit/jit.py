@@ -6,10 +6,14 @@ random words as an argument, uses no global, and sorts stably.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import cache, update_wrapper
 from importlib.util import find_spec
 from typing import TypeVar, cast
+
+FEW_CALLS = 64
+"""Plans that are evaluated in less time than the half second of that import."""
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -18,6 +22,14 @@ Function = TypeVar("Function", bound=Callable[..., object])
 def numba_is_here() -> bool:
     """Whether kernels are compiled."""
     return find_spec("numba") is not None
+
+
+def compiling_pays(calls: int, /) -> bool:
+    """Whether kernels are compiled, and so much work is worth what Numba takes to import.
+
+    The answer changes how long something takes and nothing else.
+    """
+    return numba_is_here() and (calls > FEW_CALLS or "numba" in sys.modules)
 
 
 def kernel(function: Function, /) -> Function:

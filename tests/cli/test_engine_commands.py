@@ -204,6 +204,23 @@ def test_bench_prints_the_agreed_shape(run_here: RunTacit) -> None:
 
 
 @pytest.mark.processes
+def test_a_small_problem_is_solved_without_what_takes_long_to_import(tmp_path: Path) -> None:
+    save_problem(generate_assignment(1, rows=8), tmp_path / "ap.json")
+    code = (
+        "import atexit, sys; from tacit.cli import main\n"
+        "heavy = {'numba', 'scipy', 'matplotlib'}\n"
+        "atexit.register(lambda: print(sorted(heavy & set(sys.modules)), file=sys.stderr))\n"
+        "sys.argv = ['tacit', 'solve', 'ap.json', '--json']\n"
+        "main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert json.loads(done.stdout)["percent_of_optimum"] == 100
+    assert done.stderr == "[]\n"
+
+
+@pytest.mark.processes
 def test_a_node_starts_without_what_it_may_never_need() -> None:
     """Its modules import neither Numba nor SciPy, and of problems what plans of a kind are."""
     code = (

@@ -197,8 +197,7 @@ def test_values_are_shown_with_all_their_digits(run_here: RunTacit, tmp_path: Pa
     for weights, value in (("1000000,4\n9,5\n", "1000005"), ("12345.67,0\n0,1.5\n", "12347.17")):
         file = tmp_path / "large.csv"
         file.write_text(weights)
-        exact = ("--set", "method=exact", "--best", "value", "--engine", "simulated")
-        run = run_here("solve", file, *exact)
+        run = run_here("solve", file, "--best", "value", "--engine", "simulated")
         assert f"maximize = {value}; disclosing sealed; best disclosed {value}" in run.stdout
         assert f"of the optimum {value} " in run.stdout
 
@@ -346,14 +345,18 @@ def test_wrong_usage_is_one_line_and_costs_no_search(
     assert not done.stdout
 
 
-def test_a_sealed_search_says_what_it_did(run_here: RunTacit, csv: Path) -> None:
-    sealed = ("solve", csv, "--disclose", "sealed", "--generations", "20")
+def test_a_sealed_assignment_says_what_it_did_and_proved(run_here: RunTacit, csv: Path) -> None:
+    sealed = ("solve", csv, "--disclose", "sealed", "--deadline", "1m")
     found = solved(run_here(*sealed, "--json"))
     assert (found["algorithm"], found["plan"]) == ("sealed", [0, 1, 2])
+    assert (found["proved"], found["stopped"]) == (True, "generations")
     assert found["best_known"]["told"] == [None]
-    shown = run_here(*sealed)
-    assert "20 generations" in shown.stdout
-    assert "in this process" in shown.stdout
+    steps = found["parameters"]["generations"] + found["parameters"]["iterations"]
+    assert found["generations"] == steps
+    shown = " ".join(run_here(*sealed).stdout.split())
+    of_both = "{generations} generations and {iterations} iterations".format(**found["parameters"])
+    assert of_both in shown
+    assert "in this process, proved to be the optimum" in shown
     foreign = run_here(*sealed, "--preset", "paper-ap")
     assert foreign.returncode == 2
     assert "settings of its own" in foreign.stderr
@@ -362,43 +365,64 @@ def test_a_sealed_search_says_what_it_did(run_here: RunTacit, csv: Path) -> None
     assert "whole factors" in wrong.stderr
 
 
+def test_a_plan_that_is_not_proved_comes_with_its_gap(run_here: RunTacit, tmp_path: Path) -> None:
+    file = tmp_path / "ap.json"
+    save_problem(generate_assignment(1, rows=60), file)
+    sealed = ("solve", file, "--disclose", "sealed", "--set", "iterations=1", "--set", "gap=10")
+    found = solved(run_here(*sealed, "--json"))
+    assert found["proved"] is False
+    assert found["value"][0] < found["optimum"] <= found["value"][0] + found["gaps"][0]
+    shown = " ".join(run_here(*sealed).stdout.split())
+    assert f"better by at most {found['gaps'][0]:,}" in shown
+    assert "all its iterations were made" in shown
+
+
+def test_a_sealed_tour_says_what_it_did(run_here: RunTacit) -> None:
+    sealed = ("solve", "kroD100", "--disclose", "sealed", "--generations", "20")
+    found = solved(run_here(*sealed, "--json"))
+    assert (found["generations"], found["stopped"]) == (20, "generations")
+    assert "proved" not in found
+    assert "20 generations in" in " ".join(run_here(*sealed).stdout.split())
+
+
 def test_weightings_by_their_number(run_here: RunTacit, tmp_path: Path) -> None:
     run_here(
         "instance", "new", "moap", "--size", "5x5", "--seed", "1", "--out", tmp_path / "m.json"
     )
-    exact = ("solve", tmp_path / "m.json", "--disclose", "sealed", "--set", "method=exact")
-    found = solved(run_here(*exact, "--engine", "simulated", "--weightings", "5", "--json"))
+    sealed = ("solve", tmp_path / "m.json", "--disclose", "sealed", "--engine", "simulated")
+    found = solved(run_here(*sealed, "--weightings", "5", "--json"))
     assert found["proved"] is True
     assert found["parameters"]["weightings"][1:-1] == [[1, 3], [1, 1], [3, 1]]
     assert len(found["best_known"]["plans"]) == 5
-    both = run_here(*exact, "--weightings", "5", "--weighting", "1:1")
+    both = run_here(*sealed, "--weightings", "5", "--weighting", "1:1")
     assert both.returncode == 2
     assert "exclude each other" in both.stderr
 
 
-def test_settings_of_a_sealed_search(run_here: RunTacit, csv: Path) -> None:
-    sealed = ("solve", csv, "--disclose", "sealed", "--generations", "20")
-    found = solved(run_here(*sealed, "--set", "parents=3", "--set", "cycles=2", "--json"))
+def test_settings_of_a_sealed_run(run_here: RunTacit, csv: Path) -> None:
+    sealed = ("solve", csv, "--disclose", "sealed")
+    tour = ("solve", "kroD100", "--disclose", "sealed", "--generations", "2")
+    found = solved(run_here(*sealed, "--set", "iterations=7", "--set", "checkpoints=2", "--json"))
+    assert found["parameters"]["iterations"] == 7
+    assert (found["plan"], found["proved"], found["stopped"]) == ([0, 1, 2], True, "optimal")
+    found = solved(run_here(*tour, "--set", "parents=3", "--set", "cycles=2", "--json"))
     assert (found["parameters"]["parents"], found["parameters"]["cycles"]) == (3, 2)
-    assert found["plan"] == [0, 1, 2]
     for arguments, words in (
-        ((*sealed, "--set", "parents=x"), "parents is 'x'"),
-        ((*sealed, "--set", "sizes=20"), "use one of block, children"),
+        ((*sealed, "--set", "iterations=x"), "iterations is 'x'"),
+        ((*sealed, "--set", "sizes=20"), "use one of iterations, checkpoints, gap, together"),
+        ((*sealed, "--set", "method=exact"), "'method' is not a setting"),
+        ((*sealed, "--set", "finish=12"), "'finish' is not a setting"),
+        ((*sealed, "--set", "phases=12"), "'phases' is not a setting"),
+        ((*sealed, "--set", "iteration=12"), "did you mean iterations?"),
+        ((*sealed, "--set", "parents=3"), "'parents' is a setting of a sealed tour"),
+        ((*tour, "--set", "gap=3"), "'gap' is a setting of a sealed assignment"),
+        ((*tour, "--set", "parents=99"), "give 1 to 16"),
+        ((*sealed, "--best", "improvement"), "disclose the best value or nothing"),
         (("solve", csv, "--set", "population=20"), "choose another disclosure, such as top:15"),
         (("solve", csv, "--preset", "paper-ap"), "choose another disclosure, such as top:15"),
-        ((*sealed, "--set", "parents=99"), "give 1 to 16"),
-        (("solve", csv, *SHOWN, "--set", "parents=3"), "is a setting of a sealed run"),
+        (("solve", csv, *SHOWN, "--set", "parents=3"), "is a setting of a sealed tour"),
     ):
         refused = run_here(*arguments)
         assert refused.returncode == 2
         assert words in refused.stderr
-
-
-def test_a_search_with_a_finish_says_what_it_did_and_proved(run_here: RunTacit, csv: Path) -> None:
-    sealed = ("--disclose", "sealed", "--engine", "simulated", "--generations", "4")
-    run = run_here("solve", csv, *sealed, "--set", "finish=3")
-    assert run.returncode == 0, run.stderr
-    words = " ".join(run.stdout.split())
-    assert "4 generations and 3 phases of the finish in" in words
-    assert "proved to be the optimum" in words
-    assert "not proved" not in words
+        assert len(refused.stderr.splitlines()) == 1

@@ -17,7 +17,7 @@ from rich.console import Console
 from tacit.cli.solve_display import LiveProgress
 from tacit.cli.solve_options import parse_disclosures
 from tacit.errors import InputError
-from tacit.problems import Tour
+from tacit.problems import Tour, generate_assignment
 from tacit.runs import Limits, Progress
 from tests.runs.clock import DrivenClock
 
@@ -89,6 +89,30 @@ def test_the_line_is_drawn_again_after_a_while_and_not_before(
         ("4", "460ms"),
         ("6", "340ms"),
     ]
+
+
+def test_the_line_has_the_iteration_of_a_sealed_assignment_and_how_much_is_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock, drawn = DrivenClock(monkeypatch), io.StringIO()
+    console = Console(file=drawn, force_terminal=True, width=120)
+    with LiveProgress(console, generate_assignment(1, rows=3), Limits(deadline=60.0)) as live:
+        for generation, iteration in ((10, None), (20, None), (30, 10), (70, 50)):
+            live.observe(
+                Progress(
+                    generation=generation, seconds=1.0, best=(None,), iteration=iteration, steps=140
+                )
+            )
+            clock.advance(0.2)
+        done = live.share_done
+    shown = re.findall(r"(generation|iteration) (\d+), no value is disclosed", drawn.getvalue())
+    assert list(dict.fromkeys(shown)) == [
+        ("generation", "10"),
+        ("generation", "20"),
+        ("iteration", "10"),
+        ("iteration", "50"),
+    ]
+    assert done == 0.5
 
 
 def test_a_terminal_sees_nothing_but_json_with_json(tacit_script: str) -> None:

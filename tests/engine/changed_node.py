@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Mapping
@@ -17,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.local.node_processes import NodeProcess
 from tacit.engine.node import process
 from tests.support.nursery import nursery
 
@@ -25,7 +25,7 @@ CLOCK = "clock-ahead"
 
 def _start(
     cluster: LocalCluster, node: int, changes: Mapping[str, float], *options: str
-) -> subprocess.Popen[bytes]:
+) -> NodeProcess:
     path = cluster.folder / f"node-{node}.toml"
     with (cluster.folder / f"node-{node}.err").open("ab") as errors:
         arguments = [json.dumps(dict(changes)), str(path), *options]
@@ -41,7 +41,7 @@ def restart_changed(cluster: LocalCluster, node: int, changes: Mapping[str, floa
 class ClockedCluster(LocalCluster):
     """Nodes whose clock a test sets."""
 
-    def _launch(self, node: int) -> subprocess.Popen[bytes]:
+    def _launch(self, node: int) -> NodeProcess:
         return _start(self, node, {}, "--throw-away")
 
     def set_ahead(self, seconds: float) -> None:

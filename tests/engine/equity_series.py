@@ -54,14 +54,14 @@ from tacit.mpc.equity import (
 )
 from tacit.mpc.local import reveal
 from tacit.problems import Problem, generate_assignment
-from tacit.search.moves import SealedParameters
+from tacit.search.moves import AssignmentParameters
 from tests.engine.agreed_cluster import AgreedCluster, make_clients
 from tests.engine.series.made import series_like
 
 TERMS = EquityTerms(
     levels=4, decay=980, spacing=8, reference="first come", told="level", every=1, spread=True
 )
-SETTINGS = SealedParameters(block=4, children=20)
+SETTINGS = AssignmentParameters(generations=2, iterations=28)
 BOUND = 1000
 GENETIC = PinnedSearch("genetic", {"population": 8, "elites": 2}, None, "derived")
 """For runs whose ranks are disclosed."""
@@ -289,8 +289,10 @@ def _limits(pinned: PinnedSearch) -> AgreementLimits:
     expires = int(time.time()) + 3600
     if pinned.algorithm == GENETIC.algorithm:
         return AgreementLimits(6, 4, 300, 2, expires)
-    usual = pinned == pin_sealed(SETTINGS, [(1,)])
-    return AgreementLimits(500 if usual else 8, 1, 1, 1, expires)
+    if "children" in pinned.parameters:  # a tour
+        return AgreementLimits(500, 1, 1, 1, expires)
+    steps = int(pinned.parameters["generations"]) + int(pinned.parameters["iterations"])
+    return AgreementLimits(steps, 1, 1, 1, expires)
 
 
 def _agreement(

@@ -24,7 +24,7 @@ by it. Shares and openings of the protocols themselves are not here: they are pl
 protocol in `tacit.mpc` states its own.
 
 An attempt is named `number:epoch:count`, in all records: the number of the evaluation or of the
-last generation, the epoch in which it was computed, and a count that tells attempts apart; the
+last step, the epoch in which it was computed, and a count that tells attempts apart; the
 empty text is none. Hashes are SHA-256, in logs and ledgers in hexadecimal. In messages `agreement`
 is the hash of the agreement; only `Agree` has the agreement itself, in its canonical form. A Number
 is 0 to 2^62, a Small 0 to 65535, a Word has up to 100 characters and a Nonce up to 64 bytes.
@@ -55,7 +55,7 @@ SECTIONS: list[tuple[str, str, list[type]]] = [
         "Log of an agreement",
         "JSON lines in a hash chain, tagged by `event`. Every line also has `at`, the time in "
         "seconds since 1970, and `previous`, the hash of the line before. The first line has the "
-        "version of the log as `format`; logs without it are of version 1.",
+        "version of the log as `format`.",
         _of(events.AgreementEvent),
     ),
     (
@@ -66,7 +66,7 @@ SECTIONS: list[tuple[str, str, list[type]]] = [
     ),
     (
         "What a node keeps on its disk",
-        "MessagePack, tagged by `stored` with a version; files without a tag are of version 1.",
+        "MessagePack, tagged by `stored` with a version.",
         [
             store.StoredInput,
             number_lease.StoredLease,
@@ -78,10 +78,8 @@ SECTIONS: list[tuple[str, str, list[type]]] = [
     ),
     (
         "The platform's ledger",
-        "JSON lines, tagged by `entry`. In ledgers of the first version there is no tag, and all "
-        "entries have the fields of `answer`: they are read as what they are in a run of their "
-        "kind. `parts` has, per node, the substreams that it sent, each with its number and its "
-        "frames.",
+        "JSON lines, tagged by `entry`. `parts` has, per node, the substreams that it sent, each "
+        "with its number and its frames.",
         _of(ledger.LedgerEntry),
     ),
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -19,15 +20,16 @@ from tacit.engine.agreement.plan_parts import (
     carried_parts,
     seal_plan,
 )
-from tacit.engine.agreement.sealed import pin_sealed, plan_word
-from tacit.engine.agreement.terms import Agreement, AgreementLimits
+from tacit.engine.agreement.sealed import AnySealed, pin_sealed, plan_word
+from tacit.engine.agreement.terms import Agreement, AgreementLimits, PlanFor
 from tacit.engine.identity.keys import Keys
 from tacit.engine.local.engine import participant_keys, public_keys
 from tacit.mpc import deal
 from tacit.mpc.shares import ArithmeticShare
 from tacit.problems import Problem, generate_assignment
+from tacit.search.moves import AssignmentParameters
 from tests.engine.fixtures import offered_by
-from tests.engine.sealed_agreed_cluster import SETTINGS, sealed
+from tests.engine.sealed_agreed_cluster import sealed, settings_for
 
 
 @dataclass(frozen=True)
@@ -87,11 +89,18 @@ def owners_cast(
     problem: Problem | None = None,
     plan: list[int] | None = None,
     on_loss: str = "wait",
+    parameters: AnySealed | None = None,
+    plan_for: PlanFor = "owners",
+    **changes: Any,
 ) -> OwnersCast:
+    """Everybody of a sealed run; `changes` are those of its agreement."""
     made = sealed(problem or generate_assignment(1, rows=6, columns=8, participants=3))
     keys = tuple(Keys.new(f"node {i}") for i in range(nodes))
     participants = participant_keys(each.name for each in made.participants)
     nonce, platform = secrets.token_hex(16), f"{9:064x}"
+    parameters = parameters or settings_for(made)
+    steps = parameters.steps if isinstance(parameters, AssignmentParameters) else 10
+    weightings = changes.pop("weightings", [(1,) * len(made.objectives)])
     agreement = draft_agreement(
         made,
         participants=public_keys(participants),
@@ -101,9 +110,10 @@ def owners_cast(
         ],
         platform=platform,
         nonce=nonce,
-        search=pin_sealed(SETTINGS),
-        limits=AgreementLimits(10, 1, 1, 1, int(time.time()) + 3600),
+        search=changes.pop("search", pin_sealed(parameters, weightings)),
+        limits=AgreementLimits(changes.pop("evaluations", steps), 1, 1, 1, int(time.time()) + 3600),
         on_loss="three" if on_loss == "three" else "wait",
-        plan="owners",
+        plan=plan_for,
+        **changes,
     )
     return OwnersCast(participants, keys, agreement, plan or [3, 0, 7, 2, 5, 1])

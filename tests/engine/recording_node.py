@@ -5,12 +5,12 @@ Beside its own file, `node-0.masks` gets a line for each draw.
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.local.node_processes import NodeProcess
 from tacit.engine.node import process
 from tacit.engine.node.work import epochs
 from tacit.mpc import Context, Epoch, agree_epoch
@@ -22,7 +22,7 @@ from tests.support.nursery import nursery
 class RecordingCluster(LocalCluster):
     """Nodes that write down which masks they draw."""
 
-    def _launch(self, node: int) -> subprocess.Popen[bytes]:
+    def _launch(self, node: int) -> NodeProcess:
         path = self.folder / f"node-{node}.toml"
         with (self.folder / f"node-{node}.err").open("ab") as errors:
             return nursery().start(

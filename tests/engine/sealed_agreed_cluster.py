@@ -1,21 +1,23 @@
-"""Small problems with a sealed search, their agreements, and their twins in the clear."""
+"""Small problems with a sealed run, their agreements, and their twins in the clear."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.disclosure import BestMode, Sealed
-from tacit.engine.agreement.sealed import course_of, pin_sealed, sealed_terms
+from tacit.engine.agreement.assignment import AssignmentCourse
+from tacit.engine.agreement.sealed import AnySealed, course_of, pin_sealed, sealed_terms
 from tacit.engine.agreement.terms import agreement_hash
 from tacit.engine.coordinator.coordinator import Coordinator
 from tacit.engine.coordinator.sealed_search import SealedSearch
+from tacit.engine.derived import ClearRun
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.node.state.sealed_progress import _from_bytes
+from tacit.engine.node.state.sealed_progress import Kept, _from_bytes
 from tacit.engine.node.state.store import cipher_of_states
 from tacit.mpc.local import reveal
 from tacit.problems import (
@@ -27,11 +29,13 @@ from tacit.problems import (
     generate_capacitated,
     shipped_problem,
 )
-from tacit.search.moves import Schedule, SealedParameters
-from tacit.search.sealed import ClearSealedSearch, value_table
+from tacit.search import ClearSealedSearch, weighted_values
+from tacit.search.moves import AssignmentParameters, Schedule, TourParameters
 from tests.engine.agreed_cluster import AgreedCluster
 
-SETTINGS = SealedParameters(block=4, children=20)
+TOURS = TourParameters(children=20)
+ASSIGNMENTS = AssignmentParameters(generations=10, iterations=490)
+"""Many steps, as for tests that end in the midst of them."""
 
 
 def sealed(problem: Problem, best: str = "nothing") -> Problem:
@@ -67,31 +71,51 @@ def symmetric_tour() -> Problem:
     return Tour(name="near", rows=12, columns=12, objectives=(near,))
 
 
-PROBLEMS: dict[str, Callable[[], Problem]] = {
-    "balanced": lambda: generate_assignment(1, rows=12, participants=3),
-    "imbalanced": lambda: generate_assignment(2, rows=5, columns=11),
-    "forbidden": partly_forbidden,
-    "capacitated": lambda: generate_capacitated(4, rows=9, columns=3, participants=2),
-    "tour": symmetric_tour,
-    "directed": directed_tour,
-}
+def with_decimals() -> Problem:
+    weights = np.random.default_rng(6).integers(0, 900, (6, 6))
+    about = Objective("km", weights, sense="minimize", scale=100, weight_bound=1000)
+    return Assignment(name="decimals", rows=6, columns=6, objectives=(about,))
 
-SEVEN: dict[str, Callable[[], Problem]] = {
-    # Proved by its second phase whatever the tie-breaks are, and not by its first.
+
+def wide_costs() -> Problem:
+    """Costs whose sums need words of 64 bits."""
+    weights = np.random.default_rng(3).integers(0, 1 << 30, (6, 6))
+    return Assignment(
+        name="wide",
+        rows=6,
+        columns=6,
+        objectives=(Objective("pay", weights, weight_bound=1 << 30),),
+    )
+
+
+PROBLEMS: dict[str, Callable[[], Problem]] = {
     "balanced": lambda: generate_assignment(1, rows=7, participants=3),
     "imbalanced": lambda: generate_assignment(3, rows=4, columns=7),
     "forbidden": lambda: partly_forbidden(5, 7, seed=8),
     "capacitated": lambda: replace(
         generate_capacitated(4, rows=5, columns=2, participants=2), capacities=(3, 4)
     ),
+    "tour": symmetric_tour,
+    "directed": directed_tour,
 }
-"""For the exact solver: with more than seven rows and columns a phase takes 190 rounds, not 124."""
 
 
-def draft(cluster: LocalCluster, problem: Problem, **changes: Any) -> AgreedCluster:
+def settings_for(problem: Problem) -> AnySealed:
+    return TOURS if problem.sealed_moves == "tour" else ASSIGNMENTS
+
+
+def draft(
+    cluster: LocalCluster,
+    problem: Problem,
+    parameters: AnySealed | None = None,
+    **changes: Any,
+) -> AgreedCluster:
+    """An agreement; `parameters` are short ones unless some are given."""
+    parameters = parameters or settings_for(problem)
     weightings = changes.pop("weightings", [(1,) * len(problem.objectives)])
-    search = changes.pop("search", pin_sealed(SETTINGS, weightings))
-    return AgreedCluster.draft(cluster, problem, pinned=search, **{"evaluations": 500, **changes})
+    search = changes.pop("search", pin_sealed(parameters, weightings))
+    steps = parameters.steps if isinstance(parameters, AssignmentParameters) else 500
+    return AgreedCluster.draft(cluster, problem, pinned=search, **{"evaluations": steps, **changes})
 
 
 async def begin(agreed: AgreedCluster, coordinator: Coordinator, search: int = 0) -> SealedSearch:
@@ -101,11 +125,11 @@ async def begin(agreed: AgreedCluster, coordinator: Coordinator, search: int = 0
     return sealed_search
 
 
-def start_of(agreed: AgreedCluster, search: int = 0) -> NDArray[np.intp]:
-    """The secret start, which only the files of several nodes together tell."""
+def kept_states(agreed: AgreedCluster, step: int, search: int = 0) -> list[Kept]:
+    """What each node keeps of a step, which tells something only if several are put together."""
     folder = agreement_hash(agreed.agreement).hex()[:32]
-    name = f"sealed-{search}-0"
-    states = [
+    name = f"sealed-{search}-{step}"
+    return [
         _from_bytes(
             cipher_of_states(agreed.sealing_key(i)).decrypt(
                 (agreed.cluster.folder / f"node-{i}.data" / folder / name).read_bytes()
@@ -113,21 +137,116 @@ def start_of(agreed: AgreedCluster, search: int = 0) -> NDArray[np.intp]:
         )
         for i in range(len(agreed.agreement.nodes))
     ]
-    ids = reveal([each.shares[0] for each in states if each is not None])[..., -1].astype(np.intp)
-    # Items of one column are alike, so the first of them may stand first.
-    items = np.argsort(agreed.problem.sealed_items, kind="stable")
-    start = np.empty_like(ids)
-    for line, order in zip(start, ids, strict=True):
-        line[np.argsort(order, kind="stable")] = items
-    return start
 
 
-def twin(
-    agreed: AgreedCluster, start: NDArray[np.intp], seed: int, search: int = 0
-) -> ClearSealedSearch:
-    schedule = course_of(agreed.agreement, search, seed=seed)
-    assert isinstance(schedule, Schedule)
+def start_of(agreed: AgreedCluster, search: int = 0, group: int = 0) -> NDArray[np.intp]:
+    """The start: of a tour the place at each position, of an assignment the place of each row."""
+    first = reveal([each.shares[0] for each in kept_states(agreed, 0, group)])
+    course = course_of(agreed.agreement, search, seed=0)
+    if isinstance(course, Schedule):
+        return np.asarray(first[..., -1], dtype=np.intp)
+    matching = first[course.searches.index(search)]
+    assert matching.sum(axis=0).tolist() == matching.sum(axis=1).tolist() == [1] * len(matching)
+    return np.asarray(matching.argmax(axis=0), dtype=np.intp)
+
+
+class Twin(Protocol):
+    """The same run in the clear."""
+
+    def advance(self, count: int, /, *, horizon: int) -> None: ...
+
+    def plan(self) -> list[int]: ...
+
+    @property
+    def value(self) -> int: ...
+
+    @property
+    def outcome(self) -> str | None: ...
+
+
+class TourTwin:
+    """A tour, from the start that the nodes have drawn."""
+
+    outcome = None
+
+    def __init__(self, schedule: Schedule, problem: Problem, factors: Any, start: Any) -> None:
+        self.clear = ClearSealedSearch(weighted_values(problem, factors), schedule, start)
+
+    def advance(self, count: int, /, *, horizon: int) -> None:
+        self.clear.advance(count, horizon=horizon)
+
+    def plan(self) -> list[int]:
+        return [int(place) for place in self.clear.plan()]
+
+    @property
+    def value(self) -> int:
+        return self.clear.best_value
+
+
+class AssignmentTwin:
+    """One weighting of an assignment, from the start that the nodes have drawn."""
+
+    def __init__(
+        self, course: AssignmentCourse, search: int, values: NDArray[np.int64], start: Any
+    ) -> None:
+        first = tuple(int(place) for place in start)
+        assert course.start in (None, first)
+        self.search, self.clear = search, ClearRun(replace(course, start=first), search, values)
+
+    def advance(
+        self,
+        count: int,
+        /,
+        *,
+        horizon: int = 1,  # noqa: ARG002 - the steps do not depend on it
+    ) -> None:
+        self.clear.advance(count)
+
+    def plan(self) -> list[int]:
+        return self.clear.plan()
+
+    @property
+    def value(self) -> int:
+        return self.clear.value
+
+    @property
+    def outcome(self) -> str | None:
+        return "optimum" if self.clear.is_proved else "feasible"
+
+    def check_state(self, agreed: AgreedCluster, *, group: int = 0) -> None:
+        """Matching, prices and parents of the nodes must be those of the twin, to the bit."""
+        state = self.clear.state
+        kept = kept_states(agreed, state.step, group)
+        course = course_of(agreed.agreement, self.search, seed=0)
+        assert isinstance(course, AssignmentCourse)
+        at, size = course.searches.index(self.search), len(state.prices)
+        matching, prices, parents = (
+            reveal([each.shares[k] for each in kept])[at] for k in range(3)
+        )
+        columns = np.arange(size)
+        assert matching[columns, state.row_of].tolist() == [1] * size
+        assert matching.sum() == size
+        assert prices.tolist() == state.prices.tolist()
+        expected = np.zeros((size, size), dtype=np.int64)
+        has_parent = state.parents != columns
+        expected[columns[has_parent], state.parents[has_parent]] = 1
+        assert (parents & 1).tolist() == expected.tolist()
+
+
+def twin(agreed: AgreedCluster, seed: int, search: int = 0, *, group: int = 0) -> Twin:
+    """The twin of a run whose start is still on the nodes' disks; see `start_of`."""
+    course = course_of(agreed.agreement, search, seed=seed)
     factors = sealed_terms(agreed.agreement).weightings[search]
-    return ClearSealedSearch(
-        value_table(agreed.problem, factors), schedule, start, agreed.problem.sealed_items
-    )
+    start = start_of(agreed, search, group)
+    if isinstance(course, Schedule):
+        return TourTwin(course, agreed.problem, factors, start)
+    return AssignmentTwin(course, search, weighted_values(agreed.problem, factors), start)
+
+
+def assignment_twin(
+    agreed: AgreedCluster, seed: int, search: int = 0, *, group: int = 0
+) -> AssignmentTwin:
+    """The same of an assignment, whose states can be compared."""
+    made = twin(agreed, seed, search, group=group)
+    assert isinstance(made, AssignmentTwin)
+    return made

@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tacit.engine.agreement.check import check_agreement
-from tacit.engine.agreement.sealed import count_searches, course_of, largest_message, pin_sealed
+from tacit.engine.agreement.sealed import (
+    checkpoints_of,
+    count_searches,
+    course_of,
+    largest_message,
+    pin_sealed,
+)
 from tacit.engine.agreement.signatures import check_signatures, sign
 from tacit.engine.agreement.terms import Agreement, PinnedSearch, canonical, read_agreement
 from tacit.engine.wire.request import unpack_candidates
@@ -25,12 +31,15 @@ from tacit.problems import (
     generate_tour,
     public_problem,
 )
-from tacit.search.moves import Schedule, SealedParameters
+from tacit.search.moves import AssignmentParameters, Schedule, TourParameters
 from tests.engine.fixtures import Cast, example_cast
 from tests.fuzz.harness import Target, Trial
 from tests.fuzz.mutations import as_json, mutated, sometimes_mangled
 
-FEW = SealedParameters(block=2, children=3)
+FEW_MOVES = TourParameters(children=3)
+FEW_STEPS = AssignmentParameters(
+    generations=1, iterations=9, checkpoints="4:8", least=3, seconds=60
+)
 
 
 def agreements(cast: Cast) -> list[Agreement]:
@@ -51,11 +60,13 @@ def agreements(cast: Cast) -> list[Agreement]:
         about = replace(honest, problem=public_problem(problem))
         made.append(replace(about, objectives=[replace(terms, owners=[rows])]))
         sealed = replace(terms, owners=[rows], disclosure="sealed", best="nothing")
-        pinned = pin_sealed(FEW)
-        if problem.kind != "routing":  # nobody searches for routes sealed
-            made.append(replace(about, objectives=[sealed], search=pinned, reveal_best=False))
+        if problem.sealed_moves is None:  # nobody searches for routes sealed
+            continue
+        pinned = pin_sealed(FEW_MOVES if problem.sealed_moves == "tour" else FEW_STEPS)
+        about = replace(about, objectives=[sealed], search=pinned, reveal_best=False)
+        made.append(replace(about, limits=replace(honest.limits, evaluations=FEW_STEPS.steps)))
     two = [replace(made[2].objectives[0], name=name) for name in ("one", "other")]
-    search = PinnedSearch("sealed", {**pin_sealed(FEW, [(3, 1), (1, 3)]).parameters}, None)
+    search = PinnedSearch("sealed", {**pin_sealed(FEW_STEPS, [(3, 1), (1, 3)]).parameters}, None)
     made.append(replace(made[2], objectives=two, search=search))
     for agreement in made:
         check_agreement(agreement)
@@ -75,6 +86,9 @@ def use(agreement: Agreement) -> None:
         largest_message(course)
         if isinstance(course, Schedule):
             course.generation(0, horizon=3)
+        else:
+            course.generations(0, 1)
+            checkpoints_of(agreement, search)
 
 
 @contextmanager

@@ -41,7 +41,7 @@ def values(*, largest: int = 2**64 - 1) -> st.SearchStrategy[Any]:
         st.text(max_size=12),
         st.sampled_from([None, True, False, 0.5, -0.0, 1e300, [], {}, [0], {"a": 1}, nested(50)]),
         st.binary(max_size=40),
-    )
+    ).map(copy.deepcopy)  # lists and dicts among them may be changed further
 
 
 def places(tree: Any, path: Path = ()) -> Iterator[Path]:

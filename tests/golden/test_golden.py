@@ -24,5 +24,5 @@ def test_ties_broken_as_before_give_the_bytes_of_the_first_version() -> None:
     assert golden_former() == json.loads((FOLDER / "ties-first.json").read_text())
 
 
-def test_sealed_searches_give_the_bytes_that_they_gave() -> None:
+def test_sealed_runs_give_the_bytes_that_they_gave() -> None:
     assert golden_sealed() == json.loads((FOLDER / "sealed.json").read_text())

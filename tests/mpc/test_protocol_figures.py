@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from tacit.mpc import FitnessBound, ParetoWidths, Spec, epoch
+from tacit.mpc.assignment import Layout, checkpoint, descent, iterations, ladder, outcome, start
 from tacit.mpc.cost import Cost
 from tacit.mpc.equity import EquityRule, EquityShape, after_run, before_run, spread
-from tacit.mpc.forest import Layout, Phase, first_duals, outcome, phases, plain
 from tacit.mpc.pareto import disclosed, front
 from tacit.mpc.protocols import (
     b2a,
@@ -25,6 +25,7 @@ from tacit.mpc.protocols import (
 )
 from tacit.mpc.protocols.tournament import tournament
 from tacit.mpc.shares import CLUSTER_SIZES
+from tacit.search.moves import BlockDescent
 
 DOCS = Path(__file__).parents[2] / "docs" / "protocols"
 BYTE, LABEL = np.dtype(np.uint8), np.dtype(np.uint32)
@@ -130,19 +131,72 @@ def test_the_least_of_groups(
     assert line in (DOCS / "minimum.md").read_text()
 
 
-@pytest.mark.parametrize(("nodes", "name"), [(3, "three nodes"), (4, "four nodes")])
-def test_a_sealed_forest(nodes: int, name: str) -> None:
-    page = (DOCS / "sealed-forest.md").read_text()
-    layout, schedule = Layout(100, range(100), 1000), plain(100, 12)
-    shape = layout.shape()
-    cost = first_duals.cost(nodes, shape)
-    for phase in schedule:
-        cost = cost.then(phases.cost(nodes, phase, shape))
-    cost = cost.then(outcome.cost(nodes, layout, shape))
-    assert f"| {name} | {cost.rounds:,} | {cost.bytes_per_node:,} |" in page
-    if nodes == min(CLUSTER_SIZES):
-        assert cost.rounds <= 2_300
-        assert cost.bytes_per_node <= 90_000_000
-    each = [phases.cost(nodes, Phase(2, steps, 1), shape).rounds for steps in (2, 3)]
-    step = each[1] - each[0]
-    assert f"{name} {each[0] - 2 * step} + {step} L" in page
+ASSIGNED = Layout(100, range(100), 1000)
+DESCENT = BlockDescent(100, 100, 1000, seed=1)
+SHAPE = ASSIGNED.shape(descent_bits=DESCENT.key_bits)
+
+
+def one_more(cost: Callable[[int], Cost]) -> tuple[int, int]:
+    """Rounds and bytes of one more step."""
+    fewer, more = cost(2), cost(3)
+    return more.rounds - fewer.rounds, more.bytes_per_node - fewer.bytes_per_node
+
+
+def whole(cost: Cost) -> tuple[int, int]:
+    return cost.rounds, cost.bytes_per_node
+
+
+def generations_of_descent(nodes: int, count: int) -> Cost:
+    return descent.cost(
+        nodes, SHAPE, DESCENT.generation(1),
+        bits=DESCENT.key_bits, generations=count, levels=DESCENT.levels,
+    )  # fmt: skip
+
+
+PARTS: dict[str, Callable[[int], tuple[int, int]]] = {
+    "drawn plan": lambda nodes: whole(start.cost(nodes, SHAPE)),
+    "first prices": lambda nodes: whole(iterations.cost_of_start(nodes, SHAPE)),
+    "a generation of descent": lambda nodes: one_more(
+        lambda count: generations_of_descent(nodes, count)
+    ),
+    "an iteration, lag 0": lambda nodes: one_more(
+        lambda count: iterations.cost(nodes, SHAPE, iterations=count, lag=0)
+    ),
+    "an iteration, lag 1": lambda nodes: one_more(
+        lambda count: iterations.cost(nodes, SHAPE, iterations=count, lag=1)
+    ),
+    "end of a batch with a proof": lambda nodes: whole(outcome.cost(nodes, SHAPE)),
+    "the same with a gap": lambda nodes: whole(
+        outcome.cost(nodes, SHAPE, steps=ladder(10, 100_000))
+    ),
+    "end of a batch without a proof": lambda nodes: whole(outcome.cost_unproved(nodes, SHAPE)),
+    "a checkpoint": lambda nodes: whole(checkpoint.cost(nodes, 1)),
+    "a checkpoint of 13 weightings": lambda nodes: whole(checkpoint.cost(nodes, 13)),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_parts_of_an_assignment(name: str) -> None:
+    page = (DOCS / "prices-and-cycles.md").read_text()
+    cells = ["{} | {:,}".format(*PARTS[name](nodes)) for nodes in (3, 4)]
+    assert f"| {name} | {' | '.join(cells)} |" in page
+
+
+def test_an_iteration_takes_28_rounds_and_half_as_many_with_lag() -> None:
+    lags = [PARTS[f"an iteration, lag {lag}"](min(CLUSTER_SIZES)) for lag in (0, 1)]
+    assert [rounds for rounds, _ in lags] == [28, 14]
+    assert all(sent <= 500_000 for _, sent in lags)
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3])
+def test_minima_of_300_columns(levels: int) -> None:
+    shape = Layout(300, range(300), 1000).shape()
+    costs = [
+        minimum.cost(
+            nodes, shape.sizes(300), bits=shape.key_bits, dtype=shape.word, columns=2, levels=levels
+        )
+        for nodes in (3, 4)
+    ]
+    cells = [f"{cost.rounds} | {cost.bytes_per_node:,}" for cost in costs]
+    line = f"| minimum of 300 columns, levels: {levels} | {' | '.join(cells)} |"
+    assert line in (DOCS / "prices-and-cycles.md").read_text()

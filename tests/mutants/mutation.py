@@ -9,8 +9,9 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 LIST = Path(__file__).with_name("mutations.toml")
-MPC = Path("src") / "tacit" / "mpc"
-"""Where the files of all mutations are, seen from the root."""
+SOURCES = Path("src") / "tacit"
+MPC = SOURCES / "mpc"
+"""Where the files of mutations are, seen from the root, unless they name another room."""
 
 
 class MutationError(Exception):
@@ -24,6 +25,12 @@ class Edit:
     file: str
     old: str
     new: str
+
+    @property
+    def path(self) -> Path:
+        """The file, seen from the root: below `mpc`, or below another room such as `engine:`."""
+        room, _, inside = self.file.rpartition(":")
+        return SOURCES / room / inside if room else MPC / inside
 
     def apply(self, text: str, /) -> str:
         """The text of the file with the change made."""
@@ -53,7 +60,7 @@ class Mutation:
         """The new text of each file that it changes, by its path below the root."""
         texts: dict[Path, str] = {}
         for edit in self.edits:
-            path = MPC / edit.file
+            path = edit.path
             text = texts[path] if path in texts else (root / path).read_text()
             texts[path] = edit.apply(text)
         return texts

@@ -22,8 +22,7 @@ from typing import Literal
 
 from tests.mutants.mutation import MPC, ROOT, Mutation
 
-COPIED = ("conftest.py", "pyproject.toml", "src", "tests/__init__.py", "tests/conftest.py")
-COPIED_TESTS = ("tests/mpc", "tests/support")
+COPIED = ("conftest.py", "pyproject.toml", "src", "tests")
 # Rules about the text of the source say nothing of what it does.
 ALL = ("tests/mpc", str(MPC), "--ignore=tests/mpc/test_house.py")
 QUICK = ("-m", "not slow and not processes")
@@ -53,10 +52,10 @@ class Result:
 
 @contextmanager
 def copied_tree(changes: dict[Path, str]) -> Iterator[Path]:
-    """A copy of sources and tests of `mpc` with these files changed."""
+    """A copy of sources and tests with these files changed."""
     with tempfile.TemporaryDirectory(prefix="mutant-") as directory:
         copy = Path(directory)
-        for name in (*COPIED, *COPIED_TESTS):
+        for name in COPIED:
             source, target = ROOT / name, copy / name
             target.parent.mkdir(parents=True, exist_ok=True)
             if source.is_dir():

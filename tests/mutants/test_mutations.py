@@ -39,7 +39,7 @@ def test_the_page_tells_of_each_that_it_is_noticed() -> None:
     said = outcomes()
     assert PAGE.read_text() == page(LISTED, said)
     for each in LISTED:
-        killed = said[each.name].startswith(("`tests/mpc/", f"`{MPC}/"))
+        killed = said[each.name].startswith(("`tests/", f"`{MPC}/"))
         assert killed != bool(each.equivalent), each.name
         assert killed or each.equivalent in said[each.name]
 

@@ -216,7 +216,7 @@ class Platform:
     @property
     def ledger(self) -> list[LedgerEntry]:
         path = run_folder(self.settings.data_folder, RUN) / "ledger.jsonl"
-        return load_ledger(path, sealed=False)
+        return load_ledger(path)
 
     def execute(self, *, stop_after: int | None = None) -> None:
         """Run the agreed search on the nodes, or go on with it, as an honest platform does."""

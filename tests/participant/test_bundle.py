@@ -60,7 +60,7 @@ def test_a_bundle_is_audited_by_whoever_knows_the_secret(
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     bundle = read_bundle(path.read_bytes())
-    entries = read_ledger(bundle.ledger, sealed=False)
+    entries = read_ledger(bundle.ledger)
     answers = [each for each in entries if isinstance(each, EvaluationAnswer) and not each.again]
     assert told["evaluations"] == len(answers) > 0
     assert told["candidates"] == sum(len(each.disclosed) for each in answers)

@@ -3,30 +3,41 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
 from msgspec.structs import replace
 
 from tacit.client import Plan, RunView
-from tacit.engine.agreement.sealed import pin_sealed
 from tacit.engine.agreement.terms import Agreement
 from tacit.errors import InputError, TrustError
 from tacit.participant.account.shapes import Outcome
 from tacit.participant.account.trust import Trust, seen_trust, trust_refusals
 from tacit.participant.costs import check_weights, show_rows
-from tacit.participant.explanations import disclosure_words, plan_words, search_words
+from tacit.participant.explanations import (
+    SearchWords,
+    disclosure_words,
+    plan_words,
+    search_words,
+)
 from tacit.participant.plan_costs import own_cells
 from tacit.participant.plan_table import plan_rows, table_lines
 from tacit.participant.review_words import _kind_lines, review_json, review_lines
-from tacit.participant.reviewing import Review, changed_parts, check_is_expected
+from tacit.participant.reviewing import Review, _warnings, changed_parts, check_is_expected
 from tacit.participant.submission import chosen_objective
 from tacit.plain_text import wrapped
-from tacit.problems import Participant, Problem, generate_capacitated, generate_tour
-from tacit.search.moves import ExactParameters, SealedParameters
+from tacit.problems import (
+    Participant,
+    Problem,
+    generate_assignment,
+    generate_capacitated,
+    generate_tour,
+)
+from tacit.search.moves import AssignmentParameters
 from tests.engine.fixtures import example_cast
 from tests.engine.owners_cast import owners_cast
-from tests.engine.sealed_agreed_cluster import symmetric_tour
+from tests.engine.sealed_agreed_cluster import partly_forbidden, symmetric_tour
 
 
 @pytest.fixture
@@ -64,20 +75,83 @@ def test_what_is_disclosed_of_all_objectives_together(agreement: Agreement) -> N
         assert last.endswith(told)
 
 
-def test_what_a_sealed_search_discloses(agreement: Agreement) -> None:
-    pay = replace(agreement.objectives[0], disclosure="sealed", best="nothing")
-    sealed = replace(agreement, objectives=[pay], search=pin_sealed(SealedParameters()))
-    assert search_words(sealed).disclosed == [
+def sealed_words(**changes: Any) -> SearchWords:
+    """What is said of a sealed run with these settings."""
+    problem, value = changes.pop("problem", None), changes.pop("value", False)
+    weightings = changes.pop("weightings", [(1,)])
+    parameters = AssignmentParameters(**{"iterations": 12, **changes})
+    agreement = owners_cast(
+        problem=problem, parameters=parameters, plan_for="everybody", weightings=weightings
+    ).agreement
+    if value:
+        pay = replace(agreement.objectives[0], best="value")
+        agreement = replace(agreement, objectives=[pay])
+    return search_words(agreement)
+
+
+def test_what_a_sealed_assignment_discloses() -> None:
+    assert sealed_words().disclosed == [
+        "once, at the end: the plan that was found, and whether it is proved to be the best of "
+        "all, and nothing else; not its total, nor anything about any other plan"
+    ]
+    (told,) = sealed_words(value=True).disclosed
+    assert told.endswith("and its total, as a number; nothing about any other plan")
+    problem = generate_assignment(1, rows=4, objectives=2, participants=3)
+    (several,) = sealed_words(problem=problem, weightings=[(1, 0), (1, 1)]).disclosed
+    assert "2 plans, one for each agreed weighting of the objectives, and whether each" in several
+
+
+def test_how_a_sealed_assignment_comes_about() -> None:
+    drawn, early = sealed_words(generations=20).limits
+    assert "begin with a plan that they draw, and that nobody knows" in drawn
+    assert "in 20 generations of a local search and 12 iterations of the exact method" in drawn
+    assert "the platform may have the plan opened after any of these" in early
+    public, least = sealed_words(problem=partly_forbidden(), least=4, seconds=60).limits
+    assert "begin with a plan without forbidden pairs, which everybody can work out" in public
+    assert "improve it in 12 iterations" in public
+    assert least == (
+        "the platform cannot have a plan opened before 4 of 12 iterations, unless the deadline "
+        "has come, 60 s after the nodes began"
+    )
+    assert sealed_words(least=4).limits[1].endswith("before 4 of 12 iterations")
+    _, either = sealed_words(least=4, seconds=60, checkpoints="2").limits
+    assert "unless all is proved after one of the iterations named above or the deadline" in either
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({}, "no least number of iterations"),
+        ({"least": 4, "seconds": 59}, "opened early from 59 s on, and the deadline is 60.5 s"),
+        ({"least": 4, "seconds": 60}, None),
+        ({"least": 4}, None),
+    ],
+)
+def test_what_lets_a_plan_be_opened_early_is_warned_of(
+    settings: dict[str, Any], said: str | None
+) -> None:
+    parameters = AssignmentParameters(iterations=12, **settings)
+    agreement = owners_cast(parameters=parameters, plan_for="everybody").agreement
+    run = RunView("r-1", "slots", "invited", terms={"deadline_seconds": 60.5})
+    found = [each for each in _warnings(Review(run, agreement, "owner", True)) if "opened" in each]
+    assert len(found) == (said is not None)
+    assert all(said is not None and said in each for each in found)
+
+
+def test_what_a_sealed_tour_discloses() -> None:
+    words = search_words(owners_cast(problem=symmetric_tour(), plan_for="everybody").agreement)
+    assert words.disclosed == [
         "once, at the end: the plan that was found, and nothing else; "
         "not its total, nor anything about any other plan"
     ]
+    assert words.limits == ["at most 10 generations, then one opening"]
 
 
 def test_who_learns_a_plan_that_is_for_its_owners() -> None:
     cast = owners_cast()
     assert search_words(cast.agreement).disclosed == [
-        "once, at the end: that there is a plan, and nothing of it, not which row gets what; "
-        "not its total"
+        "once, at the end: that there is a plan, and whether it is proved to be the best of all, "
+        "and nothing of it, not which row gets what; not its total"
     ]
     learns, key = plan_words(cast.agreement)
     assert "All but one of you together learn the columns of the last one." in learns
@@ -178,17 +252,13 @@ def test_a_review_shows_the_kind_and_its_public_numbers() -> None:
 
 
 def test_when_it_is_told_that_all_is_proved_is_shown() -> None:
-    cast = owners_cast()
-    pinned = pin_sealed(ExactParameters(phases=12, checkpoints="6:8:10"))
-    shown = search_words(replace(cast.agreement, search=pinned)).disclosed
-    assert shown[1].startswith("after phase 6, 8, 10 of the computation: whether all is proved")
-    assert "at most 3 times; it ends with the first yes" in shown[1]
-    assert "2.0 bits at most" in shown[1]
+    _, told = sealed_words(generations=20, checkpoints="6:8:10").disclosed
+    assert told.startswith("after iteration 6, 8, 10: whether all is proved by then")
+    assert "at most 3 times; it ends with the first yes" in told
+    assert "2.0 bits at most" in told
 
 
 def test_that_a_gap_is_opened_is_shown() -> None:
-    cast = owners_cast()
-    pinned = pin_sealed(ExactParameters(phases=12, gap=10))
-    shown = search_words(replace(cast.agreement, search=pinned)).disclosed
-    assert "rounded up to 0, 1 or a power of 10" in shown[1]
-    assert "bits at most" in shown[1]
+    _, told = sealed_words(gap=10).disclosed
+    assert "rounded up to 0, 1 or a power of 10" in told
+    assert "bits at most" in told

@@ -227,13 +227,15 @@ def test_an_interrupt_before_there_is_any_result_is_passed_on(
 
 def test_a_simulation_does_not_pretend_to_seal_a_plan_to_its_owners() -> None:
     choice = runs.EngineChoice(engine="simulated", plan="owners")
-    found = runs.solve(generate_assignment(1, rows=4), limits=Limits(generations=1), engine=choice)
+    found = runs.solve(generate_assignment(1, rows=4), engine=choice)
     assert found.notes == ["this is a simulation: nothing was sealed to the owners of the plan"]
 
 
-def test_a_setting_of_sealed_runs_is_called_so_where_the_run_is_not_sealed(
-    small_assignment: Assignment,
-) -> None:
-    for change in ({"method": "exact"}, {"finish": 3}, {"gap": 2}):
-        with pytest.raises(ParameterError, match="is a setting of a sealed run, and this one is"):
+def test_a_setting_of_another_kind_of_run_is_called_so(small_assignment: Assignment) -> None:
+    for change, kind in (
+        ({"iterations": 3}, "a sealed assignment"),
+        ({"gap": 2}, "a sealed assignment"),
+        ({"parents": 2}, "a sealed tour"),
+    ):
+        with pytest.raises(ParameterError, match=f"is a setting of {kind}, and this run is none"):
             solve_with(small_assignment, disclose="top:5", changes=change, generations=1)

@@ -9,7 +9,7 @@ import pytest
 
 from tacit.client import Plan
 from tacit.engine.agreement.terms import Agreement
-from tacit.errors import AgreementError
+from tacit.errors import TacitError
 from tacit.participant.account.shapes import Outcome
 from tacit.participant.plan_table import plan_rows
 from tacit.problems import Problem
@@ -63,7 +63,7 @@ def test_drawn_and_uploaded_problems_become_agreements(kind: str) -> None:
 
 def test_only_kinds_with_moves_are_sealed() -> None:
     checked_terms(terms_of("capacitated", disclosure="sealed"))
-    with pytest.raises(AgreementError, match="no moves"):
+    with pytest.raises(TacitError, match="no moves"):
         checked_terms(terms_of("routing", disclosure="sealed"))
 
 

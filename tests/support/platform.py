@@ -133,6 +133,6 @@ def changed(what: str, honest: bytes, lie: Tamper) -> bytes:
         shown = lie(read_agreement(honest))
         return shown if isinstance(shown, bytes) else canonical(shown)
     if what == "ledger":
-        entries = lie(read_ledger(honest, sealed=False))
+        entries = lie(read_ledger(honest))
         return b"".join(msgspec.json.encode(each, order="sorted") + b"\n" for each in entries)
     return msgspec.json.encode(lie(msgspec.json.decode(honest)))

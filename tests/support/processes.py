@@ -13,8 +13,13 @@ from typing import Any, TypeVar
 
 import pytest
 
+from tacit.engine.local.node_processes import FORKED
+
 MARK = "processes"
-_EVENTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system"}
+_EVENTS = {
+    *("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system"),
+    FORKED,
+}
 _HARMLESS = {"fc-list"}
 """Matplotlib asks for the fonts of a machine once, when it is used for the first time."""
 

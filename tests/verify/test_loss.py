@@ -14,9 +14,9 @@ from tacit.engine.records import (
     EvaluationBegun,
     EvaluationRepeated,
     Event,
+    FinishedBit,
+    FinishedTold,
     GenerationsBegun,
-    ImprovementBits,
-    ImprovementsSent,
     NodeLost,
     NodeReturned,
 )
@@ -25,9 +25,9 @@ from tacit.errors import LogError
 from tacit.verify import answers
 from tacit.verify.answer_log import AnswerLog, digests_of
 from tacit.verify.loss import describe_loss
+from tacit.verify.sealed.finished import _confirm, check_finished
 from tacit.verify.sealed.generations import check_generations_asked
-from tacit.verify.sealed.improvements import confirm_bits
-from tests.verify.test_recorded_lies import recorded
+from tests.engine.recorded import recorded
 
 LOST, BACK = NodeLost(50, 2), NodeReturned(90, 2)
 PART = [(0, [b"part"])]
@@ -90,14 +90,14 @@ def part_of(node: int, attempt: bytes) -> list[tuple[int, list[bytes]]]:
     return [(0, [bytes([node]) + attempt])]
 
 
-def bits_sent(frame: bytes, *phases: Event) -> list[Event]:
-    """The log of a node that sent this of the improvements after two generations."""
-    salt, attempt = bytes(16), Attempt.of(2, 60, 0)
+def bit_sent(frame: bytes, *phases: Event, finished: bool = False) -> list[Event]:
+    """The log of a node that sent this of whether all was proved after the first step."""
+    salt, attempt = bytes(16), Attempt.of(1, 60, 0)
     digest = sent_digest(salt, digests_of([(0, [frame])]))
     return [
-        GenerationsBegun(0, 0, 2, 9, "ab", attempt),
+        GenerationsBegun(0, 0, 1, 9, "ab", attempt),
         *phases,
-        ImprovementsSent(1, attempt, salt.hex(), digest, 0),
+        FinishedTold(1, attempt, salt.hex(), digest, 0, finished),
     ]
 
 
@@ -105,27 +105,32 @@ def test_a_platform_and_one_node_do_not_leave_out_who_would_give_them_away() -> 
     """Node 3 sends what it likes in place of nodes 2 and 3, and node 2 is said to be lost."""
     agreement = recorded("sealed")[0]
     four = replace(agreement, nodes=[*agreement.nodes, agreement.nodes[0]])
-    u, v, wanted = b"\x01\x01", b"\x01\x00", b"\x01\x01"
-    hashes = {each: hashlib.sha256(bytes([each])).digest() for each in (0, 1)}
-    true = [bytes([half[at]]) + hashes[half[1 - at]] for half in (v, u) for at in (0, 1)]
+    u, v, wanted = b"\x01", b"\x01", b"\x01"
+    # Of a single byte, one half has all and the other nothing.
+    halves = [(b"", v), (b"", u)]
+    true = [half[at] + hashlib.sha256(half[1 - at]).digest() for half in halves for at in (0, 1)]
     false = [*true[:3], bytes(a ^ b for a, b in zip(v, wanted, strict=True))]
-    honest = ImprovementBits(0, 1, "ab", [0, 1], [[(0, [frame])] for frame in true])
-    confirm_bits(four, [bits_sent(frame) for frame in true], honest)
+    honest = FinishedBit(0, 1, "ab", False, [[(0, [frame])] for frame in true])
+    assert "0 times yes" in check_finished(four, [bit_sent(frame) for frame in true], [honest])
     parts = [[(0, [frame])] for frame in false]
-    lie = replace(honest, improved=[*wanted], parts=parts, without=2)
+    lie = replace(honest, finished=True, parts=parts, without=2)
     phases: list[tuple[Event, ...]] = [
         (),
         (NodeLost(61, 2),),
         (NodeLost(50, 2), NodeReturned(59, 2)),
     ]
     for said in phases:
-        logs = [bits_sent(frame, *said) for frame in false[:2]]
-        logs += [bits_sent(false[2]), bits_sent(false[3], NodeLost(50, 2))]
-        with pytest.raises(LogError):
-            confirm_bits(four, logs, lie)
+        logs = [bit_sent(frame, *said) for frame in false[:2]]
+        logs += [bit_sent(false[2]), bit_sent(false[3], NodeLost(50, 2))]
+        for entry in ([lie], [honest, lie]):
+            with pytest.raises(LogError):
+                check_finished(four, logs, entry)
+        # Also where it is not seen from what the nodes say of the bit.
+        with pytest.raises(LogError, match=r"another word after step 1|node 2 was lost"):
+            _confirm(four, logs, lie, {(0, 1)})
     # Those who did go on as three say so.
-    logs = [bits_sent(frame, NodeLost(50, 2)) for frame in (*false[:2], false[3])]
-    confirm_bits(four, logs, lie)
+    logs = [bit_sent(frame, NodeLost(50, 2), finished=True) for frame in (*false[:2], false[3])]
+    assert "1 times yes" in check_finished(four, logs, [lie])
 
 
 def test_one_lying_log_of_four_hides_no_answer() -> None:

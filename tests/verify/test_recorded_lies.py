@@ -2,52 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-
 import pytest
 from msgspec.structs import replace
 
-from tacit.engine.agreement import Agreement, read_agreement
-from tacit.engine.records import ImprovementBits, LedgerEntry, Log, OpenedPlan, RevealedBest
-from tacit.engine.records.ledger import load_ledger
+from tacit.engine.records import FinishedBit, OpenedPlan, RevealedBest
 from tacit.engine.records.node_log import FIRST, verify_log
 from tacit.errors import LogError
 from tacit.verify.answers import check_disclosed
 from tacit.verify.sealed.opened import check_opened
-
-RECORDED = Path(__file__).parents[1] / "engine" / "first_version"
-
-
-def recorded(kind: str) -> tuple[Agreement, Sequence[Log], Sequence[LedgerEntry]]:
-    folder = RECORDED / kind
-    agreement = read_agreement((folder / "agreement.json").read_bytes().strip())
-    logs = [verify_log((folder / f"log-{node}.jsonl").read_bytes()) for node in range(3)]
-    return agreement, logs, load_ledger(folder / "ledger.jsonl", sealed=kind == "sealed")
+from tests.conftest import RunTacit
+from tests.engine.recorded import RUNS, recorded
 
 
-def lies_about(bits: ImprovementBits) -> dict[str, ImprovementBits]:
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("evaluating", "all 3 populations are those of the agreed search"),
+        ("sealed", "besides, 2 of 3 agreed times whether all was proved, 1 times yes"),
+    ],
+)
+def test_a_recorded_run_is_verified_and_replayed(
+    run_tacit: RunTacit, kind: str, words: str
+) -> None:
+    folder = RUNS / kind
+    verified = run_tacit("log", "verify", folder / "log-1.jsonl")
+    assert verified.stdout.startswith("unbroken, "), verified.stderr
+    done = run_tacit(
+        *("log", "replay", folder / "log-0.jsonl", "--agreement", folder / "agreement.json"),
+        *("--ledger", folder / "ledger.jsonl"),
+        *("--other", folder / "log-1.jsonl", "--other", folder / "log-2.jsonl"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert words in done.stdout
+
+
+def lies_about(bit: FinishedBit) -> dict[str, FinishedBit]:
     return {
-        "flipped": replace(bits, improved=[1 - bit for bit in bits.improved]),
-        "fewer": replace(bits, improved=bits.improved[:-1]),
-        "none": replace(bits, improved=[]),
-        "of no use": replace(bits, improved=[999] * len(bits.improved)),
-        "of another request": replace(bits, request="ab" * 32),
-        "of generations that were not asked for": replace(bits, number=77),
-        "without parts": replace(bits, parts=[]),
+        "flipped": replace(bit, finished=not bit.finished),
+        "of another request": replace(bit, request="ab" * 32),
+        "of a step without a checkpoint": replace(bit, number=2),
+        "of a step that was not made": replace(bit, number=5),
+        "of another search": replace(bit, search=1),
+        "without parts": replace(bit, parts=[]),
+        "of other parts": replace(bit, parts=[[(0, [bytes(32)])]] * 3),
     }
 
 
-def test_improvements_must_be_those_of_their_parts() -> None:
-    agreement, logs, (bits, plan) = recorded("sealed")
-    assert isinstance(bits, ImprovementBits)
-    assert "5 times" in check_opened(agreement, logs, [bits, plan])
-    for what, lie in lies_about(bits).items():
+@pytest.mark.parametrize("at", [0, 1])
+def test_a_bit_must_be_that_of_its_parts(at: int) -> None:
+    agreement, logs, ledger = recorded("sealed")
+    assert "2 of 3 agreed times" in check_opened(agreement, logs, ledger)
+    bit = ledger[at]
+    assert isinstance(bit, FinishedBit)
+    for what, lie in lies_about(bit).items():
+        changed = [*ledger[:at], lie, *ledger[at + 1 :]]
         with pytest.raises(LogError):
-            pytest.fail(f"{what}: {check_opened(agreement, logs, [lie, plan])}")
-    invented = replace(bits, number=77, parts=[])
-    with pytest.raises(LogError, match="other improvements after generation 76"):
-        check_opened(agreement, logs, [bits, invented, plan])
+            pytest.fail(f"{what}: {check_opened(agreement, logs, changed)}")
 
 
 def test_one_log_given_three_times_confirms_nothing() -> None:

@@ -218,7 +218,7 @@ def _entry(told: Evaluated, *, again: bool = False) -> EvaluationAnswer:
 
 
 def _answers(folder: Path) -> list[EvaluationAnswer]:
-    entries = load_ledger(folder / "ledger.jsonl", sealed=False)
+    entries = load_ledger(folder / "ledger.jsonl")
     return [entry for entry in entries if isinstance(entry, EvaluationAnswer)]
 
 

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from tacit.engine.agreement import PlanHeads
 from tacit.engine.agreement.terms import agreement_hash
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.records.events import GenerationsBegun, PlanBound, PlanSent
-from tacit.engine.records.ledger import ImprovementBits, LedgerEntry, OpenedPlan, OwnersPlan
+from tacit.engine.records.events import (
+    Event,
+    FinishedTold,
+    GenerationsBegun,
+    PlanBound,
+    PlanSent,
+)
+from tacit.engine.records.ledger import FinishedBit, LedgerEntry, OpenedPlan, OwnersPlan
 from tacit.engine.wire.attempt import Attempt
 from tacit.errors import LogError
-from tacit.verify.sealed.generations import check_asked
+from tacit.search.moves import AssignmentParameters
+from tacit.verify.sealed.generations import check_asked, early_words
 from tacit.verify.sealed.opened import check_opened
 from tacit.verify.sealed.owners import check_own_parts
 from tests.engine.agreed_cluster import run
-from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed
+from tests.engine.owners_cast import owners_cast
+from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, symmetric_tour
 
 
 def test_logs_tell_generations_and_one_opening(cluster: LocalCluster) -> None:
@@ -49,89 +58,95 @@ def test_logs_tell_generations_and_one_opening(cluster: LocalCluster) -> None:
 
 
 def test_logs_and_ledger_are_compared(cluster: LocalCluster) -> None:
-    agreed = draft(cluster, sealed(PROBLEMS["balanced"](), "improvement"))
+    agreed = draft(cluster, sealed(PROBLEMS["balanced"]()))
 
-    async def search() -> tuple[ImprovementBits, ImprovementBits, OpenedPlan]:
+    async def search() -> OpenedPlan:
         async with agreed.coordinator() as coordinator:
             on_nodes = await begin(agreed, coordinator)
-            first = await on_nodes.advance(2, 9, until=None)
-            told = await on_nodes.advance(4, 6, until=None)
+            await on_nodes.advance(2, 9, until=None)
+            await on_nodes.advance(4, 6, until=None)
             opened = await on_nodes.open(until=None)
-            before, bits = (
-                ImprovementBits(
-                    0,
-                    each.batch.first + 1,
-                    each.request.hex(),
-                    [int(bit) for bit in each.improved],
-                    each.parts,
-                )
-                for each in (first, told)
-            )
-            return before, bits, OpenedPlan(0, opened.plan, None, opened.parts)
+            assert opened.outcome == "feasible"
+            return OpenedPlan(0, opened.plan, None, opened.parts, outcome=opened.outcome)
 
-    before, bits, opening = run(search())
+    opening = run(search())
     logs = [agreed.log(node) for node in range(3)]
-    report = check_opened(agreed.agreement, logs, [before, bits, opening])
+    report = check_opened(agreed.agreement, logs, [opening])
     assert "only the plan was opened, as 3 parts" in report
-    assert "6 times whether the best had improved" in report
-    assert "the same 6 generations" in check_asked(logs)
+    assert "the same 6 steps" in check_asked(logs)
     assert "expected: 9, 6" in check_asked(logs)
     swapped = [opening.plan[1], opening.plan[0], *opening.plan[2:]]
     other = [[(0, [p[::-1] for p in frames]) for _, frames in s] for s in opening.parts]
     cut = [[(0, [p[:-1] for p in frames]) for _, frames in s] for s in opening.parts]
-    forged = [[(k, [bytes(len(f)) for f in frames]) for k, frames in s] for s in bits.parts]
+    bit = FinishedBit(0, 6, "ab", True, [])
     lies: tuple[tuple[list[LedgerEntry], str], ...] = (
         ([msgspec.structs.replace(opening, plan=swapped)], "another plan than the ledger"),
         ([msgspec.structs.replace(opening, outcome="optimum")], "another plan than the ledger"),
-        ([msgspec.structs.replace(opening, parts=other)], "something that is not a plan"),
+        ([msgspec.structs.replace(opening, outcome=None)], "another plan than the ledger"),
+        ([msgspec.structs.replace(opening, gap=0)], "another plan than the ledger"),
+        ([msgspec.structs.replace(opening, value=1)], "another plan than the ledger"),
+        ([msgspec.structs.replace(opening, parts=other)], "do not fit"),
         ([msgspec.structs.replace(opening, parts=cut)], "not part of a plan"),
         ([opening, msgspec.structs.replace(opening, plan=swapped)], "two plans of one search"),
-        ([bits], "opened the plan of search 0, which the ledger leaves out"),
-        ([opening], "improvements after generation 0, which the ledger leaves out"),
-        ([msgspec.structs.replace(bits, parts=forged), opening], "other improvements"),
+        ([], "opened the plan of search 0, which the ledger leaves out"),
+        ([bit, opening], "another word after step 6"),
     )
     for changed, words in lies:
         with pytest.raises(LogError, match=words):
             check_opened(agreed.agreement, logs, changed)
-    again = check_opened(agreed.agreement, logs, [before, bits, opening, opening])
+    again = check_opened(agreed.agreement, logs, [opening, opening])
     assert again == report  # heard twice by a coordinator that was interrupted
     fewer = [event for event in logs[1] if not isinstance(event, GenerationsBegun)]
-    with pytest.raises(LogError, match="different generations"):
+    with pytest.raises(LogError, match="different steps"):
         check_opened(agreed.agreement, [logs[0], fewer], [opening])
     # Two nodes send all components: what the third sent need not be kept, and is still compared.
     fewer_parts = msgspec.structs.replace(opening, parts=[*opening.parts[:2], []])
-    assert check_opened(agreed.agreement, logs, [before, bits, fewer_parts]) == report
+    assert check_opened(agreed.agreement, logs, [fewer_parts]) == report
     with pytest.raises(LogError, match="two plans of search 0"):
         check_opened(
             agreed.agreement,
             [*logs[:2], [*logs[2], PlanBound(0, Attempt("0:1:1"))]],
-            [before, bits, opening],
+            [opening],
         )
     (sent,) = agreed.events(2, PlanSent)
     other_part = msgspec.structs.replace(sent, salt="00")
     for entry in (opening, fewer_parts):
         with pytest.raises(LogError, match="another part of the plan"):
-            check_opened(agreed.agreement, [*logs[:2], [*logs[2], other_part]], [bits, entry])
+            check_opened(agreed.agreement, [*logs[:2], [*logs[2], other_part]], [entry])
 
 
-def test_a_finish_begins_once_where_the_search_ended() -> None:
-    def asked(*runs: tuple[int, int, int | None]) -> str:
-        events = [GenerationsBegun(0, first, count, 9, turn=turn) for first, count, turn in runs]
-        return check_asked([events] * 3)
+def test_steps_follow_each_other_and_are_the_same_at_all_nodes() -> None:
+    def asked(*batches: tuple[int, int], others: list[tuple[int, int]] | None = None) -> str:
+        logs = [
+            [GenerationsBegun(0, first, count, 9) for first, count in each]
+            for each in (batches, batches, others or batches)
+        ]
+        return check_asked(logs)
 
-    told = asked((0, 4, None), (4, 2, 4), (6, 1, 4))
-    assert "the same 7 generations, the last 3 of them phases of the finish" in told
-    for runs in (
-        [(0, 4, None), (4, 2, 3)],
-        [(0, 4, None), (4, 2, 4), (6, 1, 6)],
-        [(0, 4, None), (4, 2, 4), (6, 1, None)],
-    ):
+    assert "the same 7 steps" in asked((0, 4), (4, 2), (6, 1))
+    for batches in ([(0, 4), (5, 1)], [(1, 4)], [(0, 4), (4, 2), (5, 1)]):
         with pytest.raises(LogError, match="do not follow the earlier ones"):
-            asked(*runs)
-    other = [GenerationsBegun(0, 0, 4, 9), GenerationsBegun(0, 4, 2, 9)]
-    turned = [GenerationsBegun(0, 0, 4, 9), GenerationsBegun(0, 4, 2, 9, turn=4)]
-    with pytest.raises(LogError, match="different generations"):
-        check_asked([turned, turned, other])
+            asked(*batches)
+    with pytest.raises(LogError, match="different steps"):
+        asked((0, 4), (4, 2), others=[(0, 4), (4, 3)])
+
+
+def test_a_plan_that_was_opened_early_is_named() -> None:
+    settings = AssignmentParameters(generations=2, iterations=12, least=4, checkpoints="2:3")
+    agreement = owners_cast(parameters=settings, plan_for="everybody").agreement
+
+    def words(number: int, *events: Event) -> str:
+        bound = PlanBound(0, Attempt.of(number, 1, 1))
+        return early_words(agreement, [[*events, bound], [bound], []])
+
+    assert "one was opened after 5, and no fewer than 6 were agreed on" in words(5)
+    assert words(6) == ""
+    proved = FinishedTold(5, Attempt("5:1:1"), "", "", 0, True)
+    assert words(5, proved) == ""
+    assert words(4, replace(proved, number=5)) != ""
+    assert words(5, replace(proved, finished=False)) != ""
+    tour = owners_cast(problem=symmetric_tour(), plan_for="everybody").agreement
+    assert early_words(tour, [[PlanBound(0, Attempt("1:1:1"))]]) == ""
 
 
 def test_an_owner_to_whom_nothing_is_brought_notices() -> None:

@@ -26,5 +26,5 @@ def test_a_verdict_on_four_nodes_can_be_told_in_words() -> None:
 def test_the_last_generations_may_have_reached_one_node_alone() -> None:
     one, two = GenerationsBegun(0, 0, 4, 9), GenerationsBegun(0, 4, 2, 9)
     assert check_generations_asked([[one], [one, two], [one]]) == 6
-    with pytest.raises(LogError, match="asked for different generations"):
+    with pytest.raises(LogError, match="asked for different steps"):
         check_generations_asked([[one, two], [one, GenerationsBegun(0, 4, 3, 9)]])

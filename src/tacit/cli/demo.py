@@ -19,7 +19,7 @@ EPILOG = "Example: [bold]tacit demo --deadline 10s[/bold]"
 
 
 def demo_command(
-    deadline: Annotated[str, typer.Option(help="How long to search, such as 5s.")] = "5s",
+    deadline: Annotated[str, typer.Option(help="How long to search at most, such as 5s.")] = "20s",
     nodes: Annotated[
         int, typer.Option(min=3, max=4, help="How many: 4 notice if one of them computes wrongly.")
     ] = 3,
@@ -28,7 +28,7 @@ def demo_command(
         typer.Option(help="Keep the dashboard up until Ctrl-C. [only at a terminal]"),
     ] = None,
 ) -> None:
-    """Start nodes, a platform and three airlines, and run one optimization to its deadline.
+    """Start nodes, a platform and three airlines, and run one optimization to its plan.
 
     Everything is temporary. At a terminal the dashboard stays up until Ctrl-C.
     """
@@ -69,9 +69,10 @@ def _print_plan(console: Console, result: DemoResult) -> None:
     console.print()
     console.print(table)
     more = result.cost / result.best_possible - 1 if result.best_possible else 0.0
-    late = result.late_by_seconds * 1000
-    when = f"{late:.0f} ms after the deadline" if late >= 0.5 else "by the deadline"
-    console.print(f"Its delay costs {result.cost:,.0f}; it came {when}.")
+    when = f"came after {result.seconds:.1f} s"
+    if result.late_by_seconds >= 0.0005:
+        when = f"came {result.late_by_seconds * 1000:.0f} ms after the deadline"
+    console.print(f"Its delay costs {result.cost:,.0f}; it {when}.")
     if result.proved:
         console.print("The nodes proved that no plan is better, without anybody seeing a cost.")
     console.print(

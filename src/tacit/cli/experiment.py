@@ -35,8 +35,7 @@ def run(
         str,
         typer.Argument(
             metavar="STUDY",
-            help="A study file (.toml), or ap, tsp, moap-one, moap-two, moap-pareto, sealed-ap, "
-            "sealed-ap-delay, sealed-tsp.",
+            help="A study file (.toml), or ap, tsp, moap-one, moap-two, moap-pareto, sealed-tsp.",
         ),
     ],
     out: Out = Path("out/experiments"),

@@ -84,7 +84,7 @@ def replay(
     logs = [verify_log(read_bytes(each)) for each in (path, *(other or []))]
     if not all(is_of(agreed, log) for log in logs):
         raise LogError("the log belongs to another agreement; give the one it names")
-    entries = load_ledger(ledger, sealed=agreed.sealed)
+    entries = load_ledger(ledger)
     public = None if problem is None else load_problem(problem)
     findings = check_run(agreed, logs, entries, Claim(), public=public)
     for found in findings:

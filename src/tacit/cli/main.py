@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ import typer
 import tacit
 from tacit.cli.printing import example
 from tacit.cli.usage_errors import usage_words
+from tacit.engine.local import shared_fork_server
 from tacit.errors import InputError, TacitError
 from tacit.plain_text import plain_line
 
@@ -99,11 +101,13 @@ def version() -> None:
 def main() -> None:
     """Run the command line; a user's mistake becomes one line and an exit code."""
     first = _first_word()
-    if first in ("audit", "experiment", "tune"):
-        # These have a thread or process per core themselves. Those of the algebra library would
-        # only wait for each other, at twice the computing time and far more on a busy machine;
-        # the library reads this once, when it is imported, and so do child processes.
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Nodes, audits and studies have a process or thread per core themselves. Those of the algebra
+    # library would only wait for each other, at twice the computing time and far more on a busy
+    # machine; the library reads this once, when it is imported, and so do child processes.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if _starts_nodes(sys.argv[1:]):
+        # Another process imports what they need while this one imports and reads the problem.
+        shared_fork_server().open()
     try:
         app = make_app(first)
         code = app(prog_name="tacit", standalone_mode=False)
@@ -142,6 +146,17 @@ def _first_word() -> str | None:
         line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS", "")
         words = line.split()
     return words[1] if len(words) > 1 else None
+
+
+def _starts_nodes(words: Sequence[str]) -> bool:
+    """Whether a command probably starts nodes; what was prepared for nothing ends with it."""
+    if "_TACIT_COMPLETE" in os.environ:
+        return False
+    without = {
+        "solve": {"--help", "--nodes", "simulated", "--engine=simulated"},
+        "demo": {"--help"},
+    }
+    return bool(words) and words[0] in without and not without[words[0]] & set(words)
 
 
 def _show_usage_error(error: Any) -> None:  # noqa: ANN401 - see UsageError

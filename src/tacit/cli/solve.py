@@ -54,7 +54,9 @@ tacit solve two.json --disclose pareto:quantiles:20 --deadline 40s
 
 tacit solve ap.json --disclose sealed --deadline 40s
 
-tacit solve ap.json --disclose sealed --set parents=4 --deadline 40s
+tacit solve ap.json --disclose sealed --set checkpoints=48:64:96 --set gap=10
+
+tacit solve kroD100 --disclose sealed --set parents=4 --deadline 40s
 
 tacit solve ap.json --disclose top:15 --set population=100 --set crossover=order
 """
@@ -86,7 +88,7 @@ def solve_command(
     weighting: Annotated[
         list[str] | None,
         search_option(
-            help="For a sealed search of several objectives, the factors of one plan, such as 3:1; repeatable."
+            help="For a sealed run of several objectives, the factors of one plan, such as 3:1; repeatable."
         ),
     ] = None,
     weightings: Annotated[
@@ -101,7 +103,7 @@ def solve_command(
         search_option(
             "--set",
             metavar="NAME=VALUE",
-            help="A setting that differs from the preset, such as population=100, or of a sealed search parents=4; repeatable. An unknown name lists all; docs/search.md explains them.",
+            help="A setting that differs from the preset, such as population=100, or iterations=48 of a sealed assignment; repeatable. An unknown name lists all; docs/search.md explains them.",
         ),
     ] = None,
     preset: Annotated[
@@ -116,10 +118,15 @@ def solve_command(
     seed: Annotated[int, search_option(min=0, help="Random seed.")] = 0,
     deadline: Annotated[
         str | None,
-        stop_option(help="A time such as 30s, 2m or 500ms, counted from the start of the search."),
+        stop_option(
+            help="A time such as 30s, 2m or 500ms, counted from the start of the search. A sealed assignment usually ends earlier."
+        ),
     ] = None,
     generations: Annotated[
-        int | None, stop_option(help="Default: 500 if there is no limit.")
+        int | None,
+        stop_option(
+            help="Default: 500 if there is no limit. Of a sealed assignment generations and iterations together, as many as it needs by default."
+        ),
     ] = None,
     evaluations: Annotated[int | None, stop_option(help="Most populations to evaluate.")] = None,
     target: Annotated[
@@ -169,7 +176,7 @@ def solve_command(
     plan: Annotated[
         str,
         engine_option(
-            help="Who learns the plan of a sealed search: everybody, or owners, each its own rows."
+            help="Who learns the plan of a sealed run: everybody, or owners, each its own rows."
         ),
     ] = "everybody",
     ledger: Annotated[

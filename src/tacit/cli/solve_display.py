@@ -55,6 +55,11 @@ class LiveProgress:
         """Clear the line."""
         self._bar.stop()
 
+    @property
+    def share_done(self) -> float:
+        """How much of the bar was drawn last, from 0 to 1."""
+        return float(self._bar.tasks[0].completed)
+
     def announce(self, line: str, /) -> None:
         """Say what is being prepared, at once: it may be done before the next regular drawing."""
         self._bar.update(self._task, detail=line, refresh=True)
@@ -66,7 +71,7 @@ class LiveProgress:
             return
         self._next_refresh = now + REFRESH_SECONDS
         shares = [0.0]
-        detail = [f"generation {progress.generation}"]
+        detail = [_standing(progress)]
         if progress.searches > 1:
             several = progress.plans > progress.searches
             what = f"group {progress.search + 1}" if several else f"plan {progress.search + 1}"
@@ -79,11 +84,20 @@ class LiveProgress:
         if self._deadline is not None:
             shares.append(progress.seconds / self._deadline)
             detail.append(f"{show_duration(max(self._deadline - progress.seconds, 0))} left")
-        if self._generations:
-            shares.append(progress.generation / (self._generations * progress.searches))
+        if progress.steps:
+            shares.append(progress.generation / progress.steps)
+        elif self._generations:
+            shares.append(progress.generation / self._generations)
         done = min(max(shares), 1.0)
         # At once: on a busy machine the search may be over before the next regular drawing.
         self._bar.update(self._task, completed=done, detail=", ".join(detail), refresh=True)
+
+
+def _standing(progress: Progress) -> str:
+    """Return the step that a search has made last."""
+    if progress.iteration is not None:
+        return f"iteration {progress.iteration}"
+    return f"generation {progress.generation}"
 
 
 def show_result(
@@ -138,25 +152,27 @@ def _search_line(result: Result) -> str:
         return "exact"
     seconds = result.timing.seconds if result.timing else 0.0
     where = f"on {COUNTS[result.nodes]} nodes" if result.nodes else "in this process"
-    if result.proved is not None:
-        proved = "proved to be the optimum" if result.proved else "not proved to be the optimum"
-        if result.gaps and not result.proved:
-            proved += f", which is better by at most {max(result.gaps):,}"
-        steps = f"exact: {result.generations} phases"
-        if result.parameters.get("finish"):
-            phases = _phases_of_finish(result)
-            steps = f"{result.generations - phases} generations and {phases} phases of the finish"
-        return f"{result.algorithm}, {steps} in {show_duration(seconds)} {where}, {proved}"
+    if result.proved is None:
+        return (
+            f"{result.algorithm}, seed {result.seed}: {result.generations} generations in "
+            f"{show_duration(seconds)} {where}, stopped by {result.stopped}"
+        )
+    proved = "proved to be the optimum" if result.proved else "not proved to be the optimum"
+    if result.gaps and not result.proved:
+        proved += f", which is better by at most {max(result.gaps):,}"
+    generations, iterations = _steps(result)
     return (
-        f"{result.algorithm}, seed {result.seed}: {result.generations} generations in "
-        f"{show_duration(seconds)} {where}, stopped by {result.stopped}"
+        f"{result.algorithm}: {generations} generations and {iterations} iterations in "
+        f"{show_duration(seconds)} {where}, {proved}"
     )
 
 
-def _phases_of_finish(result: Result) -> int:
-    """What is not in a schedule of generations."""
-    schedules = result.parameters["schedule"]
-    return result.generations - sum(int(count) for each in schedules for _, count, _ in each)
+def _steps(result: Result) -> tuple[int, int]:
+    """Return how many steps of a sealed assignment were block descent, and how many followed."""
+    descent = int(result.parameters["generations"])
+    made = [sum(int(count) for _, count, _ in each) for each in result.parameters["schedule"]]
+    generations = sum(min(descent, steps) for steps in made)
+    return generations, sum(made) - generations
 
 
 def _front_line(front: FrontSummary, plans: int) -> str:

@@ -24,7 +24,7 @@ tacit tune tsp --storage shared/tsp.journal     (on several machines at once)
 
 tacit tune ap --disclose top:15 --budget        (what suits top:15 within the paper's time)
 
-tacit tune sealed-ap --held-out 11              (a sealed search, all sets within the same time)
+tacit tune sealed-tsp --held-out 11             (a sealed search, all sets within the same time)
 """
 
 
@@ -33,8 +33,7 @@ def tune_command(
         str,
         typer.Argument(
             metavar="STUDY",
-            help="A study file with a \\[tuning] table, or ap, tsp, moap, moap-pareto, sealed-ap, "
-            "sealed-ap-delay, sealed-tsp.",
+            help="A study file with a \\[tuning] table, or ap, tsp, moap, moap-pareto, sealed-tsp.",
         ),
     ],
     trials: Annotated[

@@ -59,6 +59,9 @@ class Progress(msgspec.Struct, frozen=True):
     """A run's last report."""
 
     generation: int
+    """Of a sealed run, its steps."""
+    steps: int | None = None
+    """How many steps a sealed run has, after which it ends."""
     evaluations: int = 0
     evaluations_per_second: float = 0.0
     best: list[Value] = []

@@ -44,3 +44,46 @@ def public_word(value: int) -> np.uint64:
     True
     """
     return np.uint64(value % (1 << RING_BITS))
+
+
+_MANTISSA = 53
+"""Bits of the whole numbers that a float64 holds."""
+_SMALL = 40
+"""Up to so many terms NumPy's own product of integers is faster."""
+
+
+def multiplied(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """Return the product of matrices of words, or of many such, modulo 2^32 or 2^64.
+
+    NumPy multiplies integer matrices without BLAS. Here the words are cut into pieces whose
+    products and sums are exact in a float64, which is about three times as fast for 100 or more
+    lines.
+
+    >>> words = np.full((64, 64), 2**32 - 1, dtype=np.uint32)
+    >>> bool((multiplied(words, words) == np.matmul(words, words)).all())
+    True
+    """
+    terms, width, word = a.shape[-1], 8 * a.dtype.itemsize, a.dtype.type
+    if terms <= _SMALL:
+        return np.asarray(np.matmul(a, b))
+    room = _MANTISSA - terms.bit_length()
+    # Words of 32 bits are cut on one side only, into fewer pieces.
+    right = width if width <= 32 else room // 2
+    left = room - right
+    total = np.zeros((*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1]),
+                     dtype=a.dtype)  # fmt: skip
+    rights = [(at, _piece(b, at, right)) for at in range(0, width, right)]
+    for low in range(0, width, left):
+        piece = _piece(a, low, left)
+        for at, other in rights:
+            if low + at < width:
+                product = (piece @ other).astype(np.int64).astype(a.dtype)
+                total += product << word(low + at)
+    return total
+
+
+def _piece(words: NDArray[Any], low: int, bits: int) -> NDArray[np.float64]:
+    """Return so many bits of each word, from the bit `low` on."""
+    word = words.dtype.type
+    made: NDArray[np.float64] = ((words >> word(low)) & word((1 << bits) - 1)).astype(np.float64)
+    return made

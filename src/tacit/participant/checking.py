@@ -57,7 +57,7 @@ def check_logs(profile: Profile, run: str, /) -> Verdict:
             )
         # The ledger comes first: whatever it has must then be in the logs.
         data = client.runs.ledger(run)
-        ledger = read_ledger(data, sealed=agreement.sealed)
+        ledger = read_ledger(data)
         carried = client.runs.logs(run, nonce)
         now, offset = time.time(), client.clock_offset
         public = fetch_public_problem(client, run, agreement)

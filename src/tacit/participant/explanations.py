@@ -9,10 +9,10 @@ from tacit.audit import explain_leakage
 from tacit.disclosure import PARETO, leakage, split_disclosure
 from tacit.engine.agreement import (
     Agreement,
+    AssignmentCourse,
     ObjectiveTerms,
-    bisects,
     checkpoints_of,
-    finish_of,
+    courses_of,
     gap_of,
     gap_steps,
     groups_of,
@@ -20,6 +20,7 @@ from tacit.engine.agreement import (
     sealed_terms,
 )
 from tacit.mpc.equity import FINENESS, NEUTRAL
+from tacit.search.moves import AssignmentParameters, TourParameters
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,8 @@ class SearchWords:
     """What the platform learns."""
     node: str
     """What a single node learns."""
-    limit: str
+    limits: list[str]
+    """How long it goes on, and when it may end."""
     checked: str
     """How the search is checked afterwards."""
     inferred: list[str]
@@ -56,8 +58,10 @@ def _evaluating_words(agreement: Agreement) -> SearchWords:
     return SearchWords(
         disclosed,
         node="Each node: the same, since it derives from it what is evaluated next; no cost.",
-        limit=f"at most {limits.evaluations:,} evaluations of {limits.population_min:,} to "
-        f"{limits.population_max:,} plans",
+        limits=[
+            f"at most {limits.evaluations:,} evaluations of {limits.population_min:,} to "
+            f"{limits.population_max:,} plans"
+        ],
         checked="the nodes follow it themselves, and tacit participant log replays it",
         inferred=[*explain_leakage(agreement), *_counts_of_all(agreement)],
     )
@@ -78,18 +82,52 @@ def _sealed_words(agreement: Agreement) -> SearchWords:
     opened = owners_words(agreement) if agreement.for_owners else opened_words(agreement)
     return SearchWords(
         [*opened, *gap_words(agreement), *checkpoint_words(agreement)],
-        node="Each node: nothing of any plan or cost; how many generations there were.",
-        limit=f"at most {agreement.limits.evaluations:,} generations{_of_finish(agreement)}, then "
-        "one opening",
+        node="Each node: nothing of any plan or cost; how many steps there were.",
+        limits=length_words(agreement),
         checked="the nodes search by themselves, and tacit participant log checks what they opened",
         inferred=explain_leakage(agreement),
     )
 
 
-def _of_finish(agreement: Agreement) -> str:
-    """How many of the generations may be phases of the finish, where there is one."""
-    finish = finish_of(agreement)
-    return f", of which the last {finish} may compute the best plan of all" if finish else ""
+def length_words(agreement: Agreement, /) -> list[str]:
+    """How a sealed plan comes about, how long that takes, and when it may be opened."""
+    parameters = sealed_terms(agreement).parameters
+    if isinstance(parameters, TourParameters):
+        return [f"at most {agreement.limits.evaluations:,} generations, then one opening"]
+    course = courses_of(agreement, seed=0)[0]
+    assert isinstance(course, AssignmentCourse)
+    begin = (
+        "a plan that they draw, and that nobody knows"
+        if course.start is None
+        else "a plan without forbidden pairs, which everybody can work out"
+    )
+    made, of_each = f"{parameters.iterations:,} iterations of the exact method", ""
+    if parameters.generations:
+        made = f"{parameters.generations:,} generations of a local search and {made}"
+    if len(sealed_terms(agreement).weightings) > 1:
+        of_each = ", for each weighting of the objectives"
+    return [
+        f"the nodes begin with {begin}{of_each}. They improve it in {made}. Then they open it once",
+        _least_words(parameters),
+    ]
+
+
+def _least_words(parameters: AssignmentParameters) -> str:
+    if not parameters.least:
+        return (
+            "the platform may have the plan opened after any of these, so it can learn which of "
+            "the first changes were worth it"
+        )
+    earlier = []
+    if parameters.told_after:
+        earlier.append("all is proved after one of the iterations named above")
+    if parameters.seconds:
+        earlier.append(f"the deadline has come, {parameters.seconds:,} s after the nodes began")
+    words = (
+        f"the platform cannot have a plan opened before {parameters.least:,} of "
+        f"{parameters.iterations:,} iterations"
+    )
+    return words + (f", unless {' or '.join(earlier)}" if earlier else "")
 
 
 def _named(agreement: Agreement, objective: int) -> str:
@@ -131,25 +169,16 @@ def opened_words(agreement: Agreement, /) -> list[str]:
     what = "the plan that was found"
     if plans > 1:
         what = f"{plans} plans, one for each agreed weighting of the objectives"
-        if bisects(agreement):
-            what += " that does not lie between two with the same plan"
     total = "its total" if plans == 1 else "the weighted total of each"
     best = agreement.objectives[0].best
     if is_exact(agreement):
         what += f", and whether {'it is' if plans == 1 else 'each is'} proved to be the best of all"
     if best == "value":
         return [f"once, at the end: {what}, and {total}, as a number; nothing about any other plan"]
-    lines = [
+    return [
         f"once, at the end: {what}, and nothing else; not {total}, nor anything about any other "
         "plan"
     ]
-    if best == "improvement":
-        lines = [
-            f"once, at the end: {what}; not {total}",
-            f"after each of at most {agreement.limits.evaluations:,} generations: whether the best "
-            "plan so far became better, not by how much, nor which plan it is",
-        ]
-    return lines
 
 
 def gap_words(agreement: Agreement, /) -> list[str]:
@@ -165,19 +194,20 @@ def gap_words(agreement: Agreement, /) -> list[str]:
 
 
 def checkpoint_words(agreement: Agreement, /) -> list[str]:
-    """At which phases it is told whether all is proved, and how much that says."""
+    """After which iterations it is opened whether all is proved, and how much that says."""
     groups = [group[0] for group in groups_of(agreement)]
     each = [checkpoints_of(agreement, first) for first in groups]
     if not any(each):
         return []
-    phases, many = max(each, key=len), len(groups) > 1
-    named = ", ".join(map(str, phases))
-    bits = sum(log2(len(told) + 1) for told in each)
+    parameters, many = sealed_terms(agreement).parameters, len(groups) > 1
+    assert isinstance(parameters, AssignmentParameters)
+    named = ", ".join(map(str, parameters.told_after))
+    bits = sum(log2(len(steps) + 1) for steps in each)
     return [
-        f"after phase {named} of the computation{', of each group of weightings' * many}: whether "
-        f"all is proved by then, at most {sum(map(len, each))} times; it ends with the first yes. "
-        f"That tells when the computation was over, {bits:.1f} bits at most, and so something of "
-        "what kind of costs these are"
+        f"after iteration {named}{', of each group of weightings' * many}: whether all is proved "
+        f"by then, at most {sum(map(len, each))} times; it ends with the first yes. That tells "
+        f"when the plan was found, {bits:.1f} bits at most, and so something of what kind of costs "
+        "these are"
     ]
 
 
@@ -189,13 +219,7 @@ def owners_words(agreement: Agreement, /) -> list[str]:
     total = "; and its total, as a number" if best == "value" else "; not its total"
     if is_exact(agreement):
         what += ", and whether it is proved to be the best of all"
-    lines = [f"once, at the end: {what}, and nothing of it, not which row gets what{total}"]
-    if best == "improvement":
-        lines.append(
-            f"after each of at most {agreement.limits.evaluations:,} generations: whether the best "
-            "plan so far became better, not by how much, nor which plan it is"
-        )
-    return lines
+    return [f"once, at the end: {what}, and nothing of it, not which row gets what{total}"]
 
 
 def plan_words(agreement: Agreement, /) -> list[str]:

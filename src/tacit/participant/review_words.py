@@ -89,7 +89,7 @@ def _limits(review: Review, words: SearchWords) -> list[str]:
     left = (limits.expires - time.time()) / 3600
     until = time.strftime("%Y-%m-%d %H:%M", time.localtime(limits.expires))
     lines.append(f"after {until} (in {left:.1f} hours) the nodes evaluate nothing more")
-    lines.append(words.limit)
+    lines += words.limits
     lines += _kind_lines(review.agreement.known_problem)
     if not forbidden:
         return [*lines, "no pair of a row and a column is forbidden"]

@@ -17,6 +17,7 @@ from tacit.engine.agreement import (
     agreement_hash,
     check_agreement,
     read_agreement,
+    sealed_terms,
     sign_agreement,
 )
 from tacit.engine.derived import check_derivable
@@ -28,6 +29,7 @@ from tacit.participant.leakage_budget import repeated
 from tacit.participant.public_weights import public_refusals, public_warnings
 from tacit.participant.series.unseen_logs import note_run
 from tacit.participant.series.within import series_refusals
+from tacit.search.moves import AssignmentParameters
 
 MOST_CLOCK_SECONDS = 2.0
 """Clocks that differ by more are mentioned."""
@@ -258,7 +260,24 @@ def _warnings(made: Review) -> list[str]:
             f"the agreement allows up to {limits.population_max:,} plans per evaluation where the "
             f"search needs {population:,} or twice that"
         )
+    if agreement.sealed:
+        found += _early_warnings(made)
     return found
+
+
+def _early_warnings(made: Review) -> list[str]:
+    """What lets a platform have the plan of an assignment opened early."""
+    parameters, deadline = sealed_terms(made.agreement).parameters, made.run.deadline_seconds
+    if not isinstance(parameters, AssignmentParameters):
+        return []
+    if not parameters.least:
+        return ["no least number of iterations is agreed on: the plan may be opened at any time"]
+    if parameters.seconds and deadline is not None and parameters.seconds < int(deadline):
+        return [
+            f"the plan may be opened early from {parameters.seconds:,} s on, and the deadline is "
+            f"{deadline:g} s"
+        ]
+    return []
 
 
 def sign(

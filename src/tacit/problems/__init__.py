@@ -23,12 +23,13 @@ if TYPE_CHECKING:
     from tacit.problems.model.capacitated import CapacitatedAssignment
     from tacit.problems.model.evaluation import Evaluation
     from tacit.problems.model.kinds import kind_named
-    from tacit.problems.model.matching import feasible_assignment
+    from tacit.problems.model.matching import feasible_assignment, first_served
     from tacit.problems.model.objective import FITNESS_BITS, Objective, Sense
     from tacit.problems.model.optima import (
         GroundTruth,
         Optimum,
         ground_truth,
+        optimal_value,
         optimum,
         simplex_points,
     )

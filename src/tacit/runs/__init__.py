@@ -18,8 +18,7 @@ from tacit.runs.plan_values import evaluated_values, opened_values
 from tacit.runs.plots import check_plot_name, plot_result
 from tacit.runs.result import FrontSummary, Result, load_result
 from tacit.runs.sealed.driver import SealedDriver
-from tacit.runs.sealed.exact import phases_of
-from tacit.runs.sealed.searching import SimulatedSealedSearch
+from tacit.runs.sealed.searching import SimulatedAssignment, SimulatedTour
 from tacit.runs.settings import (
     Checkpointing,
     Settings,
@@ -27,6 +26,7 @@ from tacit.runs.settings import (
     changed,
     parse_changes,
     sealed_settings,
+    setting_names,
 )
 from tacit.runs.solve import DEFAULT_GENERATIONS, solve, with_disclosures
 from tacit.runs.summarize import disclosed_to_user

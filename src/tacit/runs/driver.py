@@ -40,6 +40,10 @@ class Progress:
     searches: int = 1
     """Those that go on together count once."""
     plans: int = 1
+    iteration: int | None = None
+    """Of the search under way, where it has made iterations after a descent."""
+    steps: int | None = None
+    """How many steps all searches make at most, where that is fixed."""
     evaluated: GenerationView | None = None
     """The last generation, of a search that evaluates candidates here."""
 

@@ -9,31 +9,22 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
 
 import msgspec
 
-from tacit.disclosure import BestMode, Sealed
-from tacit.errors import ParameterError
+from tacit.disclosure import Sealed
+from tacit.errors import AgreementError, ParameterError
 from tacit.plain_text import decoders_words, nearest_word
 from tacit.problems import Problem
+from tacit.runs.limits import Limits
 from tacit.runs.weightings import default_weightings
 from tacit.search import SearchParameters, preset_named
-from tacit.search.moves import (
-    ExactParameters,
-    SealedParameters,
-    exact_parameters_for,
-    fitted_parameters,
-)
+from tacit.search.moves import SETTINGS, AssignmentParameters, TourParameters, fitted_parameters
 
 if TYPE_CHECKING:
     from tacit.engine.derived import KnownTime
 
-AnySealed = SealedParameters | ExactParameters
-Settings = SearchParameters | SealedParameters
-"""Of searches; the exact solver has its own."""
-AnySettings = TypeVar("AnySettings", bound=Settings | ExactParameters)
+AnySealed = TourParameters | AssignmentParameters
+Settings = SearchParameters | TourParameters | AssignmentParameters
+AnySettings = TypeVar("AnySettings", bound=Settings)
 
-
-SEALED_SETTINGS = frozenset(
-    each.name for kind in (SealedParameters, ExactParameters) for each in fields(kind)
-)
 FITTED_OF_TOURS = ("parents", "children", "meet_every")
 """What follows from the time of a tour, unless one of these is named."""
 
@@ -63,7 +54,7 @@ class SolveSettings:
 
     preset: str | None = None
     """The name of a tuned set of parameters."""
-    parameters: Settings | ExactParameters | None = None
+    parameters: Settings | None = None
     """All parameters, in place of a preset."""
     changes: Mapping[str, object] = field(default_factory=dict)
     """Parameters that differ from these, by name; numbers may be given as text."""
@@ -74,9 +65,9 @@ class SolveSettings:
     checkpointing: Checkpointing = Checkpointing()
 
     def parameters_for(
-        self, problem: Problem, /, *, deadline: float | None = None, nodes: int = 3
-    ) -> Settings | ExactParameters:
-        """The parameters of the search for a problem on so many nodes, which has this time."""
+        self, problem: Problem, /, *, limits: Limits | None = None, nodes: int = 3
+    ) -> Settings:
+        """The parameters of the search for a problem on so many nodes, within these limits."""
         if is_sealed(problem):
             given = self.parameters
             if self.preset or self.algorithm or isinstance(given, SearchParameters):
@@ -87,10 +78,18 @@ class SolveSettings:
                 )
             from tacit.engine.derived import KnownTime
 
-            time = KnownTime(deadline=deadline, nodes=nodes)
-            return sealed_settings(
-                problem, self.changes, given, time=time, weightings=self.weightings
+            limits = limits or Limits()
+            given_steps = [n for n in (limits.generations, limits.evaluations) if n is not None]
+            time = KnownTime(
+                deadline=limits.deadline, nodes=nodes, steps=min(given_steps, default=None)
             )
+            try:
+                return sealed_settings(
+                    problem, self.changes, given, time=time, weightings=self.weightings
+                )
+            except AgreementError as error:
+                # Nobody has agreed on anything yet: a setting does not fit.
+                raise ParameterError(str(error)) from None
         chosen = self.parameters or preset_named(self.preset or default_preset(problem))
         if not isinstance(chosen, SearchParameters) or self.weightings is not None:
             raise ParameterError("the run is not sealed; leave the settings of a sealed search out")
@@ -98,19 +97,13 @@ class SolveSettings:
         return changed(chosen.with_changes(**algorithm), self.changes)
 
 
-def as_settings(
-    settings: SolveSettings | Settings | ExactParameters | str | None, /
-) -> SolveSettings:
+def as_settings(settings: SolveSettings | Settings | str | None, /) -> SolveSettings:
     """All that `solve` takes as settings, as one object."""
     if isinstance(settings, SolveSettings):
         return settings
     if isinstance(settings, str):
         return SolveSettings(preset=settings)
     return SolveSettings(parameters=settings)
-
-
-LENGTHS_OF_EXACT = {"phases", "scaling", "steps", "checkpoints", "bisect"}
-"""Settings of the exact solver with which its schedule is decided by hand."""
 
 
 def is_sealed(problem: Problem, /) -> bool:
@@ -127,59 +120,38 @@ def sealed_settings(
     time: KnownTime | None = None,
     weightings: Sequence[Sequence[int]] | None = None,
 ) -> AnySealed:
-    """The settings of a sealed run: `method` is search or exact, the others are of the method.
-
-    Where nothing is named, it is what fits the `time`.
+    """The settings of a sealed run; what is not named fits the `time`.
 
     >>> from tacit.problems import generate_assignment
-    >>> sealed_settings(generate_assignment(1), {"method": "exact", "phases": 20}).phases
+    >>> sealed_settings(generate_assignment(1), {"iterations": 20}).iterations
     20
     """
     of_populations = {each.name for each in fields(SearchParameters)} & set(changes)
-    if of_populations:
+    if of_populations - {each.name for each in fields(TourParameters)}:
         raise ParameterError(
             f"{min(of_populations)!r} is a setting of the genetic search, and the run is sealed; "
             "leave it out, or choose another disclosure, such as top:15"
         )
-    usual = "exact" if isinstance(given, ExactParameters) else "search"
-    method = changes.get("method", usual)
-    rest = {name: value for name, value in changes.items() if name != "method"}
-    if method == "exact":
-        positions = max(problem.rows, problem.columns)
-        usual_exact = exact_parameters_for(len(problem.objectives), positions)
-        exact = changed(given if isinstance(given, ExactParameters) else usual_exact, rest)
-        if time is not None and given is None and not LENGTHS_OF_EXACT & set(changes):
-            from tacit.engine.derived import fitted_exact
-
-            factors = weightings or default_weightings(problem)
-            return fitted_exact(problem, exact, factors, time)
-        if exact.told_after and exact.told_after[-1] > exact.phases:
-            raise ParameterError(
-                f"checkpoints is {exact.checkpoints!r}, and there are at most {exact.phases} "
-                "phases; name earlier ones, or raise phases"
-            )
-        return exact
-    if method != "search":
-        raise ParameterError(f"method is {method!r}; use one of search, exact")
-    if isinstance(given, SealedParameters):
-        return changed(given, rest)
-    if "swap_percent" in rest:
-        rest = {"exchange_percent": 0, **rest}  # the others are or-opt moves, as they always were
-    search = changed(fitted_parameters(problem), rest)
-    is_tour = problem.sealed_moves == "tour"
-    decided = {"method", *(FITTED_OF_TOURS if is_tour else ["finish"])} & set(changes)
-    if time is None or (is_tour and decided):
-        return search
-    if any(each.best_mode is BestMode.IMPROVEMENT for each in problem.objectives):
-        return search
-    from tacit.engine.derived import fitted_search, fitted_start, fitted_tour
+    from tacit.engine.derived import KnownTime, fitted_assignment, fitted_tour
 
     factors = weightings or default_weightings(problem)
-    if is_tour:
-        return fitted_tour(problem, search, factors, time)
-    if not decided:
-        search = fitted_search(problem, search, factors, time)
-    return search if "start" in changes else fitted_start(problem, search, factors, time)
+    if problem.sealed_moves != "tour":
+        if isinstance(given, TourParameters):
+            raise ParameterError("these are settings of a tour; leave them out")
+        settings = changed(given or AssignmentParameters(), changes)
+        if (settings.generations or settings.seconds) and "iterations" not in changes:
+            return settings  # as somebody has fitted them
+        return fitted_assignment(problem, settings, factors, time or KnownTime(deadline=None))
+    if isinstance(given, AssignmentParameters):
+        raise ParameterError("these are settings of an assignment; leave them out")
+    if given is not None:
+        return changed(given, changes)
+    if "swap_percent" in changes:
+        changes = {"exchange_percent": 0, **changes}  # the others are or-opt moves
+    search = changed(fitted_parameters(problem), changes)
+    if time is None or set(FITTED_OF_TOURS) & set(changes):
+        return search
+    return fitted_tour(problem, search, factors, time)
 
 
 def default_preset(problem: Problem, /) -> str:
@@ -194,9 +166,9 @@ def default_preset(problem: Problem, /) -> str:
 def changed(settings: AnySettings, changes: Mapping[str, Any], /) -> AnySettings:
     """A copy with some settings changed, each of its type and in its range.
 
-    >>> changed(SealedParameters(), {"block": "six"})
+    >>> changed(TourParameters(), {"children": "six"})
     Traceback (most recent call last):
-    tacit.errors.ParameterError: block is 'six' (expected a whole number, got text); correct it
+    tacit.errors.ParameterError: children is 'six' (expected a whole number, got text); correct it
     >>> changed(SearchParameters(), {"size": 6})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     tacit.errors.ParameterError: 'size' is not a setting; use one of algorithm, population, ...
@@ -204,9 +176,8 @@ def changed(settings: AnySettings, changes: Mapping[str, Any], /) -> AnySettings
     Traceback (most recent call last):
     tacit.errors.ParameterError: ties is 'fair'; use one of random, shared, first, last
     """
-    known = [each.name for each in fields(settings)]
     for name in changes:
-        if name not in known:
+        if name not in setting_names(type(settings)):
             raise ParameterError(_unknown(name, settings))
     try:
         return msgspec.convert({**asdict(settings), **changes}, type(settings), strict=False)
@@ -221,26 +192,26 @@ def changed(settings: AnySettings, changes: Mapping[str, Any], /) -> AnySettings
         raise ParameterError(f"{name} is {changes[name]!r} ({what}); correct it") from None
 
 
-def _unknown(name: str, settings: Settings | ExactParameters) -> str:
+def setting_names(kind: type[Any], /) -> list[str]:
+    """The names of what people may set.
+
+    >>> setting_names(AssignmentParameters)
+    ['iterations', 'checkpoints', 'gap', 'together']
+    """
+    return [*SETTINGS] if kind is AssignmentParameters else [each.name for each in fields(kind)]
+
+
+def _unknown(name: str, settings: Settings) -> str:
     """Why there is no such setting, and which the nearest is."""
-    known = [each.name for each in fields(settings)]
-    sealed = not isinstance(settings, SearchParameters)
-    exact = isinstance(settings, ExactParameters)
-    other = SealedParameters if exact else ExactParameters
-    if not sealed and name in {"method", *SEALED_SETTINGS}:
-        return (
-            f"{name!r} is a setting of a sealed run, and this one is not; leave it out, or "
-            "disclose sealed"
-        )
-    if sealed and name in {each.name for each in fields(other)}:
-        of, remedy = (
-            ("the search", "leave method=exact out")
-            if exact
-            else ("the exact solver", "add method=exact")
-        )
-        return f"{name!r} is a setting of {of}; leave it out, or {remedy}"
-    others = ["method", *(each.name for each in fields(SearchParameters))] if sealed else []
-    if near := nearest_word(name, [*known, *others]):
+    known = setting_names(type(settings))
+    for kind, what in (
+        (AssignmentParameters, "a sealed assignment"),
+        (TourParameters, "a sealed tour"),
+        (SearchParameters, "the genetic search"),
+    ):
+        if name in setting_names(kind):
+            return f"{name!r} is a setting of {what}, and this run is none; leave it out"
+    if near := nearest_word(name, known):
         return f"{name!r} is not a setting; did you mean {near}?"
     return f"{name!r} is not a setting; use one of {', '.join(known)}"
 

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from tacit.disclosure import BestMode, parse_best_mode, parse_disclosure
 from tacit.errors import ParameterError
-from tacit.problems import Problem, optimum, with_usual_disclosures
+from tacit.problems import Problem, optimal_value, with_usual_disclosures
 from tacit.runs.driver import Observer, SearchDriver, drive
 from tacit.runs.duration import parse_duration
 from tacit.runs.engine_choice import Announce, EngineChoice
@@ -23,11 +23,8 @@ from tacit.runs.sealed.local import local_sealed
 from tacit.runs.settings import Settings, SolveSettings, as_settings, is_sealed
 from tacit.runs.summarize import summarize
 from tacit.search import SearchParameters
-from tacit.search.moves import ExactParameters
 
 DEFAULT_GENERATIONS = 500
-AMPLE_SECONDS = 3600.0
-"""Where nobody limits a run, there is time to prove what a sealed search has found."""
 LARGEST_REFERENCE = 4_000_000
 """Matrices with more cells are not solved to optimality just to tell the quality of a plan."""
 
@@ -40,7 +37,7 @@ def solve(
     best: str | None = None,
     deadline: float | str | None = None,
     limits: Limits = Limits(),  # noqa: B008 - immutable
-    settings: SolveSettings | Settings | ExactParameters | str | None = None,
+    settings: SolveSettings | Settings | str | None = None,
     seed: int = 0,
     engine: str | EngineChoice = "nodes",
     observe: Observer | None = None,
@@ -49,10 +46,10 @@ def solve(
     """Find a good plan within the limits.
 
     The run ends at the first limit reached, `deadline` (such as "5s") being one of them; without
-    any, after 500 generations, and of a sealed assignment its finish besides. `disclose` overrides
-    what the problem says of its confidential objectives, for all or by name; where neither says
-    anything, the run is sealed if it can be. `settings` are the name of a preset, parameters of the
-    search, or `SolveSettings`.
+    any, after 500 generations. A sealed assignment ends when its iterations are through, and by the
+    deadline at the latest; it makes at least one. `disclose` overrides what the problem says of its
+    confidential objectives, for all or by name; where neither says anything, the run is sealed if
+    it can be. `settings` are the name of a preset, parameters of the search, or `SolveSettings`.
 
     Confidential objectives are evaluated on nodes that run beside this process for as long
     as the call takes, or with `engine="simulated"` by a simulation that knows the weights and gives
@@ -71,17 +68,13 @@ def solve(
     if deadline is not None:
         seconds = parse_duration(deadline) if isinstance(deadline, str) else deadline
         limits = replace(limits, deadline=seconds)
-    known = limits.deadline
-    if limits.is_unlimited:
-        limits = replace(limits, generations=DEFAULT_GENERATIONS)
-        known = AMPLE_SECONDS if problem.sealed_moves == "assignment" else None
     problem, how = with_disclosures(problem, disclose, best), as_settings(settings)
     if how.algorithm == "exact":
         return solve_exactly(problem)
     choice = engine if isinstance(engine, EngineChoice) else EngineChoice(engine=engine)
-    with local_driver(
-        problem, how, limits, choice, announce or _say_nothing, seed=seed, known=known
-    ) as driver:
+    if limits.is_unlimited and not (is_sealed(problem) and problem.sealed_moves == "assignment"):
+        limits = replace(limits, generations=DEFAULT_GENERATIONS)
+    with local_driver(problem, how, limits, choice, announce or _say_nothing, seed=seed) as driver:
         reference = known_optimum(problem)
         started = time.monotonic()
         reason = drive(driver, observe=observe)
@@ -106,11 +99,10 @@ def local_driver(
     /,
     *,
     seed: int,
-    known: float | None,
 ) -> Iterator[SearchDriver]:
-    """The search that a problem's disclosures ask for, ready to start; `known` is its time."""
+    """The search that a problem's disclosures ask for, ready to start."""
     nodes = choice.nodes if is_sealed(problem) else choice.local_nodes
-    parameters = settings.parameters_for(problem, deadline=known, nodes=nodes)
+    parameters = settings.parameters_for(problem, limits=limits, nodes=nodes)
     saving = settings.checkpointing
     if isinstance(parameters, SearchParameters):
         with local_evaluating(
@@ -167,5 +159,4 @@ def known_optimum(problem: Problem, /) -> int | None:
         return problem.optimum
     if problem.rows * problem.columns > LARGEST_REFERENCE:
         return None
-    found = optimum(problem)
-    return None if found is None else found.value
+    return optimal_value(problem)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         settings_written,
     )
     from tacit.search.random_words import RandomWords, draw_words, threshold
-    from tacit.search.sealed import ClearSealedSearch, value_table, weighted_values
+    from tacit.search.sealed import ClearSealedSearch, weighted_values
     from tacit.search.state import SearchState
     from tacit.search.ties import FORMER_TIES, TIES, Ties
     from tacit.search.warming import warm_up

@@ -28,11 +28,10 @@ from tacit.engine.records import (
 )
 from tacit.engine.wire import NO_ATTEMPT, Attempt, collect_answer
 from tacit.errors import LogError, PeerError, UnprovenError
-from tacit.mpc import Best, DisclosedValues, Session, receive_again
+from tacit.mpc import DisclosedValues, Session, receive_again
 from tacit.verify.answer_log import AnswerLog, Key, entry_key
 from tacit.verify.front import check_front
 from tacit.verify.loss import to_the_end
-from tacit.verify.two_parts import are_two_parts, read_two_parts
 
 UNPROVEN = (
     "a node failed before it had logged its part, or was cut off by the platform, which can then "
@@ -252,21 +251,14 @@ def _check_may_lack_proof(
 def _told_again(
     agreement: Agreement, entry: EvaluationAnswer
 ) -> tuple[list[int], int | bool | None]:
-    terms = agreement.objectives[entry.objective]
-
-    best: Best = "value" if terms.spec.kind == "none" else terms.best
-    bound, count = agreement.fitness_bound(entry.objective), len(entry.disclosed)
+    count = len(entry.disclosed)
     parts = [dict(p) for node, p in enumerate(entry.parts) if node != entry.without]
 
     def receive(session: Session) -> Awaitable[DisclosedValues]:
         return collect_answer(session, agreement, entry.objective, count)
 
     try:
-        outcome = (
-            read_two_parts(parts, count, spec=terms.spec, bound=bound, best=best)
-            if are_two_parts(parts)
-            else receive_again(parts, receive)
-        )
+        outcome = receive_again(parts, receive)
     except PeerError as error:
         raise LogError(f"evaluation {entry.number}: {error}; the platform changed it") from None
     objective = agreement.known_problem.objectives[entry.objective]

@@ -110,7 +110,7 @@ def check_rest(
     found = verdict.findings
     found.append(Finding.of("inputs", check_inputs, agreement, logs, manifests, participant, own))
     try:
-        ledger = read_ledger(bundle.ledger, sealed=agreement.sealed)
+        ledger = read_ledger(bundle.ledger)
         public = _public_problem(bundle, agreement)
     except (AgreementError, LogError) as error:
         found.append(Finding("answers", False, str(error)))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tacit.engine.agreement import Agreement, bisects, follows, sealed_terms
+from tacit.engine.agreement import Agreement, sealed_terms
 from tacit.engine.records import LedgerEntry, OpenedPlan, OwnersPlan
-from tacit.errors import LogError, UnprovenError
+from tacit.errors import LogError
 from tacit.runs import opened_values
 from tacit.verify.verdict import Claim
 
@@ -47,8 +47,6 @@ def what_nodes_proved(agreement: Agreement, ledger: Sequence[LedgerEntry], /) ->
     proved = sum(outcome == "optimum" for outcome in outcomes)
     if proved == len(opened):
         return ", and they proved that no plan is better"
-    if all(outcome == "infeasible" for outcome in outcomes):
-        return ", and they proved that there is none"
     words = ", and they did not prove that no plan is better"
     if proved:
         words += f" but of {proved} of {len(opened)}"
@@ -117,24 +115,6 @@ def check_values(known: KnownValues, claim: Claim, /) -> None:
                     f"the platform shows {value:,.10g} as a plan's value of objective {k + 1}, and "
                     f"the nodes disclosed {'another' if k in here else 'none'}; ask the operator"
                 )
-
-
-def check_left_out(agreement: Agreement, ledger: Sequence[LedgerEntry], /) -> str:
-    """Where weightings are bisected, those without a plan must lie between equal proved ones."""
-    if not bisects(agreement):
-        return ""
-    opened = [entry for entry in ledger if isinstance(entry, OpenedPlan)]
-    proved = {entry.search: entry.plan for entry in opened if entry.outcome == "optimum"}
-    weightings = sealed_terms(agreement).weightings
-    left_out = sorted(set(range(len(weightings))) - {entry.search for entry in opened})
-    for search in left_out:
-        if not follows(search, proved):
-            written = ":".join(map(str, weightings[search]))
-            raise UnprovenError(
-                f"there is no plan for the weighting {written}, and none follows from equal ones "
-                "at both sides; there may have been no time for it"
-            )
-    return f"; {len(left_out)} of {len(weightings)} weightings follow from equal plans beside them"
 
 
 def check_weightings(agreement: Agreement, ledger: Sequence[LedgerEntry], claim: Claim, /) -> None:

@@ -49,15 +49,12 @@ def test_the_baseline_is_that_of_any_run_with_the_same_plan() -> None:
     assert report.correlation > baseline.correlation
 
 
-def test_what_was_agreed_to_be_disclosed_is_recorded_and_helps_nobody() -> None:
+def test_a_value_that_was_agreed_on_is_recorded_and_helps_nobody() -> None:
     plain = audit_record(sealed_run(), example_weights())
-    bits, value = sealed_run(best="improvement"), sealed_run(best="value")
-    assert len(bits.objectives[0].disclosed_best) == 20
-    assert {type(each) for each in bits.objectives[0].disclosed_best} == {bool}
+    value = sealed_run(best="value")
     total = example_weights()[np.arange(6), value.published].sum()
     assert value.objectives[0].disclosed_best == [total]
-    for record in (bits, value):
-        assert audit_record(record, example_weights()).correlation == plain.correlation
+    assert audit_record(value, example_weights()).correlation == plain.correlation
 
 
 def test_every_opened_plan_counts() -> None:

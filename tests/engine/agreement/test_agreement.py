@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from math import prod
 from typing import Any
 
 import pytest
@@ -11,9 +12,10 @@ from tacit.engine.agreement.check import check_agreement
 from tacit.engine.agreement.signatures import check_signatures
 from tacit.engine.agreement.terms import Agreement, agreement_hash, canonical, read_agreement
 from tacit.errors import AgreementError
-from tacit.search.moves import Schedule
+from tacit.problems import Problem
 from tests.engine.fixtures import example_cast
-from tests.verify.test_recorded_lies import recorded
+from tests.engine.owners_cast import owners_cast
+from tests.engine.sealed_agreed_cluster import symmetric_tour
 
 
 @pytest.fixture
@@ -102,18 +104,18 @@ def test_a_kind_with_a_long_name_is_unknown_and_not_kept(agreement: Agreement) -
     assert len(str(refused.value)) < 1000
 
 
-def test_a_sealed_state_fits_a_message_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A node that is back gets tables and plans together, which is more than any other message."""
-    agreement = recorded("sealed")[0]
-    course = sealed.course_of(agreement, 0, seed=0)
-    assert isinstance(course, Schedule)
-    about = sealed.table_of(course)
-    line = (about.rows + 1) * about.word.itemsize
-    tables, plans = about.parents * about.columns * line, (about.parents + 1) * line
+@pytest.mark.parametrize("problem", [symmetric_tour(), None], ids=["tour", "assignment"])
+def test_a_sealed_state_fits_a_message_as_a_whole(
+    monkeypatch: pytest.MonkeyPatch, problem: Problem | None
+) -> None:
+    """A node that is back gets all of it together, which is more than any other message."""
+    agreement = owners_cast(problem=problem, plan_for="everybody").agreement
+    (course,) = sealed.courses_of(agreement, seed=0)
+    state = sum(prod(size) * word.itemsize for size, word in sealed.state_sizes_of(course))
     # As where tables are so large that no comparison takes more.
-    monkeypatch.setattr(sealed, "largest_message", lambda _: tables)
-    monkeypatch.setattr(sealed, "ROOM", tables + plans)
+    monkeypatch.setattr(sealed, "largest_message", lambda _: state // 2)
+    monkeypatch.setattr(sealed, "ROOM", state)
     sealed.check_sealed(agreement)
-    monkeypatch.setattr(sealed, "ROOM", tables + plans - 1)
+    monkeypatch.setattr(sealed, "ROOM", state - 1)
     with pytest.raises(AgreementError, match="would take a message"):
         sealed.check_sealed(agreement)

@@ -6,11 +6,11 @@ import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from subprocess import Popen
 
 import pytest
 
 from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.local.node_processes import NodeProcess
 from tacit.engine.records.events import NodeLost
 from tacit.engine.records.node_events import LinkRelayed, RelayBegun
 from tests.engine.agreed_cluster import AgreedCluster, populations, run
@@ -31,7 +31,7 @@ class OneCable(LocalCluster):
         host, port = held.getsockname()
         self._way = f'"{host}:{port}"'
 
-    def _launch(self, node: int) -> Popen[bytes]:
+    def _launch(self, node: int) -> NodeProcess:
         path: Path = self.folder / f"node-{node}.toml"
         if node == 3:
             path.write_text(path.read_text().replace(f'"{self.listen[0]}"', self._way))

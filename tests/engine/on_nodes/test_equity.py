@@ -28,10 +28,10 @@ from tacit.mpc.equity import empty_book, weighted
 from tacit.mpc.equity.account import cost, cost_for_all
 from tacit.mpc.local import reveal
 from tacit.problems import Problem
-from tacit.search.moves import ExactParameters
+from tacit.search.moves import AssignmentParameters
 from tests.engine.agreed_cluster import AgreedCluster, run
 from tests.engine.equity_series import EquitySeries, hand_over, problem_of
-from tests.engine.sealed_agreed_cluster import start_of, twin
+from tests.engine.sealed_agreed_cluster import twin
 from tests.support.mending import mend
 
 pytestmark = pytest.mark.processes
@@ -75,14 +75,12 @@ def check_series(cluster: LocalCluster) -> None:
                 found, times = kept_weights(made)
                 assert found == factors
                 assert (times == weighted(stated, factors, owners)).all()
-                start = start_of(made)
+                clear = twin(changed(made, problem=replace_weights(made, times)), search.seed)
+                clear.advance(6, horizon=6)
                 opened = await search.open(until=None)
                 assert search.counted_rounds == declared_rounds(made)
                 saved = series.clear.count(made, opened.plan)
-                made.problem = replace_weights(made, times)
-                clear = twin(made, start, search.seed)
-                clear.advance(6, horizon=6)
-                assert opened.plan == clear.plan().tolist()
+                assert opened.plan == clear.plan()
                 check_told(series, made, saved.tolist(), factors)
 
         run(whole())
@@ -229,21 +227,38 @@ def test_another_head_or_rule_is_refused_and_a_later_run_makes_an_earlier_void(
     assert series.books()[0].voids == (early.agreement.series.number,)  # type: ignore[union-attr]
 
 
-def test_an_exact_plan_for_its_owners_counts_while_it_is_shares(cluster: LocalCluster) -> None:
+def test_a_plan_for_its_owners_counts_while_it_is_shares(cluster: LocalCluster) -> None:
     """The platform never sees the plan, and the balances are those of the optimum with factors."""
-    pinned = pin_sealed(ExactParameters(), [(1,)])
-    series = EquitySeries.draft(cluster, pinned=pinned, plan="owners")
+    series = EquitySeries.draft(cluster, plan="owners")
     made = series.next_run(problem_of(1))
 
     async def whole() -> None:
         async with series.begun(made) as search:
-            await search.advance(8, 8, until=None)
+            await search.advance(30, 30, until=None)
             times = kept_weights(made)[1]
             opened = await search.open(until=None)
-            assert opened.plan == []
+            assert (opened.plan, opened.outcome) == ([], "optimum")
             plan = whole_plan(made.agreement, 0, opened.sealed, series.keys)
             assert times[np.arange(6), plan].sum() == times[linear_sum_assignment(times)].sum()
             series.clear.count(made, plan)
+
+    run(whole())
+    assert series.balances() == series.expected()
+
+
+def test_nothing_is_counted_before_the_least_iterations(cluster: LocalCluster) -> None:
+    """What somebody saved with an early plan would tell what the first exchanges were worth."""
+    settings = AssignmentParameters(iterations=8, least=4)
+    series = EquitySeries.draft(cluster, pinned=pin_sealed(settings, [(1,)]))
+    made = series.next_run(problem_of(1))
+
+    async def whole() -> None:
+        async with series.begun(made) as search:
+            await search.advance(3, 8, until=None)
+            with pytest.raises(RefusedError, match="no plan is opened before 4"):
+                await search.count(until=None)
+            await search.advance(5, 8, until=None)
+            series.clear.count(made, (await search.open(until=None)).plan)
 
     run(whole())
     assert series.balances() == series.expected()

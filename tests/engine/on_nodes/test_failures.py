@@ -241,9 +241,7 @@ def begun_run(cluster: LocalCluster) -> Iterator[SearchDriver]:
     choice = EngineChoice(cluster=cluster.folder / "cluster.toml")
     # What it takes to open a run is not counted: its clock starts when a test starts it.
     limits = Limits(deadline=AMPLE)
-    with local_driver(
-        problem, as_settings(None), limits, choice, print, seed=1, known=AMPLE
-    ) as driver:
+    with local_driver(problem, as_settings(None), limits, choice, print, seed=1) as driver:
         driver.start(until=time.monotonic() + AMPLE)
         while driver.progress().generation < FEW:
             assert driver.advance() is None

@@ -89,7 +89,7 @@ def recorded(cluster: LocalCluster, tmp_path_factory: pytest.TempPathFactory) ->
     (kept,) = set(data[0].iterdir()) - before
     agreement = read_agreement((kept / "agreement.json").read_bytes())
     logs: list[Log] = [verify_log((each / kept.name / "log.jsonl").read_bytes()) for each in data]
-    return agreement, logs, load_ledger(ledger, sealed=False), result
+    return agreement, logs, load_ledger(ledger), result
 
 
 def test_values_are_those_of_the_plans_that_nobody_dominates(recorded: Recorded) -> None:

@@ -14,7 +14,7 @@ from tests.engine.agreed_cluster import AgreedCluster, populations, problem, run
 from tests.engine.deadlines import AMPLE
 from tests.engine.lying_node import restart_lying
 from tests.engine.on_nodes.test_failures import expected
-from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, start_of, twin
+from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, twin
 from tests.support.mending import mend
 
 pytestmark = pytest.mark.processes
@@ -76,7 +76,7 @@ def test_a_lie_in_a_sealed_search_is_noticed_and_changes_no_plan(four: LocalClus
     async def search() -> None:
         async with agreed.coordinator() as coordinator:
             on_nodes = await begin(agreed, coordinator)
-            clear = twin(agreed, start_of(agreed), on_nodes.seed)
+            clear = twin(agreed, on_nodes.seed)
             await on_nodes.advance(4, 8, until=None)
             restart_lying(four, 2, "piece", 1)
             asked = asyncio.create_task(on_nodes.advance(4, 8, until=time.monotonic() + AMPLE))
@@ -84,6 +84,6 @@ def test_a_lie_in_a_sealed_search_is_noticed_and_changes_no_plan(four: LocalClus
             end_the_lies(four, 2)
             await asked
             clear.advance(8, horizon=8)
-            assert (await on_nodes.open(until=None)).plan == clear.plan().tolist()
+            assert (await on_nodes.open(until=None)).plan == clear.plan()
 
     run(search())

@@ -21,7 +21,7 @@ from tests.engine.agreed_cluster import AgreedCluster, populations, problem, run
 from tests.engine.deadlines import AMPLE
 from tests.engine.lying_node import restart_lying
 from tests.engine.on_nodes.test_failures import expected
-from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, start_of, twin
+from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, twin
 
 pytestmark = pytest.mark.processes
 
@@ -87,14 +87,14 @@ def test_a_sealed_search_goes_on_without_a_node_that_cheats(lied_to: LocalCluste
     async def search() -> None:
         async with agreed.coordinator() as coordinator:
             on_nodes = await begin(agreed, coordinator)
-            clear = twin(agreed, start_of(agreed), on_nodes.seed)
+            clear = twin(agreed, on_nodes.seed)
             await on_nodes.advance(4, 8, until=None)
             restart_lying(lied_to, 0, "pieces", 3)
             await on_nodes.advance(4, 8, until=time.monotonic() + AMPLE)
             assert coordinator.loss.without == 0
             clear.advance(8, horizon=8)
             opened = await on_nodes.open(until=time.monotonic() + 60)
-            assert opened.plan == clear.plan().tolist()
+            assert opened.plan == clear.plan()
             assert opened.parts[0] == []
 
     run(search())

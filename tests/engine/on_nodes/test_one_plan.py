@@ -21,6 +21,7 @@ from tacit.engine.wire.messages import OpenPlan
 from tacit.engine.wire.replies import PlanOpened
 from tacit.errors import MpcError, PeerError, RefusedError
 from tacit.runs.sealed.pace import OPENING_SECONDS
+from tacit.search.moves import AssignmentParameters
 from tests.engine.agreed_cluster import AgreedCluster, ask, run
 from tests.engine.changed_node import restart_changed
 from tests.engine.deadlines import AMPLE, raises_in_time, takes_at_most
@@ -69,7 +70,7 @@ def test_nodes_that_are_asked_for_different_plans_open_one(cluster: LocalCluster
                 with pytest.raises(RefusedError, match=OTHER_PLAN):
                     await open_at(coordinator, node, late)
             search._last = early
-            assert (await search.open(until=None)).plan == start_of(agreed)[0].tolist()
+            assert (await search.open(until=None)).plan == start_of(agreed).tolist()
             return early
 
     early = run(attack())
@@ -192,7 +193,7 @@ def test_a_node_that_hangs_does_not_hold_up_the_opening(
     async def search() -> None:
         async with agreed.coordinator() as coordinator:
             on_nodes = await begin(agreed, coordinator)
-            clear = twin(agreed, start_of(agreed), on_nodes.seed)
+            clear = twin(agreed, on_nodes.seed)
             await on_nodes.advance(10, 30, until=None)
             own_cluster.processes[1].send_signal(signal.SIGSTOP)
             try:
@@ -205,14 +206,15 @@ def test_a_node_that_hangs_does_not_hold_up_the_opening(
             finally:
                 own_cluster.processes[1].send_signal(signal.SIGCONT)
             clear.advance(10, horizon=30)
-            assert opened.plan == clear.plan().tolist()
+            assert opened.plan == clear.plan()
 
     run(search())
 
 
 def test_nothing_is_told_or_kept_after_the_opening(cluster: LocalCluster) -> None:
-    """The plan is asked for while generations are under way whose improvements are told."""
-    agreed = draft(cluster, sealed(PROBLEMS["balanced"](), "improvement"), evaluations=1000)
+    """The plan is asked for during steps at whose end it is told whether all is proved."""
+    settings = AssignmentParameters(iterations=1001, checkpoints="1000")
+    agreed = draft(cluster, sealed(PROBLEMS["balanced"]()), settings)
 
     async def attack() -> None:
         async with agreed.coordinator() as coordinator:
@@ -233,7 +235,7 @@ def test_nothing_is_told_or_kept_after_the_opening(cluster: LocalCluster) -> Non
     for node in range(3):
         events = [event.name for event in agreed.log(node)]
         assert events.count("opened") == 1
-        assert "told improvements" not in events
+        assert "told finished" not in events
         folder = (
             agreed.cluster.folder
             / f"node-{node}.data"

@@ -88,7 +88,7 @@ def recorded(
     (kept,) = set(data[0].iterdir()) - before
     agreement = read_agreement((kept / "agreement.json").read_bytes())
     logs: list[Log] = [verify_log((each / kept.name / "log.jsonl").read_bytes()) for each in data]
-    answers = [e for e in load_ledger(ledger, sealed=False) if isinstance(e, EvaluationAnswer)]
+    answers = [e for e in load_ledger(ledger) if isinstance(e, EvaluationAnswer)]
     return agreement, logs, answers
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -17,39 +18,44 @@ from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
 from tacit.engine.wire.messages import Advance, OpenPlan, Request
 from tacit.errors import AgreementError, MpcError, RefusedError
 from tacit.problems import generate_assignment
-from tacit.search.sealed import ClearSealedSearch
 from tests.engine.agreed_cluster import ask, outcomes, populations, run
-from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, start_of, twin
+from tests.engine.sealed_agreed_cluster import (
+    ASSIGNMENTS,
+    PROBLEMS,
+    Twin,
+    begin,
+    draft,
+    sealed,
+    twin,
+)
 
 
 @pytest.mark.parametrize(
-    ("name", "best"),
-    [*((name, "nothing") for name in PROBLEMS), ("tour", "value"), ("imbalanced", "improvement")],
+    ("name", "best"), [*((name, "nothing") for name in PROBLEMS), ("tour", "value")]
 )
 def test_nodes_and_clear_search_find_the_same(cluster: LocalCluster, name: str, best: str) -> None:
     agreed = draft(cluster, sealed(PROBLEMS[name](), best))
 
-    async def search() -> tuple[Opened, list[bool], ClearSealedSearch]:
+    async def search() -> tuple[Opened, Twin]:
         async with agreed.coordinator() as coordinator:
             on_nodes = await begin(agreed, coordinator)
-            clear = twin(agreed, start_of(agreed), on_nodes.seed)
-            first = await on_nodes.advance(7, 16, until=None)
-            second = await on_nodes.advance(9, 16, until=None)
-            opened = await on_nodes.open(until=None)
-            return opened, first.improved + second.improved, clear
+            clear = twin(agreed, on_nodes.seed)
+            await on_nodes.advance(7, 16, until=None)
+            await on_nodes.advance(9, 16, until=None)
+            return await on_nodes.open(until=None), clear
 
-    opened, told, clear = run(search())
-    improved = clear.advance(16, horizon=16)
-    assert opened.plan == clear.plan().tolist()
+    opened, clear = run(search())
+    clear.advance(16, horizon=16)
+    assert (opened.plan, opened.outcome) == (clear.plan(), clear.outcome)
     assert opened.generation == 16
-    assert opened.value == (clear.best_value if best == "value" else None)
-    assert told == (improved if best == "improvement" else [])
+    assert opened.value == (clear.value if best == "value" else None)
     agreed.problem.check_plan(opened.plan)
 
 
 def test_each_weighting_is_a_search_of_its_own(cluster: LocalCluster) -> None:
+    """Where each goes on by itself."""
     problem = sealed(generate_assignment(3, rows=8, objectives=2))
-    agreed = draft(cluster, problem, weightings=[(3, 1), (1, 3)])
+    agreed = draft(cluster, problem, replace(ASSIGNMENTS, together=1), weightings=[(3, 1), (1, 3)])
 
     def rows() -> list[Any]:
         from tacit.engine.agreement.sealing import seal_rows
@@ -72,16 +78,16 @@ def test_each_weighting_is_a_search_of_its_own(cluster: LocalCluster) -> None:
             for number in range(2):
                 on_nodes = SealedSearch(coordinator, number)
                 await on_nodes.start(until=None)
-                clear = twin(agreed, start_of(agreed, number), on_nodes.seed, number)
+                clear = twin(agreed, on_nodes.seed, number, group=number)
                 await on_nodes.advance(15, 15, until=None)
                 clear.advance(15, horizon=15)
-                assert (await on_nodes.open(until=None)).plan == clear.plan().tolist()
+                assert (await on_nodes.open(until=None)).plan == clear.plan()
 
     run(search())
 
 
 def test_what_a_node_refuses(cluster: LocalCluster) -> None:
-    agreed = draft(cluster, sealed(PROBLEMS["balanced"]()), evaluations=50)
+    agreed = draft(cluster, sealed(PROBLEMS["balanced"]()), replace(ASSIGNMENTS, iterations=40))
 
     async def attack() -> list[str]:
         reasons = []
@@ -116,7 +122,7 @@ def test_what_a_node_refuses(cluster: LocalCluster) -> None:
 
                 return make
 
-            plans = populations(1, rows=12)[0]
+            plans = populations(1, rows=7)[0]
             await refused(lambda c: agreed.request(plans, epoch=epoch))
             await refused(advance(search=1))
             await refused(advance(count=41))
@@ -135,11 +141,11 @@ def test_what_a_node_refuses(cluster: LocalCluster) -> None:
     expected = [
         "is sealed: nothing of it is evaluated",
         "there is no sealed search 1",
-        "allows 50 generations",
+        "allows 50 steps",
         "does not start again",
         "were begun otherwise",
         "do not follow those done before",
-        "ended at generation 0, not 10",
+        "ended at step 0, not 10",
         "is not here",
         "which is its end",
         "which happens once",
@@ -187,7 +193,6 @@ def test_shares_that_do_not_fit_together_are_noticed(cluster: LocalCluster) -> N
     [
         ({"search": PinnedSearch("genetic", {}, 1)}, "pins the search 'genetic'"),
         ({"search": PinnedSearch("sealed", {}, 7)}, "seed left out"),
-        ({"search": PinnedSearch("sealed", {"block": 1, "weightings": "1"}, None)}, "no moves"),
         ({"search": PinnedSearch("sealed", {"weightings": "1:2"}, None)}, "does not fit"),
         ({"search": PinnedSearch("sealed", {"weightings": "0"}, None)}, "not all 0"),
         ({"search": PinnedSearch("sealed", {"weightings": "1 2 1"}, None)}, "same weighting"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -12,10 +13,17 @@ from tacit.engine.coordinator.coordinator import Coordinator
 from tacit.engine.coordinator.sealed_search import SealedSearch
 from tacit.engine.local.cluster import LocalCluster
 from tacit.errors import MpcError, PeerTimeoutError
-from tacit.search.sealed import ClearSealedSearch
 from tests.engine.agreed_cluster import run
 from tests.engine.deadlines import AMPLE, raises_in_time, takes_at_most
-from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, start_of, twin
+from tests.engine.sealed_agreed_cluster import (
+    ASSIGNMENTS,
+    PROBLEMS,
+    Twin,
+    begin,
+    draft,
+    sealed,
+    twin,
+)
 
 
 def test_another_coordinator_goes_on_with_what_was_begun(cluster: LocalCluster) -> None:
@@ -27,10 +35,10 @@ def test_another_coordinator_goes_on_with_what_was_begun(cluster: LocalCluster) 
         await search.start(until=None)
         return search
 
-    async def search() -> tuple[list[list[int]], ClearSealedSearch]:
+    async def search() -> tuple[list[list[int]], Twin]:
         async with agreed.coordinator() as coordinator:
             first = await begin(agreed, coordinator)
-            clear = twin(agreed, start_of(agreed), first.seed)
+            clear = twin(agreed, first.seed)
             await first.advance(20, 90, until=None)
             with pytest.raises(PeerTimeoutError):  # in mid-batch
                 await first.advance(60, 80, until=time.monotonic() + 0.05)
@@ -50,20 +58,20 @@ def test_another_coordinator_goes_on_with_what_was_begun(cluster: LocalCluster) 
     plans, clear = run(search())
     clear.advance(20, horizon=90)
     clear.advance(60, horizon=80)
-    assert plans == [clear.plan().tolist()] * 2
+    assert plans == [clear.plan()] * 2
 
 
 @pytest.mark.parametrize("all_at_once", [False, True])
 def test_killed_nodes_come_back_and_the_search_goes_on(
     own_cluster: LocalCluster, all_at_once: bool
 ) -> None:
-    agreed = draft(own_cluster, sealed(PROBLEMS["balanced"](), "improvement"))
+    settings = replace(ASSIGNMENTS, lag=int(all_at_once))
+    agreed = draft(own_cluster, sealed(PROBLEMS["balanced"]()), settings)
 
-    async def search() -> tuple[list[int], list[bool], ClearSealedSearch]:
+    async def search() -> tuple[list[int], Twin]:
         async with agreed.coordinator() as coordinator:
             on_nodes = await begin(agreed, coordinator)
-            clear = twin(agreed, start_of(agreed), on_nodes.seed)
-            told: list[bool] = []
+            clear = twin(agreed, on_nodes.seed)
             for number in range(4):
                 waiting = asyncio.ensure_future(
                     on_nodes.advance(20, 80, until=time.monotonic() + AMPLE)
@@ -73,12 +81,12 @@ def test_killed_nodes_come_back_and_the_search_goes_on(
                     for node in range(3) if all_at_once else [number]:
                         own_cluster.kill(node)
                         own_cluster.restart(node)
-                told += (await waiting).improved
-            return (await on_nodes.open(until=None)).plan, told, clear
+                await waiting
+            return (await on_nodes.open(until=None)).plan, clear
 
-    plan, told, clear = run(search())
-    assert told == clear.advance(80, horizon=80)
-    assert plan == clear.plan().tolist()
+    plan, clear = run(search())
+    clear.advance(80, horizon=80)
+    assert plan == clear.plan()
 
 
 def test_a_stopped_node_is_named_by_the_deadline_and_welcome_back(
@@ -89,7 +97,7 @@ def test_a_stopped_node_is_named_by_the_deadline_and_welcome_back(
     async def search() -> None:
         async with agreed.coordinator() as coordinator:
             on_nodes = await begin(agreed, coordinator)
-            clear = twin(agreed, start_of(agreed), on_nodes.seed)
+            clear = twin(agreed, on_nodes.seed)
             await on_nodes.advance(10, 60, until=None)
             await on_nodes.advance(10, 60, until=None)
             own_cluster.processes[1].send_signal(signal.SIGSTOP)
@@ -102,7 +110,7 @@ def test_a_stopped_node_is_named_by_the_deadline_and_welcome_back(
             assert (done.batch.first, done.batch.end) == (20, 50)
             await on_nodes.advance(10, 60, until=time.monotonic() + 60)
             clear.advance(60, horizon=60)
-            assert (await on_nodes.open(until=None)).plan == clear.plan().tolist()
+            assert (await on_nodes.open(until=None)).plan == clear.plan()
 
     run(search())
 
@@ -113,7 +121,7 @@ def test_a_new_coordinator_goes_on_where_the_old_one_left(cluster: LocalCluster)
     async def search() -> None:
         async with agreed.coordinator() as coordinator:
             first = await begin(agreed, coordinator)
-            clear = twin(agreed, start_of(agreed), first.seed)
+            clear = twin(agreed, first.seed)
             await first.advance(10, 30, until=None)
         async with agreed.coordinator() as coordinator:
             await coordinator.start_agreement(agreed.signatures, within=60)
@@ -122,7 +130,7 @@ def test_a_new_coordinator_goes_on_where_the_old_one_left(cluster: LocalCluster)
             assert second.generation == 10
             await second.advance(20, 30, until=None)
             clear.advance(30, horizon=30)
-            assert (await second.open(until=None)).plan == clear.plan().tolist()
+            assert (await second.open(until=None)).plan == clear.plan()
 
     run(search())
 
@@ -134,7 +142,7 @@ def test_two_nodes_open_what_all_three_found(own_cluster: LocalCluster, node: in
     async def search() -> None:
         async with agreed.coordinator() as coordinator:
             on_nodes = await begin(agreed, coordinator)
-            clear = twin(agreed, start_of(agreed), on_nodes.seed)
+            clear = twin(agreed, on_nodes.seed)
             await on_nodes.advance(10, 20, until=None)
             own_cluster.kill(node)
             await raises_in_time(
@@ -144,7 +152,7 @@ def test_two_nodes_open_what_all_three_found(own_cluster: LocalCluster, node: in
                 opened = await on_nodes.open(until=time.monotonic() + AMPLE)
             assert opened.generation == 10
             clear.advance(10, horizon=20)
-            assert opened.plan == clear.plan().tolist()
+            assert opened.plan == clear.plan()
             # One node alone opens nothing.
             own_cluster.kill((node + 1) % 3)
             with pytest.raises(MpcError):

@@ -1,4 +1,4 @@
-"""Sealed searches with several parents, on real nodes."""
+"""Sealed searches of tours with several parents, on real nodes."""
 
 from __future__ import annotations
 
@@ -15,25 +15,23 @@ from tacit.engine.agreement.terms import Ownership
 from tacit.engine.coordinator.sealed_search import Opened
 from tacit.engine.local.cluster import LocalCluster
 from tacit.errors import AgreementError
-from tacit.search.moves import SealedParameters
-from tacit.search.sealed import ClearSealedSearch
+from tacit.search.moves import TourParameters
 from tests.engine.agreed_cluster import run
 from tests.engine.fixtures import example_cast
-from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, start_of, twin
+from tests.engine.sealed_agreed_cluster import PROBLEMS, Twin, begin, draft, sealed, twin
 
-SEVERAL_PARENTS = pin_sealed(SealedParameters(block=4, children=20, parents=3, meet_every=1))
+SEVERAL_PARENTS = TourParameters(children=20, parents=3, meet_every=1)
 
 
-@pytest.mark.parametrize("name", ["balanced", "tour"])
 def test_several_parents_find_what_their_twin_finds_though_a_node_is_killed(
-    own_cluster: LocalCluster, name: str
+    own_cluster: LocalCluster,
 ) -> None:
-    agreed = draft(own_cluster, sealed(PROBLEMS[name](), "value"), search=SEVERAL_PARENTS)
+    agreed = draft(own_cluster, sealed(PROBLEMS["tour"](), "value"), SEVERAL_PARENTS)
 
-    async def search() -> tuple[Opened, ClearSealedSearch]:
+    async def search() -> tuple[Opened, Twin]:
         async with agreed.coordinator() as coordinator:
             on_nodes = await begin(agreed, coordinator)
-            clear = twin(agreed, start_of(agreed), on_nodes.seed)
+            clear = twin(agreed, on_nodes.seed)
             await on_nodes.advance(3, 9, until=None)
             # Stopped before and killed meanwhile, so that it dies in mid-batch for sure.
             own_cluster.processes[1].send_signal(signal.SIGSTOP)
@@ -46,12 +44,7 @@ def test_several_parents_find_what_their_twin_finds_though_a_node_is_killed(
 
     opened, clear = run(search())
     clear.advance(9, horizon=9)
-    assert (opened.plan, opened.value) == (clear.plan().tolist(), clear.best_value)
-
-
-def test_improvements_of_several_parents_are_not_told(cluster: LocalCluster) -> None:
-    with pytest.raises(AgreementError, match="with one parent"):
-        draft(cluster, sealed(PROBLEMS["balanced"](), "improvement"), search=SEVERAL_PARENTS)
+    assert (opened.plan, opened.value) == (clear.plan(), clear.value)
 
 
 def test_what_does_not_fit_a_message_is_refused_without_making_it() -> None:
@@ -63,7 +56,7 @@ def test_what_does_not_fit_a_message_is_refused_without_making_it() -> None:
         agreement,
         objectives=[replace(agreement.objectives[0], owners=owners, **sealed_terms)],
         problem=replace(agreement.problem, kind="tour", rows=60_000, columns=60_000),
-        search=pin_sealed(SealedParameters(children=999, parents=16)),
+        search=pin_sealed(TourParameters(children=999, parents=16)),
         reveal_best=False,
     )
     tracemalloc.start()

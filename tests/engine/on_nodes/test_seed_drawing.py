@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from tacit.engine.agreement.contribution import commitment_to, joint_contribution
-from tacit.engine.agreement.sealing import SealedRows, manifests_digest
+from tacit.engine.agreement.sealing import SealedRows
 from tacit.engine.agreement.terms import agreement_hash
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.store import Store, StoredInput, folder_name
 from tacit.engine.node.work.seed_drawing import draw_seed
-from tacit.engine.records.events import InputsFrozen, InputsFrozenAtOnce, SeedDrawn
+from tacit.engine.records.events import InputsFrozen, SeedDrawn
 from tacit.engine.records.freezing import frozen_inputs
 from tacit.engine.records.log_chain import read_log
 from tacit.engine.wire.messages import Prepare
@@ -270,20 +270,3 @@ def test_files_that_were_exchanged_after_freezing_are_refused(tmp_path: Path, wh
             state.inputs.weights(0)  # nor are they used where the node runs on
     with pytest.raises(EngineError, match="not what was frozen"):
         AgreementState(Store(folder), node=0, key=cast.sealing[0])
-
-
-def test_inputs_that_an_earlier_version_froze_stay_as_they_are(tmp_path: Path) -> None:
-    cast = example_cast()
-    store = Store.create(tmp_path, cast.agreement, cast.signatures)
-    rows = seal(cast)
-    store.save_input(0, "owner", StoredInput(rows.manifest, rows.signature, rows.boxes[0]))
-    store.log.append(InputsFrozenAtOnce(0, manifests_digest([rows.manifest]), "ab" * 32))
-    state = AgreementState(Store(store.folder), node=0, key=cast.sealing[0])
-    assert state.inputs.seed_contributions == {0: "ab" * 32}
-    assert state.inputs.ready == [0]
-    state.inputs.check_frozen(0)
-    assert state.inputs.weights(0).shape == (2, 2)
-    other = seal(cast)
-    store.save_input(0, "owner", StoredInput(other.manifest, other.signature, other.boxes[0]))
-    with pytest.raises(EngineError, match="not what was frozen"):
-        AgreementState(Store(store.folder), node=0, key=cast.sealing[0])

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace as changed
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from tacit.engine.agreement.check import check_agreement
+from tacit.engine.agreement.sealed import pin_sealed
 from tacit.engine.agreement.terms import (
     Agreement,
     Ownership,
@@ -18,8 +21,10 @@ from tacit.engine.agreement.terms import (
 from tacit.engine.series import Schedule, Series, check_series, departures, read_series
 from tacit.engine.series.within import PARTS_OF_PROBLEM, RULES
 from tacit.errors import AgreementError
-from tacit.problems import PublicProblem
+from tacit.problems import PublicProblem, generate_assignment
+from tacit.search.moves import AssignmentParameters
 from tests.engine.fixtures import Cast, example_cast
+from tests.engine.owners_cast import owners_cast
 from tests.engine.series.made import run_of, series_like
 
 
@@ -190,3 +195,59 @@ def test_a_series_has_no_seed_and_no_owners_of_objectives(series: Series) -> Non
     ):
         with pytest.raises(AgreementError):
             check_series(replace(series, **change))
+
+
+STEPS = AssignmentParameters(generations=2, iterations=12, least=4, seconds=60)
+"""As for four rows, which is the most that there may be."""
+
+
+def sealed_series(parameters: AssignmentParameters = STEPS) -> tuple[Series, Agreement]:
+    """A series of sealed assignments, and its pattern."""
+    problem = generate_assignment(1, rows=3, columns=4, participants=1)
+    pattern = owners_cast(problem=problem, parameters=parameters, plan_for="everybody").agreement
+    rules = {name: getattr(pattern.limits, name) for name in POPULATIONS}
+    return series_like(pattern, limits={**rules, "evaluations": parameters.steps}), pattern
+
+
+POPULATIONS = ("population_min", "population_max", "distinct_min")
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "forbidden"),
+    [(2, 2, []), (4, 6, []), (2, 6, [(0, 1), (1, 1)]), (4, 4, [(row, row) for row in range(4)])],
+)
+def test_the_settings_of_a_sealed_series_are_those_of_runs_of_any_size(
+    rows: int, columns: int, forbidden: list[tuple[int, int]]
+) -> None:
+    series, pattern = sealed_series()
+    shown = replace(pattern.problem, rows=rows, columns=columns, forbidden=forbidden)
+    names = {"row_names": None, "column_names": None}
+    owners = [Ownership(pattern.participants[0].name, [*range(rows)])]
+    run = run_of(
+        series,
+        pattern,
+        problem=replace(shown, **names),
+        objectives=[replace(pattern.objectives[0], owners=owners)],
+    )
+    check_agreement(run)
+    assert departures(series, run, now=time.time()) == []
+
+
+def test_a_run_of_a_sealed_series_may_not_be_shorter_or_open_earlier() -> None:
+    """Steps that follow from earlier outcomes of the same costs would tell of these."""
+    series, pattern = sealed_series()
+    for changes in ({"iterations": 11}, {"least": 0}, {"seconds": 1}, {"checkpoints": "4"}):
+        search = pin_sealed(changed(STEPS, **changes))
+        limits = replace(pattern.limits, evaluations=changed(STEPS, **changes).steps)
+        run = run_of(series, pattern, search=search, limits=limits)
+        check_agreement(run)
+        assert any("search" in each for each in departures(series, run, now=time.time()))
+    fewer = run_of(series, pattern, limits=replace(pattern.limits, evaluations=13))
+    with pytest.raises(AgreementError, match="14 generations and iterations"):
+        check_agreement(fewer)
+
+
+def test_a_sealed_series_in_which_deadlines_come_early_is_not_made() -> None:
+    with pytest.raises(AgreementError, match="open plans early from 59 s on"):
+        sealed_series(changed(STEPS, seconds=59))
+    sealed_series(changed(STEPS, seconds=0))

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from msgspec import structs
 
-from tacit.engine.wire import request
 from tacit.engine.wire.attempt import Attempt, decode_attempt
 from tacit.engine.wire.messages import (
-    Advance,
     OpenEpoch,
     Ping,
     Prepare,
@@ -21,18 +18,12 @@ from tacit.engine.wire.peer_messages import Here, decode_peer_message, encode_pe
 from tacit.engine.wire.recording_mux import sent_digest, substream_digest
 from tacit.engine.wire.replies import EpochOpened
 from tacit.engine.wire.request import (
-    FINISH,
-    advance_hash,
     candidate_hashes,
     context_of,
     pack_candidates,
 )
 from tacit.engine.wire.request import unpack_candidates as unpack
-from tacit.errors import AbortError, FrameError
-from tacit.mpc.forest import cost_of_warm_start
-from tacit.mpc.forest.layout import Layout
-from tacit.mpc.transport.frame import Channel, Header
-from tacit.mpc.transport.mux import check_frame
+from tacit.errors import FrameError
 from tacit.problems import generate_assignment
 
 
@@ -69,35 +60,3 @@ def test_hashes_depend_on_the_salt_and_on_where_a_frame_ends() -> None:
 def test_another_epoch_has_another_tag() -> None:
     one, two = (Prepare(agreement=bytes(32), objective=0, epoch=e, attempt=0) for e in (1, 2))
     assert context_of(one, b"prepare").tag != context_of(two, b"prepare").tag
-
-
-def test_nodes_that_begin_a_finish_in_different_ways_refuse_each_other(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    searched = Advance(
-        agreement=bytes(32),
-        search=0,
-        first=3,
-        count=1,
-        horizon=9,
-        epoch=1,
-        attempt=0,
-        parent_attempt=Attempt.of(3, 1, 0),
-    )
-    finishes = structs.replace(searched, turn=3)
-
-    def tags() -> list[bytes]:
-        return [context_of(each, advance_hash(each)).tag for each in (searched, finishes)]
-
-    search, here = tags()
-    monkeypatch.setattr(request, "FINISH", "finish/1")
-    same, there = tags()
-    assert search == same
-    with pytest.raises(AbortError, match="give all the same version"):
-        check_frame(Header(Channel(bytes(16)), there, 1, 1, 0), here, 1, peer="node 2")
-
-
-def test_a_finish_with_other_steps_has_another_number() -> None:
-    layout = Layout(rows=9, columns=tuple(range(9)), spread=9)
-    rounds = cost_of_warm_start(3, layout, layout.shape()).rounds
-    assert (FINISH, rounds) == ("finish/2", 926)

@@ -12,35 +12,38 @@ from tacit.disclosure import Disclosure, Exact, parse_disclosure
 from tacit.engine.evaluators import ObjectiveEvaluation, SimulatedObjective
 from tacit.errors import ParameterError
 from tacit.experiments.ablation.annealing import RANK, PlatformAnnealing, platform_annealing
-from tacit.problems import (
-    Problem,
-    generate_assignment,
-    generate_delays,
-    shipped_problem,
-)
-from tacit.runs import SimulatedSealedSearch
-from tacit.search.moves import SealedParameters, sealed_parameters_for
+from tacit.problems import Objective, Problem, Tour, generate_tour, shipped_problem
+from tacit.runs import SimulatedTour
+from tacit.search.moves import TourParameters, sealed_parameters_for
 
+
+def directed(cities: int) -> Tour:
+    """Ways that differ forth and back."""
+    lengths = np.random.default_rng(3).integers(1, 1000, (cities, cities))
+    objective = Objective("length", lengths * (1 - np.eye(cities, dtype=int)), sense="minimize")
+    return Tour(name="directed", rows=cities, columns=cities, objectives=(objective,))
+
+
+SMALL, SETTINGS = generate_tour(3, cities=20), TourParameters(children=30)
 PROBLEMS = {
-    "uniform": (generate_assignment(3, rows=20), SealedParameters(block=5)),
-    "drawn moves": (generate_assignment(3, rows=20), SealedParameters(children=40)),
-    "spare columns": (generate_assignment(3, rows=12, columns=17), SealedParameters(block=4)),
-    "forbidden pairs": (generate_delays(2, flights=12), SealedParameters(block=4)),
-    "tour": (shipped_problem("kroD100"), sealed_parameters_for("tour")),
+    "drawn": (SMALL, SETTINGS),
+    "windows": (SMALL, TourParameters(children=20, windows=3, levels=2)),
+    "directed": (directed(20), TourParameters(children=40, swap_percent=10, exchange_percent=45)),
+    "map": (shipped_problem("kroD100"), sealed_parameters_for("tour")),
 }
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_seeing_values_gives_the_plans_of_the_sealed_search(name: str) -> None:
     problem, parameters = PROBLEMS[name]
-    sealed = SimulatedSealedSearch(problem, parameters, [1], seed=7, stream=0)
+    sealed = SimulatedTour(problem, parameters, [1], seed=7, stream=0)
     seeing = platform_annealing(problem, parameters, Exact(), seed=7)
     changed = 0
     for _ in range(60):
         before = seeing.plan()
         sealed.advance(1, 60, until=None)
         seeing.advance(1, horizon=60)
-        assert seeing.plan().tolist() == sealed.twin.table[0, : problem.rows, -1].tolist()
+        assert seeing.plan().tolist() == sealed.twin.table[0, :, -1].tolist()
         assert seeing.best_plans().tolist() == [sealed.twin.plan().tolist()]
         changed += not np.array_equal(before, seeing.plan())
     assert changed > 10
@@ -57,7 +60,7 @@ class Watched(SimulatedObjective):
         return self.seen
 
 
-def watched(problem: Problem, parameters: SealedParameters, text: str) -> PlatformAnnealing:
+def watched(problem: Problem, parameters: TourParameters, text: str) -> PlatformAnnealing:
     search = platform_annealing(problem, parameters, parse_disclosure(text), seed=1)
     objective = replace(problem.objectives[0], disclosure=parse_disclosure(text))
     search.evaluator = Watched(replace(problem, objectives=(objective,)), 0)
@@ -66,13 +69,18 @@ def watched(problem: Problem, parameters: SealedParameters, text: str) -> Platfo
 
 @pytest.mark.parametrize("text", ["order", "quantiles:5", "top:7"])
 def test_a_set_is_the_parent_and_each_child_once(text: str) -> None:
-    search = watched(generate_assignment(3, rows=20), SealedParameters(block=5), text)
-    parent = search.plan()
+    search = watched(*PROBLEMS["windows"], text)
+    parent, moves = search.plan(), search.schedule.generation(0, horizon=10).moves
     search.advance(1, horizon=10)
     plans = search.evaluator.candidates  # type: ignore[attr-defined]
-    assert len(plans) == search.candidates == 1 + 4 * 30
+    assert len(plans) == search.candidates == 1 + 3 * 20
     assert plans[0].tolist() == parent.tolist()
-    assert len(np.unique(plans, axis=0)) == len(plans)
+    for block in range(3):
+        for child in range(1, 21):
+            expected = parent.copy()
+            to, source = moves.chosen(np.where(np.arange(3) == block, child, 0))
+            expected[to] = parent[source]
+            assert plans[20 * block + child].tolist() == expected.tolist()
     assert (np.sort(plans, axis=1) == np.arange(20)).all()
 
 
@@ -87,24 +95,23 @@ def test_a_set_is_the_parent_and_each_child_once(text: str) -> None:
     ],
 )
 def test_groups_count_as_their_middle(text: str, shown: list[int], ranks: list[float]) -> None:
-    problem, parameters = PROBLEMS["uniform"]
+    problem, parameters = PROBLEMS["drawn"]
     search = platform_annealing(problem, parameters, parse_disclosure(text), seed=1)
     standing = search._standing(ObjectiveEvaluation(np.zeros(4), np.array(shown), 9))
     assert (-standing / RANK).tolist() == ranks
 
 
-def values_along(disclosure: Disclosure, parameters: SealedParameters) -> list[int]:
-    problem = generate_assignment(3, rows=20)
-    search = platform_annealing(problem, parameters, disclosure, seed=2)
+def values_along(disclosure: Disclosure, parameters: TourParameters) -> list[int]:
+    search = platform_annealing(SMALL, parameters, disclosure, seed=2)
     values = []
     for _ in range(40):
         search.advance(1, horizon=40)
-        values.append(int(problem.fitness(0, search.plan()[None])[0]))
+        values.append(int(SMALL.fitness(0, search.plan()[None])[0]))
     return values
 
 
 def test_a_cold_platform_never_leaves_a_plan_for_one_that_ranks_below() -> None:
-    cold = SealedParameters(block=5, heat_start=1, heat_end=1)
+    cold = TourParameters(children=30, heat_start=1, heat_end=1)
     values = values_along(parse_disclosure("order"), cold)
     assert values == sorted(values)
     hot = replace(cold, heat_start=5000, heat_end=5000)
@@ -114,20 +121,19 @@ def test_a_cold_platform_never_leaves_a_plan_for_one_that_ranks_below() -> None:
 
 @pytest.mark.parametrize("text", ["order", "top:5"])
 def test_the_best_known_set_has_the_best_plan_that_was_evaluated(text: str) -> None:
-    problem = generate_assignment(3, rows=20)
-    search = watched(problem, SealedParameters(block=5), text)
-    highest = 0
+    search = watched(SMALL, SETTINGS, text)
+    highest = -(10**9)
     for _ in range(30):
         search.advance(1, horizon=30)
         evaluated = search.evaluator.candidates  # type: ignore[attr-defined]
-        highest = max(highest, int(problem.fitness(0, evaluated).max()))
-        assert problem.fitness(0, search.best_plans()).max() == highest
+        highest = max(highest, int(SMALL.fitness(0, evaluated).max()))
+        assert SMALL.fitness(0, search.best_plans()).max() == highest
         assert len(search.best_plans()) == {"order": 1, "top:5": 5}[text]
 
 
 def test_a_step_after_which_the_best_is_lower_is_taken_back() -> None:
-    search = watched(generate_assignment(3, rows=20), SealedParameters(block=5), "top:15")
-    best, taken_back = [0], 0
+    search = watched(SMALL, SETTINGS, "top:15")
+    best, taken_back = [-(10**9)], 0
     for _ in range(40):
         before = search._parent
         search.advance(1, horizon=40)
@@ -142,8 +148,8 @@ def test_a_step_after_which_the_best_is_lower_is_taken_back() -> None:
 
 
 def test_ranks_of_single_plans_let_a_step_stay_after_which_the_best_is_lower() -> None:
-    hot = SealedParameters(block=5, heat_start=2000, heat_end=2000)
-    search = watched(generate_assignment(3, rows=20), hot, "order")
+    hot = TourParameters(children=30, heat_start=2000, heat_end=2000)
+    search = watched(SMALL, hot, "order")
     best = []
     for _ in range(20):
         went_to = search.plan()
@@ -156,6 +162,4 @@ def test_ranks_of_single_plans_let_a_step_stay_after_which_the_best_is_lower() -
 
 def test_several_parents_are_refused() -> None:
     with pytest.raises(ParameterError, match="one parent"):
-        platform_annealing(
-            generate_assignment(3, rows=20), SealedParameters(parents=2), Exact(), seed=1
-        )
+        platform_annealing(SMALL, TourParameters(parents=2), Exact(), seed=1)

@@ -13,9 +13,9 @@ sealed = { per_round = 0.001 }
 evaluation = { none = [[10, 0.01], [400, 0.01]], top = [[10, 0.02], [400, 0.02]] }
 
 [[families]]
-label = "assignment"
-genetic = "paper-ap"
-annealing = "sealed-ap"
-limited = { top = { block = 3 } }
-instances = [{ generate = "assignment", size = 12, seed = 1 }]
+label = "tour"
+genetic = "paper-tsp"
+annealing = "sealed-tsp"
+limited = { top = { children = 20 } }
+instances = [{ shipped = "kroD100" }]
 """

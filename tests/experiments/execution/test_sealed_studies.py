@@ -1,4 +1,4 @@
-"""Sealed searches in studies: run in the clear, tuned at equal time."""
+"""Sealed tours in studies: run in the clear, tuned at equal time."""
 
 from __future__ import annotations
 
@@ -19,40 +19,38 @@ from tacit.experiments.execution.job import Job
 from tacit.experiments.execution.run_job import run_job
 from tacit.experiments.execution.run_study import run_study
 from tacit.experiments.study.instances import InstanceSpec, named_problem
+from tacit.experiments.study.settings import SEALED_SEARCH, changed
 from tacit.experiments.study.study import read_study, shipped_studies, shipped_study
 from tacit.experiments.tuning.tune import Tuned, TunedSet, tune, tuning_task
+from tacit.problems import Objective, Tour
 from tacit.runs import EngineChoice, Limits
-from tacit.runs.sealed.searching import SimulatedSealedSearch
-from tacit.search.moves import SealedParameters
+from tacit.runs.sealed.searching import SimulatedTour
+from tacit.search.moves import TourParameters
 from tests.conftest import RunTacit
 from tests.support.simulated import solve
 
 SEALED_STUDIES = [name for name in shipped_studies() if name.startswith("sealed-")]
 SMALL = """
 name = "small"
-preset = "sealed-ap"
+preset = "sealed-tsp"
 parameters = { heat_end = 5 }
 generations = 1000
 disclosures = ["sealed"]
 seeds = { first = 3, count = 2 }
 
 [[instances]]
-generate = "assignment"
-size = 9
-seed = 1000
+shipped = "kroD100"
 
 [budget]
 seconds = 1
-sealed = { per_round = 0.002, per_megabyte = 0.5 }
+sealed = { per_round = 0.01, per_megabyte = 0.5 }
 
 [tuning]
 trials = 3
 random_trials = 1
-space = { block = [2, 3, 4], heat_start = [100, 300] }
+space = { children = [20, 30, 40], heat_start = [100, 300] }
 [[tuning.instances]]
-generate = "assignment"
-size = 8
-seed = 1000
+shipped = "kroA100"
 """
 
 
@@ -75,11 +73,11 @@ def test_shipped_studies_tune_apart_from_what_they_evaluate(name: str) -> None:
 
 
 def test_every_setting_of_a_sealed_search_can_be_tuned(small: Path) -> None:
-    for field in fields(SealedParameters):
-        value = json.dumps(getattr(SealedParameters(block=2), field.name))
+    for field in fields(TourParameters):
+        value = json.dumps(getattr(TourParameters(), field.name))
         space = f"space = {{ {field.name} = [{value}] }}"
         small.write_text(
-            SMALL.replace("space = { block = [2, 3, 4], heat_start = [100, 300] }", space)
+            SMALL.replace("space = { children = [20, 30, 40], heat_start = [100, 300] }", space)
         )
         assert read_study(small).tuning is not None
 
@@ -94,11 +92,11 @@ def test_a_run_of_a_study_is_that_of_solve(small: Path) -> None:
         disclose="sealed",
         seed=job.seed,
         limits=Limits(generations=job.generations),
-        settings=SealedParameters(**dict(job.settings)),
+        settings=TourParameters(**dict(job.settings)),
         engine=EngineChoice(engine="simulated"),
     )
     worth = problem.fitness(0, np.array([solved.plan], dtype=np.int32))[0]
-    assert record.metrics["best_fitness"][-1] == record.front[0, 0] == worth
+    assert record.metrics["best_fitness"][-1] == record.front[0, 0] == -worth
     assert len(record.metrics["relative_error"]) == job.generations + 1
     assert 0 <= record.metrics["relative_error"][-1] < record.metrics["relative_error"][0]
 
@@ -114,14 +112,14 @@ def test_rows_of_a_sealed_study(small: Path, tmp_path: Path) -> None:
 
 
 def test_settings_are_compared_at_equal_time() -> None:
-    study = shipped_study("sealed-ap")
+    study = shipped_study("sealed-tsp")
     conditions, instance = study.conditions("sealed"), study.instances[0]
     budget = conditions.budget
     assert budget is not None
     assert budget.sealed is not None
     counts = []
-    for block in (4, 6, 8):
-        settings = SealedParameters(block=block)
+    for children in (100, 300, 600):
+        settings = TourParameters(children=children)
         counts.append(conditions.generations_of(instance, settings))
         each = budget.sealed.generation_seconds(named_problem(instance), settings)
         assert counts[-1] * each <= budget.seconds < (counts[-1] + 1) * each
@@ -140,7 +138,7 @@ def test_tuning_of_a_sealed_search_goes_on_where_it_stopped(small: Path, tmp_pat
     assert tuned.trials[:2] == first.trials
     (instance,) = task.assessment.instances
     for trial in tuned.trials:
-        settings = SealedParameters(heat_end=5, **trial.settings)  # type: ignore[arg-type]
+        settings = changed(study.search, trial.settings)
         by_hand = [
             run_job(task.assessment.conditions.job(instance, settings, seed=seed))
             for seed in range(3)
@@ -158,39 +156,39 @@ def test_the_command_prints_all_trials_as_json(
     printed = msgspec.json.decode(done.stdout)
     assert len(printed["trials"]) == 3
     # Where several sets tie for the best, all of them are tried.
-    assert {"ours", "sealed-ap"} <= set(printed["held_out"])
+    assert {"ours", "sealed-tsp"} <= set(printed["held_out"])
 
 
 def test_a_set_stands_beside_the_presets_where_the_paper_has_none(small: Path) -> None:
     study = read_study(small)
-    found = Tuned([TunedSet({"block": 4}, (0.01,))], [], ("relative_error",))
+    found = Tuned([TunedSet({"children": 40}, (0.01,))], [], ("relative_error",))
     console = Console(record=True, width=80)
     show_tuned(found, study, console)
     shown = [line.split() for line in console.export_text().splitlines()]
-    assert ["setting", "ours", "sealed-ap"] in shown
-    assert ["block", "4", str(study.search.block)] in shown  # type: ignore[union-attr]
+    assert ["setting", "ours", "sealed-tsp"] in shown
+    assert ["children", "40", str(study.search.children)] in shown  # type: ignore[union-attr]
     assert ["relative_error", "0.0100", "-"] in shown
 
 
 BAD = {
-    "space = { block = [2, 3, 4]": ("space = { tournament = [2]", "'tournament' is not a setting"),
-    "block = [2, 3, 4]": ("block = [2, 21]", "a set with block = 21: block is 21; give 0 to 20"),
-    "[2, 3, 4], heat_start = [100, 300]": (
-        "[2, 3], heat_start = [300, 100], heat_end = [5, 200]",
+    "space = { children = [20, 30, 40]": (
+        "space = { tournament = [2]",
+        "'tournament' is (not )?a setting",
+    ),
+    "children = [20, 30, 40]": ("children = [20, 10001]", "a set with children = 10001: children"),
+    "[20, 30, 40], heat_start = [100, 300]": (
+        "[20, 30], heat_start = [300, 100], heat_end = [5, 200]",
         "a set with heat_start = 100 and heat_end = 200: the temperature rises",
     ),
     "[100, 300] }": ("['hot'] }", "no valid first set: heat_start is 'hot'"),
     '["sealed"]': ('["none"]', "a sealed search cannot disclose none"),
-    '"sealed-ap"': (
-        '"paper-ap"',
-        "needs the settings of a sealed search|setting of a sealed run",
-    ),
+    '"sealed-tsp"': ('"paper-tsp"', "needs the settings of a sealed search|setting of a sealed"),
     "sealed = {": ("evaluation_seconds = { none = 1 }\nother = {", "is unknown"),
-    "sealed = { per_round = 0.002, per_megabyte = 0.5 }": ("", "nothing of sealed"),
-    "size = 9": ("size = 9\nobjectives = 2", "ap2K9x9 has 2 objectives"),
-    "size = 8": ("size = 8\nobjectives = 2", "ap2K8x8 has 2 objectives"),
+    "sealed = { per_round = 0.01, per_megabyte = 0.5 }": ("", "nothing of sealed"),
+    'shipped = "kroD100"': ('generate = "assignment"\nsize = 9', "ap1K9x9 is no tour"),
+    'shipped = "kroA100"': ('generate = "delays"\nsize = 8', "is no tour"),
     "seconds = 1": ("seconds = 0.001", "no generation for sealed"),
-    "per_round = 0.002, per_megabyte = 0.5": ("per_round = 0.0", "takes no time"),
+    "per_round = 0.01, per_megabyte = 0.5": ("per_round = 0.0", "takes no time"),
 }
 
 
@@ -205,16 +203,24 @@ def test_bad_studies_are_refused(small: Path, old: str, new: str, told: str) -> 
 def test_disclosures_and_searches_that_do_not_fit(small: Path) -> None:
     with pytest.raises(ParameterError, match="cannot disclose top:15"):
         tuning_task(read_study(small), "unused", disclosure="top:15")
-    with pytest.raises(ParameterError, match="take the preset sealed-ap or sealed-tsp"):
+    with pytest.raises(ParameterError, match="take the preset sealed-tsp"):
         tuning_task(shipped_study("ap"), "unused", disclosure="sealed")
 
 
+def test_a_tour_of_two_objectives_is_refused() -> None:
+    ways = np.ones((4, 4), dtype=np.int64)
+    both = tuple(Objective(name, ways, sense="minimize") for name in ("length", "time"))
+    problem = Tour(name="both", rows=4, columns=4, objectives=both)
+    with pytest.raises(ParameterError, match="both has 2 objectives"):
+        SEALED_SEARCH.check_problem(problem)
+
+
 def test_the_best_of_all_parents_counts_from_the_first_generation_on() -> None:
-    instance = InstanceSpec(generate="assignment", size=8, seed=1)
+    instance = InstanceSpec(generate="tour", size=12, seed=1)
     problem = named_problem(instance)
     for seed in range(20):
-        settings = SealedParameters(block=2, parents=8)
-        twin = SimulatedSealedSearch(problem, settings, [1], seed=seed, stream=0).twin
+        settings = TourParameters(children=3, parents=8)
+        twin = SimulatedTour(problem, settings, [1], seed=seed, stream=0).twin
         twin.advance(1, horizon=1)
         job = Job(
             instance=instance,
@@ -223,4 +229,5 @@ def test_the_best_of_all_parents_counts_from_the_first_generation_on() -> None:
             generations=1,
             seed=seed,
         )
-        assert run_job(job).metrics["best_fitness"][1] == twin.best_value
+        # Studies have lengths, which count the other way.
+        assert run_job(job).metrics["best_fitness"][1] == -twin.best_value

@@ -222,7 +222,7 @@ def test_algorithm_and_disclosure_are_set_apart(made: Path) -> None:
         assert "crossed/gaps.png" in text
     assert (out / "crossed/gaps.png").read_bytes().startswith(b"\x89PNG")
     found = msgspec.json.decode((out / "summary.json").read_bytes())["ablation"]
-    assert list(found["effects"]) == ["ap1K12x12, 0.1 s, 0 ms", "ap1K12x12, 0.4 s, 0 ms"]
+    assert list(found["effects"]) == ["kroD100, 0.1 s, 0 ms", "kroD100, 0.4 s, 0 ms"]
     assert found["runs_computed"] == 30
 
 

@@ -1,22 +1,15 @@
-"""What docs/experiments.md and docs/search.md say of tuning is what the shipped trials say."""
+"""What docs/experiments.md says of tuning is what the shipped trials say."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
-
 import pytest
 
-from tacit.experiments.execution.sealed_pace import generation_cost, schedule_for
-from tacit.experiments.report.tuning_tables import TuningRecord, tuning_record
+from tacit.experiments.report.tuning_tables import tuning_record
 from tacit.experiments.study.study import shipped_study
 from tacit.experiments.tuning.tune import published_sets
-from tacit.problems import generate_assignment
-from tacit.search.moves import sealed_parameters_for
 from tests.support.repository import ROOT
 
 EXPERIMENTS = (ROOT / "docs/experiments.md").read_text()
-SEARCH = " ".join((ROOT / "docs/search.md").read_text().split())
 
 
 def row_of(first: str) -> list[str]:
@@ -62,11 +55,10 @@ def test_the_short_tuning_for_two_objectives() -> None:
     assert ("the paper's are better in GD+" in text) == (theirs[0] < ours[0])
 
 
-@pytest.mark.parametrize("name", ["sealed-ap", "sealed-ap-delay", "sealed-tsp"])
-def test_the_sealed_sets(name: str) -> None:
-    record, study = tuning_record(name), shipped_study(name)
+def test_the_sealed_set() -> None:
+    record, study = tuning_record("sealed-tsp"), shipped_study("sealed-tsp")
     assert study.budget is not None
-    first, _, tuning, evaluation, before = row_of(f"`{name}`,")
+    first, _, tuning, evaluation, before = row_of("`sealed-tsp`,")
     assert f"{study.budget.seconds:.0f} s" in first
     assert tuning == percent(record.best[0].values)
     assert evaluation == percent(record.held_out["ours"])
@@ -75,26 +67,3 @@ def test_the_sealed_sets(name: str) -> None:
 
 def percent(values: tuple[float, ...]) -> str:
     return f"{100 * values[0]:.2f}"
-
-
-def test_the_cost_of_the_best_set_with_delay() -> None:
-    record = tuning_record("sealed-ap-delay")
-    megabytes = megabytes_of(record, record.best[0].settings)
-    assert f"the best set sends {megabytes:.1f} MB per generation" in " ".join(EXPERIMENTS.split())
-    held = record.held_out
-    lost = f"{percent(held['ours'])} instead of {percent(held['sealed-ap'])} % of the optimum"
-    assert f"{lost}, at {megabytes:.1f} MB" in SEARCH
-    small = [
-        (values, settings)
-        for settings, values in record.trials
-        if megabytes_of(record, settings) < 1
-    ]
-    values, settings = min(small, key=lambda each: each[0])
-    assert (settings["parents"], settings["block"]) == (2, 7)
-    assert f"two parents with blocks of 7 ({percent(values)} on" in " ".join(EXPERIMENTS.split())
-
-
-def megabytes_of(record: TuningRecord, settings: dict[str, Any]) -> float:
-    assert set(settings) == set(record.task["space"])
-    parameters = replace(sealed_parameters_for("assignment"), **settings)
-    return generation_cost(schedule_for(generate_assignment(1), parameters)).megabytes

@@ -3,86 +3,124 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 Numbers = NDArray[np.int64]
+Rule = Callable[[Numbers, Numbers, int, np.random.Generator], Numbers]
+"""Costs from the numbers of rows and of columns, the size, and a source of randomness."""
+FAR = 1_000_000
 
 
-def _grid(size: int) -> tuple[Numbers, Numbers]:
-    i, j = np.indices((size, size))
-    return i.astype(np.int64), j.astype(np.int64)
+def _points(n: int, rng: np.random.Generator) -> tuple[Numbers, Numbers]:
+    first, second = rng.integers(0, 1000, (2, 2, n))
+    return first[..., None], second[:, None]
 
 
-def cyclic(size: int, seed: int) -> Numbers:
-    """Return (j - i) mod n: all rotations are nearly as good, and cycles of cost 0 abound."""
-    i, j = _grid(size)
-    return (j - i) % size
-
-
-def divisors(size: int, seed: int) -> Numbers:
-    """Return greatest common divisors."""
-    i, j = _grid(size)
-    return np.gcd(i + 1, j + 1)
-
-
-def copies(size: int, seed: int) -> Numbers:
-    """Return columns that stand four times, as those with a capacity of 4 do."""
-    rng = np.random.default_rng(seed)
-    return np.repeat(rng.integers(0, 1000, (size, -(-size // 4))), 4, axis=1)[:, :size]
-
-
-def powers(size: int, seed: int) -> Numbers:
-    """Return powers of 2 up to 2^29."""
-    i, j = _grid(size)
-    return 2 ** ((i * j) % 30)
-
-
-def uniform(size: int, seed: int) -> Numbers:
-    """Return independent costs."""
-    return np.random.default_rng(seed).integers(0, 1001, (size, size))
-
-
-def few_values(size: int, seed: int) -> Numbers:
-    """Return costs of 0, 1 and 2."""
-    return np.random.default_rng(seed).integers(0, 3, (size, size))
-
-
-def rank_one(size: int, seed: int) -> Numbers:
-    """Return products of a row's and a column's factor."""
-    rng = np.random.default_rng(seed)
-    made: Numbers = np.outer(rng.integers(1, 100, size), rng.integers(1, 100, size))
+def _distances(n: int, rng: np.random.Generator) -> Numbers:
+    (x, y), (a, b) = _points(n, rng)
+    made: Numbers = np.hypot(x - a, y - b).astype(np.int64)
     return made
 
 
-def distances(size: int, seed: int) -> Numbers:
-    """Return distances of points in a plane."""
-    points = np.random.default_rng(seed).random((2, size, 2)) * 1000
-    between = points[0][:, None] - points[1][None]
-    made: Numbers = np.hypot(between[..., 0], between[..., 1]).astype(np.int64)
+def _streets(n: int, rng: np.random.Generator) -> Numbers:
+    (x, y), (a, b) = _points(n, rng)
+    made: Numbers = np.abs(x - a) + np.abs(y - b)
     return made
 
 
-def zero_rows(size: int, seed: int) -> Numbers:
-    """Return a problem with fewer rows than columns, filled up with zero rows."""
-    made = uniform(size, seed)
-    made[2 * size // 3 :] = 0
+def _squared_lateness(n: int, rng: np.random.Generator) -> Numbers:
+    due = np.sort(rng.integers(0, n, n))[:, None]
+    late: Numbers = np.maximum(np.arange(n)[None] - due, 0) ** 2
+    made: Numbers = rng.integers(1, 20, n)[:, None] * late
     return made
 
 
-def convex(size: int, seed: int) -> Numbers:
-    """Return squared lateness, which is zero before a row's own time."""
-    rng = np.random.default_rng(seed)
-    due, slot = np.sort(rng.integers(0, size, size)), np.arange(size)
-    late: Numbers = np.maximum(slot[None] - due[:, None], 0) ** 2
-    return rng.integers(1, 20, size)[:, None] * late
+def _one_plan(n: int, rng: np.random.Generator) -> Numbers:
+    """Return costs under which all but one plan cost far more."""
+    costs = rng.integers(FAR, 2 * FAR, (n, n))
+    costs[np.arange(n), rng.permutation(n)] = 0
+    return costs
+
+
+def _one_feasible_plan(n: int, rng: np.random.Generator) -> Numbers:
+    """Return costs of a triangle under a permutation: one plan has no forbidden pair."""
+    costs = np.where(np.triu(np.ones((n, n), dtype=bool)), rng.integers(0, 9, (n, n)), 9 * n + 1)
+    return costs[rng.permutation(n)]
+
+
+def _few_pairs(n: int, rng: np.random.Generator) -> Numbers:
+    """Return costs of which most are those of forbidden pairs."""
+    allowed = rng.random((n, n)) < 4 / n
+    allowed[np.arange(n), rng.permutation(n)] = True
+    return np.where(allowed, rng.integers(0, 100, (n, n)), 99 * n + 1)
+
+
+def _nearly_equal_plans(n: int, rng: np.random.Generator) -> Numbers:
+    """Return sums of an effect of the row and one of the column, and sometimes 1 more."""
+    effects = rng.integers(0, 1000, (n, 1)) + rng.integers(0, 1000, (1, n))
+    return effects + rng.integers(0, 2, (n, n))
+
+
+def _blocks(n: int, rng: np.random.Generator, high: int) -> Numbers:
+    same = np.arange(n)[:, None] // 3 == np.arange(n)[None] // 3
+    return np.where(same, rng.integers(0, high, (n, n)), FAR)
+
+
+RULES: dict[str, Rule] = {
+    "rotations": lambda i, j, n, _: (j - i) % n,
+    "reflections": lambda i, j, n, _: (i + j) % n,
+    "products modulo": lambda i, j, n, _: i * j % n,
+    "squares modulo": lambda i, j, n, _: (i * i + 3 * j * j) % n,
+    "divisors": lambda i, j, n, _: np.gcd(i + 1, j + 1),
+    "multiples": lambda i, j, n, _: np.lcm(i + 1, j + 1) % 97,
+    "powers of two": lambda i, j, n, _: 2 ** (i * j % 30),
+    "powers of three": lambda i, j, n, _: 3 ** ((i + 2 * j) % 18),
+    "exclusive or": lambda i, j, n, _: i ^ j,
+    "common bits": lambda i, j, n, _: i & j,
+    "different bits": lambda i, j, n, _: np.bitwise_count(i ^ j).astype(np.int64),
+    "apart": lambda i, j, n, _: np.abs(i - j),
+    "apart squared": lambda i, j, n, _: (i - j) ** 2,
+    "around a ring": lambda i, j, n, _: np.minimum((i - j) % n, (j - i) % n),
+    "monge": lambda i, j, n, _: i * (n - 1 - j),
+    "anti-monge": lambda i, j, n, _: i * j,
+    "staircase": lambda i, j, n, _: np.where(j <= i, 0, 1),
+    "steep staircase": lambda i, j, n, _: np.where(j <= i, i - j, n * (j - i)),
+    "equal": lambda i, j, n, _: np.full((n, n), 7),
+    "one cheap pair per row": lambda i, j, n, _: (i != j).astype(np.int64),
+    "one dear pair per row": lambda i, j, n, _: (i == j).astype(np.int64),
+    "long way round": lambda i, j, n, _: np.where((j - i) % n == 1, 0, np.where(i == j, 1, n)),
+    "uniform": lambda i, j, n, rng: rng.integers(0, 1001, (n, n)),
+    "wide": lambda i, j, n, rng: rng.integers(0, 10**9, (n, n)),
+    "two values": lambda i, j, n, rng: rng.integers(0, 2, (n, n)),
+    "three values": lambda i, j, n, rng: rng.integers(0, 3, (n, n)),
+    "rank one": lambda i, j, n, rng: np.outer(rng.integers(1, 99, n), rng.integers(1, 99, n)),
+    "rank two": lambda i, j, n, rng: rng.integers(0, 50, (n, 2)) @ rng.integers(0, 50, (2, n)),
+    "effects": lambda i, j, n, rng: rng.integers(0, 99, (n, 1)) + rng.integers(0, 99, (1, n)),
+    "nearly equal plans": lambda i, j, n, rng: _nearly_equal_plans(n, rng),
+    "copies of columns": lambda i, j, n, rng: rng.integers(0, 1000, (n, n))[:, j[0] // 4],
+    "copies of rows": lambda i, j, n, rng: rng.integers(0, 1000, (n, n))[j[0] // 4],
+    "zero rows": lambda i, j, n, rng: np.where(3 * i < 2 * n, rng.integers(0, 1001, (n, n)), 0),
+    "along diagonals": lambda i, j, n, rng: rng.integers(0, 100, 2 * n)[j - i + n],
+    "blocks": lambda i, j, n, rng: _blocks(n, rng, 100),
+    "blocks of ties": lambda i, j, n, rng: _blocks(n, rng, 2),
+    "distances": lambda i, j, n, rng: _distances(n, rng),
+    "streets": lambda i, j, n, rng: _streets(n, rng),
+    "squared lateness": lambda i, j, n, rng: _squared_lateness(n, rng),
+    "one plan": lambda i, j, n, rng: _one_plan(n, rng),
+    "one feasible plan": lambda i, j, n, rng: _one_feasible_plan(n, rng),
+    "few pairs": lambda i, j, n, rng: _few_pairs(n, rng),
+}
+
+
+def costs_of(rule: Rule, size: int, seed: int) -> Numbers:
+    """Return square costs by a rule."""
+    i, j = np.indices((size, size)).astype(np.int64)
+    return np.asarray(rule(i, j, size, np.random.default_rng([size, seed])), dtype=np.int64)
 
 
 FAMILIES: dict[str, Callable[[int, int], Numbers]] = {
-    each.__name__: each
-    for each in (
-        cyclic, divisors, copies, powers, uniform, few_values, rank_one, distances, zero_rows,
-        convex,
-    )
-}  # fmt: skip
+    name: partial(costs_of, rule) for name, rule in RULES.items()
+}

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from tacit.mpc.assignment import Layout, Ties, iterations, outcome
+from tacit.mpc.assignment.start import drawn_matching
 from tacit.mpc.equity import (
     EquityRule,
     EquityShape,
@@ -25,7 +27,6 @@ from tacit.mpc.equity import (
     steps_of,
     weighted,
 )
-from tacit.mpc.forest import Coins, Layout, Outcome, advance, finish, plain, start
 from tacit.mpc.local import deal_integers, reveal, run_parties
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, concatenate, reconstruct
@@ -40,30 +41,31 @@ REFERENCE = np.arange(ROWS)
 DAYS = np.random.default_rng(8).integers(0, [[1001], [1001], [301], [301]], (2, ROWS, ROWS))
 """The third participant has lower costs, so it is the one that gives way."""
 Day = tuple[ArithmeticShare, ArithmeticShare, list[ArithmeticShare]]
-"""Outcome, factors and all own steps after a run, in shares."""
+"""Whether it is proved, factors and all own steps after a run, in shares."""
 
 
 async def solved(s: Session, weights: ArithmeticShare) -> tuple[ArithmeticShare, ArithmeticShare]:
-    """The outcome and the plan of one run, both shares."""
+    """Whether the plan of one run is proved, and the plan, both shares."""
     largest = RULE.largest_factor * BOUND
-    layout, schedule = Layout(ROWS, range(ROWS), largest), plain(ROWS, 4)
+    layout, ties = Layout(ROWS, range(ROWS), largest), Ties(5)
     shape = layout.shape()
     costs = layout.costs(weights[None], [(0, largest)], shape)
-    coins = Coins(5)
-    state = await start(s, costs, shape, coins)
-    state = await advance(s, state, costs, schedule, shape, coins)
-    answer = await finish(s, state, costs, layout, shape)
-    return answer.plan[0, :1], answer.plan[0, 1:]
+    plan = await drawn_matching(s, shape, label="drawn")
+    state = await iterations.first_state(s, *plan, costs, shape, ties)
+    state = await iterations.advance(s, state, costs, shape, ties, iterations=4 * ROWS)
+    answer = await outcome.finish(s, state, costs, layout, shape, ties)
+    heads = outcome.heads(steps=())
+    return answer.plans[0, 1:heads], answer.plans[0, heads:]
 
 
 async def day(s: Session, weights: ArithmeticShare, own: list[ArithmeticShare]) -> Day:
     """One run, from the steps of those before it."""
     found = await factors(s, balances(own, RULE), RULE, newcomers=[False] * 3, label="f")
     scaled = await multiplied(s, weights, found, OWNERS, label="w")
-    outcome, plan = await solved(s, scaled)
+    proved, plan = await solved(s, scaled)
     done = await steps_after(s, weights, REFERENCE, plan, SHAPE, label="e")
     new = [concatenate([past, done.steps[k : k + 1]]) for k, past in enumerate(own)]
-    return outcome, found, new
+    return proved, found, new
 
 
 def test_a_series_on_shares_is_the_clear_one() -> None:
@@ -78,7 +80,7 @@ def test_a_series_on_shares_is_the_clear_one() -> None:
             return day(s, x[s.me], own[s.me])
 
         outcomes, found, kept = zip(*run_parties(node, timeout=60.0).results, strict=True)
-        assert reconstruct(outcomes).tolist() == [Outcome.OPTIMUM]
+        assert reconstruct(outcomes).tolist() == [1]
         clear = [factor_of(balance_of(own, RULE), RULE) for own in steps]
         assert reveal(found).tolist() == clear
         seen |= set(clear)

@@ -1,4 +1,4 @@
-"""Sealed searches with all parties in one process."""
+"""Sealed searches of tours with all parties in one process."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ from tacit.mpc.sealed.generations import advance
 from tacit.mpc.sealed.moves import Step, TableShape
 from tacit.mpc.sealed.start import secret_start
 from tacit.mpc.sealed.state import SealedState
-from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare
-from tacit.search.moves import PublicShape, Schedule, SealedParameters
+from tacit.search.moves import PublicShape, Schedule, TourParameters
 
 Masks = Callable[[int], MaskSource]
 
 
 @dataclass(frozen=True)
 class Search:
-    """A matrix of cell values (rows x columns), and how it is searched."""
+    """The value of each leg, places x places, and how a tour is searched."""
 
     values: NDArray[np.int64]
     schedule: Schedule
@@ -32,32 +31,28 @@ class Search:
     @classmethod
     def random(
         cls,
-        kind: str,
-        rows: int,
-        columns: int,
+        places: int,
         *,
         seed: int = 1,
         spread: int = 1000,
+        directed: bool = False,
         **settings: Any,
     ) -> Search:
         rng = np.random.default_rng(seed)
-        values = rng.integers(0, spread, (rows, columns), endpoint=True)
-        symmetric = kind == "tour" and not settings.pop("directed", 0)
-        if symmetric:
+        values = rng.integers(0, spread, (places, places), endpoint=True)
+        if not directed:
             values = np.triu(values) + np.triu(values, 1).T
-        shape = PublicShape(kind, rows, columns, low=0, spread=spread, symmetric=symmetric)
-        return cls(values, Schedule(shape, SealedParameters(**settings), seed=seed))
+        shape = PublicShape("tour", places, places, low=0, spread=spread, symmetric=not directed)
+        return cls(values, Schedule(shape, TourParameters(**settings), seed=seed))
 
     @property
     def about(self) -> TableShape:
         shape, schedule = self.schedule.shape, self.schedule
         bits, parameters = (schedule.key_bits, schedule.total_bits), schedule.parameters
-        return TableShape(
-            shape.kind, shape.rows, shape.columns, *bits, parameters.parents, parameters.levels
-        )
+        return TableShape(shape.rows, *bits, parameters.parents, parameters.levels)
 
     def dealt(self, nodes: int) -> list[ArithmeticShare]:
-        return deal_integers(self.values if self.about.is_tour else self.values.T, nodes=nodes)
+        return deal_integers(self.values, nodes=nodes)
 
     def steps(self, first: int, count: int, horizon: int) -> Iterator[Step]:
         for number in range(first, first + count):
@@ -78,23 +73,9 @@ class Search:
         )
 
     def advance(
-        self,
-        states: list[SealedState],
-        first: int,
-        count: int,
-        *,
-        horizon: int,
-        tell: bool = False,
-        coordinator: Callable[[Session], object] | None = None,
+        self, states: list[SealedState], first: int, count: int, *, horizon: int
     ) -> PartiesRun[SealedState]:
         return run_parties(
-            lambda s: advance(
-                s,
-                states[s.me],
-                self.steps(first, count, horizon),
-                self.about,
-                disclose_improvements=tell,
-            ),
-            coordinator,  # type: ignore[arg-type]
+            lambda s: advance(s, states[s.me], self.steps(first, count, horizon), self.about),
             nodes=len(states),
         )

@@ -1,22 +1,31 @@
-"""What cycle cancelling shows to a node: neither the plan nor the costs, nor whether it moves.
+"""What a solver of assignments shows to a node: neither plan nor costs, nor whether it moves.
 
 Minima open signs, whose orders are uniform; everything else sends letters, each with its own pad.
-Costs are equal where candidates are compared, so that only tie-breaks tell keys apart.
+Costs are equal where candidates are compared, so that only tie-breaks tell keys apart. What a
+checkpoint opens is looked at in `tests/mpc/assignment/test_checkpoint.py`.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import permutations
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from tacit.mpc.assignment import iterations, outcome
-from tacit.mpc.assignment.layout import Layout, public_matching
-from tacit.mpc.assignment.ties import Ties
+from tacit.mpc.assignment import AssignmentShape, Ties
+from tacit.mpc.assignment import start as first_plan
+from tacit.mpc.local import parties
+from tacit.mpc.sealed.moves import Step
 from tacit.mpc.session import Session
+from tacit.mpc.shares import held_by, reconstruct
+from tests.mpc.assignment.problems import Asked
 from tests.mpc.both import three_and_four
+from tests.mpc.secrecy.test_minimum_views import Scripted
 from tests.mpc.secrecy.weakened import split_alike
 from tests.mpc.secrecy.whole_views import (
     OBSERVER,
@@ -29,15 +38,19 @@ from tests.mpc.secrecy.whole_views import (
     without_mask,
 )
 
-LAYOUT = Layout(rows=2, columns=(0, 1), spread=9)
-MINIMA = ["first", "1", "2", "prove.least"]
+COSTS = np.array([[[0, 5], [0, 5]]] * 2)
+PUBLIC = Asked.square(COSTS, start=(0, 1), generations=1, gap=3)
+MINIMA = ["first", "1", "2", "3", "prove.least"]
+"""Of the first prices, of a generation, of two iterations, of the proof."""
 LEFT_OUT = [
-    "first.shuffle.q1", "0.begin.01", "1.0.0.01", "1.0.opened.1.0", "1.marks.q1", "1.keep.01",
-    "1.cycles.diagonal.01", "1.taken.01", "1.matching.bits.1",
-    "1.table.01", "prove.table.01", "prove.signs.kept.01", "prove.bits.bits.1",
-    "prove.all.kept.01", "finish.bounded.01", "finish.bits.bits.1", "finish.shown.01",
+    "drawn.lines.q1", "first.shuffle.q1",
+    "0.lines.01", "1.shuffle.q1", "1.0.0.01", "1.0.opened.1.0", "1.back.q1", "1.update.01",
+    "1.begin.01", "2.0.0.01", "2.0.opened.1.0", "2.marks.q1", "2.keep.01",
+    "2.cycles.diagonal.01", "2.taken.01", "2.matching.bits.1", "2.table.01",
+    "prove.table.01", "prove.signs.kept.01", "prove.bits.bits.1", "prove.all.kept.01",
+    "finish.bits.bits.1", "finish.rung.01",
 ]  # fmt: skip
-LEFT_OUT_BESIDE = ["2.beside.marks.q1", "2.beside.keep.01", "2.beside.taken.01", "2.end.keep.01"]
+LEFT_OUT_BESIDE = ["3.beside.marks.q1", "3.beside.keep.01", "3.beside.taken.01", "3.end.keep.01"]
 CANDIDATES = {"": 2}
 
 
@@ -62,26 +75,24 @@ def lanes_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Session, "in_parallel", in_turn)
 
 
-def _solved(nodes: int, *, lag: int = 0) -> Work:
-    """Two iterations and the end."""
-    shape = LAYOUT.shape()
-    shares = split_alike(np.array([[[0, 5], [0, 5]]]), OBSERVER, nodes=nodes)
-    costs = [share.map(lambda part: part.astype(shape.word)) for share in shares]
+def _solved(nodes: int, *, lag: int = 0, drawn: bool = False) -> Work:
+    """A start, a generation, two iterations and the end."""
+    asked = replace(PUBLIC, lag=lag, start=None if drawn else PUBLIC.start)
+    shares = split_alike(COSTS, OBSERVER, nodes=nodes)
 
     async def node(s: Session) -> None:
-        own, ties = costs[s.me], Ties(1)
-        matched, matching = public_matching(s, [[0, 1]], shape)
-        state = await iterations.start(s, matched, matching, own, shape, ties)
-        state = await iterations.advance(s, state, own, shape, ties, iterations=2, lag=lag)
-        await outcome.finish(s, state, own, LAYOUT, shape, ties)
+        own = asked.costs(shares[s.me])
+        state = await asked.begin(s, own)
+        await asked.finish(s, await asked.advance(s, state, own, 3), own)
 
     return node
 
 
 @three_and_four
-@pytest.mark.parametrize("lag", [0, 1])
-def test_every_letter_has_a_pad(nodes: int, lag: int) -> None:
-    assert faults_of_letters(pads(_solved(nodes, lag=lag), nodes), nodes) == []
+@pytest.mark.parametrize(("lag", "drawn"), [(0, True), (1, False)])
+def test_every_letter_has_a_pad(nodes: int, lag: int, drawn: bool) -> None:
+    work = _solved(nodes, lag=lag, drawn=drawn)
+    assert faults_of_letters(pads(work, nodes), nodes) == []
 
 
 @three_and_four
@@ -97,11 +108,53 @@ def test_candidates_that_are_not_mixed_are_noticed() -> None:
     assert alike == [f"{each}.order.p mixes groups alike" for each in MINIMA]
 
 
+def test_keys_that_are_equal_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def equal(ties: Ties, iteration: int, size: int) -> NDArray[np.intp]:
+        return np.zeros((2, size, size), dtype=np.intp)
+
+    for name, minima in (("drawn", MINIMA[:1]), ("own_first", MINIMA[2:])):
+        with monkeypatch.context() as patch:
+            patch.setattr(Ties, name, equal)
+            noticed = faults_of_orders(_solved(3), 3, CANDIDATES)
+        assert noticed == [f"{each}.order.p does not make orders uniform" for each in minima]
+    moves = Asked.moves
+
+    def alike(asked: Asked, *args: Any) -> list[Step]:
+        return [replace(step, offsets=np.zeros_like(step.offsets)) for step in moves(asked, *args)]
+
+    monkeypatch.setattr(Asked, "moves", alike)
+    noticed = faults_of_orders(_solved(3), 3, CANDIDATES)
+    assert noticed == ["1.order.p does not make orders uniform"]
+
+
 @pytest.mark.parametrize(("lag", "labels"), [(0, LEFT_OUT), (1, LEFT_OUT_BESIDE)])
 def test_a_mask_that_is_left_out_is_noticed(lag: int, labels: list[str]) -> None:
-    work = _solved(3, lag=lag)
+    work = _solved(3, lag=lag, drawn=not lag)
     found = pads(work, 3)
     for label in labels:
         assert label in found, sorted(found)
         weakened = found | pads(work, 3, without_mask(label), only=label)
         assert faults_of_letters(weakened, 3), label
+
+
+@three_and_four
+def test_a_drawn_plan_is_any_plan_to_each_node(nodes: int) -> None:
+    """Given all that a node draws, each permutation that it lacks leads to another plan."""
+    shape = AssignmentShape(3, 9)
+
+    async def plan(order: tuple[int, ...], lacked: int) -> tuple[int, ...]:
+        def source(me: int) -> Scripted:
+            masks = Scripted({c: bytes([c + 1]) * 32 for c in held_by(me, nodes)})
+            masks.given = {("drawn.order.p", lacked): order}
+            return masks
+
+        run = await parties(
+            lambda s: first_plan.drawn_matching(s, shape, label="drawn"), nodes=nodes, masks=source
+        )
+        matched = reconstruct([bits for bits, _ in run.results])[0]
+        return tuple(int(row) for row in matched.argmax(axis=1))
+
+    for observer in range(nodes):
+        orders = list(permutations(range(3)))
+        plans = [asyncio.run(plan(order, observer)) for order in orders]
+        assert sorted(plans) == orders

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,9 +16,8 @@ from tacit.mpc.masks import MaskSource
 from tacit.mpc.ring import Words
 from tacit.mpc.sealed.best import select_parents
 from tacit.mpc.sealed.generations import advance
-from tacit.mpc.sealed.moves import TableShape
 from tacit.mpc.sealed.state import SealedState, as_plans
-from tacit.mpc.sealed.update import take_winners
+from tacit.mpc.sealed.update import permute_lines
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare
 from tacit.search.moves.runs import Runs
@@ -73,8 +73,7 @@ async def observed(
     The parents are the same in every run. Behind a secret start the keys would be random, and so
     would be their order, mixed or not.
     """
-    about = search.about
-    values = search.values if about.is_tour else search.values.T
+    about, values = search.about, search.values
     first = np.column_stack([values, np.arange(len(values))])
     parents = np.array([first, first[::-1]])[: about.parents]
     tables = seen_alike(parents, observer, about, nodes=nodes)
@@ -96,8 +95,7 @@ async def observed(
 
 def p_value(name: str, nodes: int, observer: int, masks: type[RememberedMasks], runs: int) -> float:
     """The p-value for two different matrices giving the same view, whichever bits one looks at."""
-    kind = "tour" if name == "tour" else "assignment"
-    schedule = Search.random(kind, 4, 4, spread=9, **SETTINGS[name]).schedule
+    schedule = Search.random(4, spread=9, **SETTINGS[name]).schedule
     pair = [Search(weights, schedule) for weights in WEIGHTS]
 
     def source(number: int) -> Callable[[int], MaskSource]:
@@ -111,17 +109,16 @@ def p_value(name: str, nodes: int, observer: int, masks: type[RememberedMasks], 
     return asyncio.run(both())
 
 
-SETTINGS: dict[str, dict[str, int]] = {
-    "assignment": {"block": 2},
+SETTINGS: dict[str, dict[str, Any]] = {
     "tour": {"children": 3},
-    "two parents": {"block": 2, "parents": 2, "meet_every": 1},
+    "two parents": {"children": 3, "parents": 2, "meet_every": 1},
 }
 
 
 @pytest.mark.parametrize(
     ("name", "nodes", "observer"),
     [
-        ("assignment", 3, 0),
+        ("tour", 3, 0),
         ("tour", 4, 3),
         ("two parents", 3, 2),
     ],
@@ -133,7 +130,7 @@ def test_generations_show_a_node_nothing(name: str, nodes: int, observer: int) -
 @pytest.mark.parametrize(
     ("masks", "name", "nodes", "observer"),
     [
-        (NotMixed, "assignment", 4, 1),
+        (NotMixed, "tour", 4, 1),
         (SameSeed, "tour", 3, 1),
     ],
 )
@@ -179,10 +176,9 @@ def test_the_update_by_enumeration(nodes: int) -> None:
     """The instances are the columns of one table, all with the same winner."""
 
     async def node(s: Session, x: ArithmeticShare) -> ArithmeticShare:
-        about = TableShape("assignment", len(x.any[0]) - 1, 2, key_bits=40, total_bits=40)
         table = x[:2].map(lambda part: part[None])
         marks = x[2:, 0]
-        return await take_winners(s, table, marks, Swap(), about, label="u")
+        return await permute_lines(s, table, marks, Swap(), label="u")
 
     secrets = [in_ring(each) for each in ([0, 0, 1, 0], [1, 0, 0, 1], [1, 1, 0, 1])]
     for observer in range(nodes):

@@ -49,7 +49,7 @@ def p_value(
     parents: int, nodes: int, observer: int, masks: type[RememberedMasks], *, runs: int
 ) -> float:
     """The p-value for improvements and none, by another parent each, giving the same view."""
-    about = TableShape("assignment", 2, 2, key_bits=9, total_bits=9, parents=parents)
+    about = TableShape(2, key_bits=9, total_bits=9, parents=parents)
     old = np.array([[9, 0, 1], [8, 1, 0]])[:parents]
     new = np.array([[7, 1, 0], [5, 0, 1]])[:parents]
 

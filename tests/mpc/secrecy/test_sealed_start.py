@@ -30,9 +30,6 @@ pytestmark = pytest.mark.slow
 RUNS = 40
 """Half of the orders of three would give a p-value of 1e-7."""
 
-SETTINGS = {"assignment": {"block": 2}, "tour": {"children": 3}}
-
-
 ORDER = "start.order.p"
 
 
@@ -62,11 +59,9 @@ class SameForAll(RememberedMasks):
         return np.tile(words[: count // 2], 2) if label == ORDER else words
 
 
-def p_of_any_order(
-    kind: str, nodes: int, observer: int, masks: type[RememberedMasks], *, runs: int
-) -> float:
+def p_of_any_order(nodes: int, observer: int, masks: type[RememberedMasks], *, runs: int) -> float:
     """The p-value for all starts being as likely, with all that the observer draws held fixed."""
-    search = Search.random(kind, 3, 3, **SETTINGS[kind])
+    search = Search.random(3, children=3)
     shares = search.dealt(nodes)
 
     async def order(number: int) -> tuple[int, ...]:
@@ -77,8 +72,7 @@ def p_of_any_order(
         )
         table = reveal([state.table for state in run.results])[0]
         items = table[:, -1].astype(np.intp)
-        moved = search.values[np.ix_(items, items)] if kind == "tour" else search.values.T[items]
-        assert np.array_equal(table[:, :-1], moved)
+        assert np.array_equal(table[:, :-1], search.values[np.ix_(items, items)])
         return tuple(items.tolist())
 
     async def count() -> Counter[tuple[int, ...]]:
@@ -88,27 +82,22 @@ def p_of_any_order(
     return float(chisquare([counts[each] for each in itertools.permutations(range(3))]).pvalue)
 
 
-@pytest.mark.parametrize(
-    ("kind", "nodes", "observer"),
-    [("assignment", 3, 0), ("tour", 3, 2), ("assignment", 4, 1), ("tour", 4, 3)],
-)
-def test_the_start_is_any_order_to_each_node(kind: str, nodes: int, observer: int) -> None:
-    assert p_of_any_order(kind, nodes, observer, RememberedMasks, runs=RUNS) > CHANCE
+@pytest.mark.parametrize(("nodes", "observer"), [(3, 0), (3, 2), (4, 1), (4, 3)])
+def test_the_start_is_any_order_to_each_node(nodes: int, observer: int) -> None:
+    assert p_of_any_order(nodes, observer, RememberedMasks, runs=RUNS) > CHANCE
 
 
-@pytest.mark.parametrize(
-    ("kind", "nodes", "observer"), [("tour", 3, 0), ("assignment", 3, 2), ("assignment", 4, 3)]
-)
+@pytest.mark.parametrize(("nodes", "observer"), [(3, 0), (3, 2), (4, 3)])
 @pytest.mark.parametrize("masks", [NotMixed, KnownOrder])
 def test_a_start_that_a_node_could_derive_is_caught(
-    masks: type[RememberedMasks], kind: str, nodes: int, observer: int
+    masks: type[RememberedMasks], nodes: int, observer: int
 ) -> None:
-    assert p_of_any_order(kind, nodes, observer, masks, runs=24) < SURE
+    assert p_of_any_order(nodes, observer, masks, runs=24) < SURE
 
 
 def p_of_two_starts(nodes: int, observer: int, masks: type[RememberedMasks], *, runs: int) -> float:
     """The p-value for the orders of two parents having nothing to do with each other."""
-    search = Search.random("assignment", 2, 2, block=2, parents=2)
+    search = Search.random(2, children=3, parents=2)
     shares = search.dealt(nodes)
 
     async def count() -> Counter[tuple[int, ...]]:
@@ -133,13 +122,12 @@ def test_each_parent_starts_in_an_order_of_its_own(nodes: int, observer: int) ->
     assert p_of_two_starts(nodes, observer, SameForAll, runs=RUNS) < SURE
 
 
-def p_value(kind: str, nodes: int, observer: int, masks: type[RememberedMasks]) -> float:
+def p_value(nodes: int, observer: int, masks: type[RememberedMasks]) -> float:
     """The p-value for two different matrices giving the same view of the start."""
-    schedule = Search.random(kind, 4, 4, spread=9, **SETTINGS[kind]).schedule
+    schedule = Search.random(4, spread=9, children=3).schedule
 
     async def lines(search: Search, numbers: range) -> NDArray[np.uint8]:
-        values = search.values if kind == "tour" else search.values.T
-        shares = seen_alike(values, observer, search.about, nodes=nodes)
+        shares = seen_alike(search.values, observer, search.about, nodes=nodes)
         seen = []
         for number in numbers:
             with letters_seen() as arrived:
@@ -159,9 +147,6 @@ def p_value(kind: str, nodes: int, observer: int, masks: type[RememberedMasks]) 
     return asyncio.run(both())
 
 
-@pytest.mark.parametrize(
-    ("kind", "nodes", "observer"),
-    [("tour", 3, 1), ("assignment", 4, 3)],
-)
-def test_the_start_shows_a_node_nothing(kind: str, nodes: int, observer: int) -> None:
-    assert p_value(kind, nodes, observer, RememberedMasks) > CHANCE
+@pytest.mark.parametrize(("nodes", "observer"), [(3, 1), (4, 3)])
+def test_the_start_shows_a_node_nothing(nodes: int, observer: int) -> None:
+    assert p_value(nodes, observer, RememberedMasks) > CHANCE

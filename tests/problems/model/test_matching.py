@@ -1,4 +1,4 @@
-"""Whether rows can all get an allowed column, against trying all plans."""
+"""Assignments found without SciPy, against trying all plans."""
 
 from itertools import permutations
 from typing import Any
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from tacit.problems.model.matching import feasible_assignment
+from tacit.problems.model.matching import feasible_assignment, least_assignment
 
 
 @given(
@@ -27,6 +27,28 @@ def test_finds_a_plan_exactly_where_there_is_one(allowed: Any) -> None:
     if plan is not None:
         assert len(set(plan.tolist())) == rows
         assert allowed[np.arange(rows), plan].all()
+
+
+@given(
+    st.tuples(st.integers(1, 4), st.integers(0, 2)).flatmap(
+        lambda size: arrays(
+            np.float64,
+            (size[0], size[0] + size[1]),
+            elements=st.sampled_from([0.0, 1.0, 2.0, 7.0, 1000.0, -3.0, np.inf]),
+        )
+    )
+)
+def test_no_plan_costs_less(costs: Any) -> None:
+    rows, columns = costs.shape
+    least = min(
+        float(costs[np.arange(rows), list(plan)].sum())
+        for plan in permutations(range(columns), rows)
+    )
+    plan = least_assignment(costs)
+    assert (plan is None) == (least == np.inf)
+    if plan is not None:
+        assert len(set(plan.tolist())) == rows
+        assert costs[np.arange(rows), plan].sum() == least
 
 
 def test_long_chains_do_not_exhaust_the_stack() -> None:

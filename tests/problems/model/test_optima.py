@@ -13,8 +13,11 @@ from tacit.problems import (
     Assignment,
     Objective,
     generate_assignment,
+    generate_capacitated,
+    generate_delays,
     generate_tour,
     ground_truth,
+    optimal_value,
     optimum,
     shipped_problem,
 )
@@ -45,9 +48,22 @@ def test_no_plan_beats_the_optimum(problem: Any) -> None:
     assert best is not None
     assert best.plan is not None
     assert best.value == (max if objective.sense == "maximize" else min)(values)
+    assert optimal_value(problem) == best.value
     problem.check_plan(best.plan)
     plans = np.array([best.plan], dtype=np.int32)
     assert objective.sign * problem.fitness(0, plans)[0] == best.value
+
+
+@pytest.mark.parametrize("cells", [0, 10_000])
+def test_the_value_of_the_optimum_does_not_depend_on_who_finds_it(
+    cells: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tacit.problems.model.optima.SMALL_CELLS", cells)
+    shared = generate_capacitated(3, rows=20, columns=6)
+    for problem in (generate_delays(2, flights=12, slots=15, airlines=2), shared):
+        best = optimum(problem)
+        assert best is not None
+        assert optimal_value(problem) == best.value
 
 
 def test_the_optimum_of_a_tour_is_what_is_known() -> None:

@@ -95,7 +95,7 @@ def finish(folder: Path) -> tuple[StopReason, Result]:
 def followed(agreed: AgreedCluster, folder: Path, evaluations: int = EVALUATIONS) -> None:
     """The logs of all nodes show the agreed search, and the ledger tells what they sent."""
     logs = [agreed.log(node) for node in range(3)]
-    ledger = load_ledger(folder / "ledger.jsonl", sealed=False)
+    ledger = load_ledger(folder / "ledger.jsonl")
     for log in logs:
         assert replay(agreed.agreement, log, ledger).complete
     assert check_answers(agreed.agreement, logs, ledger) == Answers(evaluations, 0)
@@ -115,7 +115,7 @@ def test_a_run_that_is_killed_again_and_again_ends_as_if_it_never_was(
     reason, result = finish(tmp_path / "run")
     assert (reason, result.evaluations) == (StopReason.EVALUATIONS, EVALUATIONS)
     assert result.notes == []
-    ledger = load_ledger(tmp_path / "run" / LEDGER, sealed=False)
+    ledger = load_ledger(tmp_path / "run" / LEDGER)
     numbers = [e.number for e in ledger if isinstance(e, EvaluationAnswer) and not e.again]
     assert numbers == list(range(1, EVALUATIONS + 1))
     followed(agreed, tmp_path / "run")
@@ -270,7 +270,7 @@ def test_a_replay_follows_numbers_that_were_left_out_and_caught_up_with(
     folder = tmp_path / "run"
     agreed = prepared(cluster, folder, best="value")
     finish_in_parts(folder, 1)
-    log, ledger = agreed.log(0), load_ledger(folder / LEDGER, sealed=False)
+    log, ledger = agreed.log(0), load_ledger(folder / LEDGER)
 
     def changed(event: Event) -> list[Event]:
         if not isinstance(event, EvaluationBegun) or event.number < 7:

@@ -85,7 +85,7 @@ def test_a_run_goes_on_from_its_files_and_is_proven(cluster: LocalCluster, tmp_p
     assert found == twin.best_known.plans
     assert front == twin.front
     logs = [agreed.log(node) for node in range(3)]
-    ledger = load_ledger(folder / LEDGER, sealed=False)
+    ledger = load_ledger(folder / LEDGER)
     assert sum(isinstance(entry, FrontAnswer) for entry in ledger) == 1
     assert check_front(agreed.agreement, logs, ledger) is not None
     left_out = [entry for entry in ledger if not isinstance(entry, FrontAnswer)]

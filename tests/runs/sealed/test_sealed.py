@@ -6,7 +6,6 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tacit.disclosure import BestMode, Exact
@@ -14,10 +13,9 @@ from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.records.ledger import OpenedPlan, load_ledger
 from tacit.errors import ParameterError
 from tacit.problems import (
-    Assignment,
-    Objective,
     Problem,
     generate_assignment,
+    generate_tour,
     load_problem,
     save_problem,
     shipped_problem,
@@ -25,7 +23,7 @@ from tacit.problems import (
 from tacit.runs import Checkpointing, EngineChoice, Limits, Progress, Result
 from tacit.runs.result import Timing
 from tacit.runs.sealed.pace import OPENING_SECONDS
-from tacit.search.moves import SealedParameters
+from tacit.search.moves import TourParameters
 from tests.runs.flat import solve_with
 from tests.support.cpu_waits import CpuWaits
 from tests.support.simulated import solve
@@ -38,35 +36,44 @@ def simulated(problem: Problem, **options: object) -> Result:
 
 
 @pytest.mark.slow
-def test_a_sealed_search_is_as_good_as_promised() -> None:
-    found = simulated(generate_assignment(1), generations=1000, seed=1)
-    assert found.percent_of_optimum is not None
-    assert found.percent_of_optimum > 99
+def test_a_sealed_tour_is_as_good_as_promised() -> None:
     tour = simulated(shipped_problem("kroD100"), generations=1500, seed=1)
     assert tour.percent_of_optimum is not None
     assert tour.percent_of_optimum < 104
 
 
-def test_a_run_is_a_function_of_its_seed_and_its_schedule() -> None:
-    problem = generate_assignment(1, rows=20)
-    one, two = (simulated(problem, generations=30, seed=7) for _ in range(2))
-    other = simulated(problem, generations=30, seed=8)
+@pytest.mark.parametrize("problem", [generate_assignment(1, rows=20), generate_tour(1, cities=20)])
+def test_a_run_is_a_function_of_its_seed_and_its_schedule(problem: Problem) -> None:
+    one, two = (simulated(problem, generations=12, seed=7) for _ in range(2))
+    other = simulated(problem, generations=12, seed=8)
     assert one.to_json(timing=False) == two.to_json(timing=False)
     assert one.plan != other.plan
-    assert one.parameters["schedule"] == [[[0, 30, 30]]]
+    assert sum(count for _, count, _ in one.parameters["schedule"][0]) == 12
 
 
-def test_nothing_is_told_unless_it_was_asked_for() -> None:
-    problem = generate_assignment(1, rows=10)
+@pytest.mark.parametrize("problem", [generate_assignment(1, rows=10), generate_tour(1, cities=9)])
+def test_no_value_is_disclosed_unless_it_was_asked_for(problem: Problem) -> None:
     silent = simulated(problem, generations=12)
     assert silent.best_known.disclosed == [None]
     assert silent.history.disclosed_best == [[None]] * 12
     valued = simulated(problem, generations=12, best="value")
     assert valued.best_known.disclosed == valued.value
-    bits = simulated(problem, generations=12, best="improvement").history.disclosed_best
-    assert len(bits) == 12
-    assert {type(each[0]) for each in bits} == {bool}
+    assert valued.history.disclosed_best == [[None]] * 12
     assert silent.plan == valued.plan
+    with pytest.raises(ParameterError, match="disclose the best value or nothing"):
+        simulated(problem, best="improvement")
+
+
+def test_a_tour_ends_with_its_public_length() -> None:
+    for limits, stopped, generations in (
+        ({"deadline": 3600.0}, "generations", 40 * 4),
+        ({"deadline": 3600.0, "generations": 70}, "generations", 70),
+        ({"deadline": 3600.0, "evaluations": 500}, "generations", 40 * 4),
+        ({"generations": 200}, "generations", 200),
+    ):
+        found = simulated(generate_tour(3, cities=4), **limits)
+        assert (found.stopped, found.generations) == (stopped, generations)
+        assert found.proved is None
 
 
 def test_several_objectives_give_a_front() -> None:
@@ -79,17 +86,6 @@ def test_several_objectives_give_a_front() -> None:
     assert second[-1] == max(second)
     chosen = simulated(problem, generations=20, weightings=[(1, 2)])
     assert len(chosen.best_known.plans) == 1
-
-
-def test_forbidden_pairs_are_left_alone_or_owned_up_to() -> None:
-    rng = np.random.default_rng(1)
-    forbidden = rng.random((12, 14)) < 0.5
-    forbidden[np.arange(12), np.arange(12)] = False
-    pay = Objective("pay", rng.integers(0, 50, (12, 14)))
-    problem = Assignment(name="p", rows=12, columns=14, objectives=(pay,), forbidden=forbidden)
-    problem.check_plan(simulated(problem, generations=200).plan)
-    hurried = simulated(problem, generations=1, parameters=SealedParameters(block=2))
-    assert any("forbidden pairs" in note for note in hurried.notes)
 
 
 def test_a_problem_file_may_ask_for_it(tmp_path: Path) -> None:
@@ -114,31 +110,48 @@ def late_by(timing: Timing, begun: float, waits: CpuWaits, *, deadline: float) -
 
 
 @pytest.mark.processes
-def test_on_nodes_with_a_deadline_and_a_ledger(tmp_path: Path) -> None:
+def test_a_tour_on_nodes_uses_its_time_and_is_not_late() -> None:
     seen: list[Progress] = []
-    problem = generate_assignment(1, rows=12, participants=2)
+    problem = generate_tour(1, cities=40, participants=2)
     with CpuWaits() as waits:
         called = time.monotonic()
-        found = solve(
-            problem,
-            disclose="sealed",
-            deadline=1.5,
-            engine=EngineChoice(ledger=tmp_path / "ledger.jsonl"),
-            observe=seen.append,
-        )
+        found = solve(problem, disclose="sealed", deadline=1.5, engine="nodes", observe=seen.append)
     assert found.timing is not None
     begun = called + found.timing.set_up_seconds
     assert late_by(found.timing, begun, waits, deadline=1.5) < LATE
-    assert found.timing.seconds > 1.0
-    assert found.stopped == "deadline"
+    if found.stopped == "deadline":
+        assert found.timing.seconds > 1.0
+    else:
+        assert found.generations == 40 * 40
     # Nodes that wait for a core do as much less.
     assert found.generations >= 4 * (1 - waits.between(begun, begun + 1.5) / 1.5)
     assert max([0, *(view.generation for view in seen)]) == found.generations
     problem.check_plan(found.plan)
-    entries = load_ledger(tmp_path / "ledger.jsonl", sealed=True)
-    (entry,) = entries
+
+
+@pytest.mark.processes
+def test_an_assignment_on_nodes_ends_with_its_proof_long_before_its_deadline(
+    tmp_path: Path,
+) -> None:
+    seen: list[Progress] = []
+    problem = generate_assignment(1, rows=12, participants=2)
+    found = solve(
+        problem,
+        disclose="sealed",
+        deadline=300.0,
+        engine=EngineChoice(ledger=tmp_path / "ledger.jsonl"),
+        observe=seen.append,
+    )
+    assert (found.stopped, found.proved, found.percent_of_optimum) == ("generations", True, 100.0)
+    assert found.notes == []
+    assert found.timing is not None
+    assert found.timing.seconds < 200
+    assert [view.steps for view in seen] == [found.generations] * len(seen)
+    last = seen[-1]
+    assert (last.generation, last.iteration) == (found.generations, found.parameters["iterations"])
+    (entry,) = load_ledger(tmp_path / "ledger.jsonl")
     assert isinstance(entry, OpenedPlan)
-    assert (entry.plan, entry.value) == (found.plan, None)
+    assert (entry.plan, entry.value, entry.outcome) == (found.plan, None, "optimum")
 
 
 def test_a_node_that_dies_does_not_cost_the_answer(own_cluster: LocalCluster) -> None:
@@ -179,7 +192,7 @@ def test_a_node_that_dies_does_not_cost_the_answer(own_cluster: LocalCluster) ->
         ({"seed": -1}, "give 0 or more"),
         ({"preset": "paper-ap"}, "settings of its own"),
         ({"algorithm": "genetic"}, "settings of its own"),
-        ({"parameters": SealedParameters(parents=2), "best": "improvement"}, "with one parent"),
+        ({"parameters": TourParameters(parents=2)}, "settings of a tour"),
     ],
 )
 def test_what_a_sealed_search_cannot_do_is_refused(options: dict[str, object], words: str) -> None:
@@ -199,8 +212,6 @@ def test_all_objectives_are_sealed_or_none() -> None:
 
 def test_settings_reach_the_search() -> None:
     found = simulated(
-        generate_assignment(1, rows=9),
-        generations=5,
-        parameters=SealedParameters(block=2, cycles=3),
+        generate_tour(1, cities=9), generations=5, parameters=TourParameters(children=9, cycles=3)
     )
-    assert (found.parameters["block"], found.parameters["cycles"]) == (2, 3)
+    assert (found.parameters["children"], found.parameters["cycles"]) == (9, 3)

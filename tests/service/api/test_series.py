@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tacit.engine.agreement import canonical, read_agreement
+from tacit.engine.agreement import canonical, read_agreement, sealed_terms
 from tacit.engine.series import departures, read_series, series_hash
 from tacit.mpc.equity import FIRST_HEAD
+from tacit.search.moves import AssignmentParameters
 from tacit.service.execution.series_schedule import SeriesSchedule
 from tacit.service.storage import read_run, set_state
 from tacit.service.workflow.lifecycle import State
@@ -166,6 +167,44 @@ def test_a_draft_of_a_series_is_changed_within_what_was_signed(world: World) -> 
     assert agreement.problem.rows == 3
     assert [each.name for each in agreement.participants] == ["north", "south"]
     assert world.call("PUT", path, "op", json=changed).status_code == 409
+
+
+def test_runs_of_a_sealed_series_have_its_steps_whatever_their_size(world: World) -> None:
+    sealed = with_equity()["run"] | {"participants": {"north": [0, 1], "south": [2, 3]}}
+    series_id = world.agreed_series(runs_per_day=9, run=sealed)
+    series = read_series(world.call("GET", f"/series/{series_id}/document", "op").content)
+    settings = sealed_terms(series.pattern()).parameters
+    assert isinstance(settings, AssignmentParameters)
+    assert settings.iterations >= series.varying.most_rows > series.problem.rows
+    assert series.limits.evaluations == settings.steps
+    problem = sealed["problem"]
+    owners = {"north": [0, 1, 2, 3], "south": [4, 5, 6, 7]}
+    for changes in (
+        {},
+        {"problem": {**problem, "rows": 8, "columns": 8}, "participants": owners},
+        {"problem": {**problem, "rows": 2}, "participants": {"north": [0], "south": [1]}},
+    ):
+        run = next_run(world, series_id, **changes)
+        agreement = read_agreement(world.call("GET", f"/runs/{run['id']}/agreement", "op").content)
+        assert sealed_terms(agreement).parameters == settings
+        assert agreement.limits.evaluations == settings.steps
+        assert departures(series, agreement, now=time.time()) == []
+        cancel(world, run)
+    drafted = next_run(world, series_id, start=False)
+    path, terms = f"/runs/{drafted['id']}", drafted["terms"]
+    world.ok("PUT", path, "op", json={**terms, "deadline_seconds": terms["deadline_seconds"] / 2})
+    fewer = {**terms, "limits": {**terms["limits"], "evaluations": 3}}
+    refused = world.call("PUT", path, "op", json=fewer)
+    assert (refused.status_code, "evaluations: signed" in refused.text) == (422, True)
+
+
+def test_iterations_that_a_series_names_stay_as_they_are(world: World) -> None:
+    sealed = with_equity()["run"] | {"participants": {"north": [0, 1], "south": [2, 3]}}
+    series_id = world.agreed_series(run=sealed | {"parameters": {"iterations": 7}})
+    series = read_series(world.call("GET", f"/series/{series_id}/document", "op").content)
+    settings = sealed_terms(series.pattern()).parameters
+    assert isinstance(settings, AssignmentParameters)
+    assert settings.iterations == 7
 
 
 def test_a_run_that_has_expired_does_not_block_the_next(world: World) -> None:

@@ -3,7 +3,7 @@
 import io
 import json
 import zipfile
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from nicegui import Client, ui
 from tacit.errors import ParameterError
 from tacit.problems import Assignment, Objective, Participant, Problem, save_problem
 from tacit.problems.files.csv_weights import read_csv_weights
+from tacit.search.moves import TourParameters
 from tacit.service.api.terms import RunTerms
 from tacit.service.dashboard.drafts import (
     KINDS,
@@ -168,7 +169,7 @@ def test_a_run_that_is_copied_is_the_same(kind: str) -> None:
 
 def test_what_was_left_open_stays_open() -> None:
     problem = drawn_problem("ap", rows=6, columns=9, participants=3, seed=4)
-    rules = usual_rules(problem)
+    rules = usual_rules(problem, [ObjectiveRule("top:5", "value")])
     terms = checked_terms(RunTerms.model_validate(run_terms(problem, rules)))
     assert terms.limits.evaluations
     assert draft_of_terms(terms.model_dump(mode="json"), {})[1].evaluations == 0
@@ -184,15 +185,61 @@ def test_public_weights_and_weightings_are_copied() -> None:
     both = [{**FILE["objectives"][0], "name": name, "disclosure": "sealed", "best": "nothing"}
             for name in "ab"]  # fmt: skip
     form, problem = form_of(both)
-    form._search._method.value = "exact"
-    form._search._methods["exact"].fields["phases"].value = 40
+    form._search.in_sight.fields["iterations"].value = 40
+    form._search.in_sight.fields["checkpoints"].value = "16:24"
     form._search._weightings.value = "3:1, 1"
     assert form.trouble() == "Weightings, such as 3:1, 1:1: 1: give 2 numbers, one per objective"
     form._search._weightings.value = "3:1, 1:1"
     assert form.trouble() is None
     found = form.rules().search
-    assert found == SearchRules(None, {"method": "exact", "phases": 40}, ("3:1", "1:1"))
+    assert found == SearchRules(None, {"iterations": 40, "checkpoints": "16:24"}, ("3:1", "1:1"))
     checked_terms(RunTerms.model_validate(run_terms(problem, form.rules())))
+
+
+@pytest.mark.parametrize(
+    ("kind", "named"),
+    [
+        ("ap", {"iterations", "checkpoints", "gap", "together"}),
+        ("capacitated", {"iterations", "checkpoints", "gap", "together"}),
+        ("tsp", {field.name for field in fields(TourParameters)}),
+    ],
+)
+def test_the_settings_of_a_sealed_run_follow_from_its_kind(kind: str, named: set[str]) -> None:
+    problem = drawn_problem(kind, rows=6, columns=9, participants=3, seed=4)
+    with Client(ui.page("/only-here")):
+        form = RulesForm(problem, usual_rules(problem, [ObjectiveRule("sealed", "nothing")]))
+    assert set(form._search.in_sight.fields) == named
+    form._each[0].method.value = "top"
+    assert "population" in form._search.in_sight.fields
+
+
+def test_a_sealed_run_that_is_left_open_stays_open_and_can_be_copied() -> None:
+    problem = drawn_problem("ap", rows=6, columns=9, participants=3, seed=4)
+    rules = replace(
+        usual_rules(problem, [ObjectiveRule("sealed", "nothing")]),
+        search=SearchRules(None, {"gap": 2}),
+    )
+    for most in (0, 33):
+        terms = checked_terms(
+            RunTerms.model_validate(run_terms(problem, replace(rules, evaluations=most)))
+        )
+        assert terms.limits.evaluations == (most or None)
+        again, read = draft_of_terms(terms.model_dump(mode="json"), {})
+        assert read.evaluations == most
+        assert RunTerms.model_validate(run_terms(again, read)) == terms
+
+
+def test_a_sealed_run_cannot_say_whether_its_best_improved() -> None:
+    form, _ = form_of(FILE["objectives"][:1])
+    rules = form._each[0]
+    assert rules.best is not None
+    assert "improvement" in rules.best.options
+    rules.method.value = "sealed"
+    assert "improvement" not in rules.best.options
+    assert form.rules().objectives == (ObjectiveRule("sealed", "nothing"),)
+    rules.best.value = "value"
+    rules.method.value = "top"
+    assert "improvement" in rules.best.options
 
 
 def test_weights_at_hand_fit_their_range() -> None:

@@ -194,7 +194,8 @@ def test_what_was_disclosed_in_words() -> None:
         {"name": "cost", "disclosure": "quantiles:5", "best": "improvement"},
         {"name": "risk", "disclosure": "none", "best": "value"},
     ]
-    assert disclosed_so_far(objectives, 1, 300) == [
+    terms = {"objectives": objectives, "problem": {"kind": "assignment"}}
+    assert disclosed_so_far(terms, 1, 300) == [
         "cost: 1 answer about 300 plans each. Each disclosed in which of 5 equally large groups, "
         "by rank, each plan is, and whether the best value improved.",
         "risk: 1 answer about 300 plans each. Each disclosed the exact value of every plan of each "
@@ -218,36 +219,49 @@ def test_rates_fall_to_nothing_where_nothing_comes_any_more() -> None:
     assert rates(101.0, waits=True) == ["0", "0"], "a node is missed, so nothing can come"
 
 
-def test_of_a_sealed_run_time_and_generations_are_shown() -> None:
+def test_of_a_sealed_run_time_and_steps_are_shown() -> None:
     run = {**evil_run(), "state": "finished"}
     run["terms"]["objectives"] = [
         {"name": "cost", "sense": "minimize", "disclosure": "sealed", "best": "nothing"}
     ]
     run["progress"] = {
-        "generation": 80, "evaluations": 0, "evaluations_per_second": 0.0, "best": [None],
-        "seconds": 2.0,
+        "generation": 80, "steps": 140, "evaluations": 0, "evaluations_per_second": 0.0,
+        "best": [None], "seconds": 2.0,
     }  # fmt: skip
     shown = re.findall("<dt>(.*?)</dt><dd>(.*?)</dd>", figures(run, population=0, now=9.0))
-    assert shown == [("Generations", "80"), ("Generations per second, on average", "40")]
-    assert "Generations at most" in terms_list(run, population=0, search="")
+    assert shown == [("Steps", "80 of 140"), ("Steps per second, on average", "40")]
+    run["terms"]["limits"]["evaluations"] = None
+    listed = dict(
+        re.findall("<dt>(.*?)</dt><dd>(.*?)</dd>", terms_list(run, population=0, search=""))
+    )
+    assert listed["Steps at most"] == "as many as fit the deadline"
+    assert "ends when its steps are made" in listed["Deadline"]
     result = {
         "state": "finished", "told": [None], "generation": 80, "evaluations": 0, "seconds": 2.0,
         "late_by_seconds": 0.0,
     }  # fmt: skip
-    assert summary(run, result) == "<p>Done, after 80 generations in 2.0 s; answered in time.</p>"
-    objectives = run["terms"]["objectives"]
-    assert disclosed_so_far(objectives, 0, 0) == [
-        "Sealed: nothing yet. In the end the plan is opened."
-    ]
-    assert disclosed_so_far(objectives, 1, 0) == [
-        "Only the plan was opened. Nothing else was disclosed."
-    ]
-    assert disclosed_so_far(objectives, 1, 0, for_owners=True) == [
-        "Only the plan was opened to its owners alone. Nothing else was disclosed."
-    ]
+    assert summary(run, result) == "<p>Done, after 80 steps in 2.0 s; answered in time.</p>"
+    assert "not proved" in summary(run, {**result, "proved": False})
+    assert "proved that no plan is better" in summary(run, {**result, "proved": True})
     assert "the plan in the end" in terms_list(run, population=0, search="")
     run["terms"]["plan"] = "owners"
     assert "that there is a plan, and nothing of it" in terms_list(run, population=0, search="")
+
+
+def test_what_a_sealed_run_opens_in_words() -> None:
+    terms = {**evil_run()["terms"], "parameters": {}}
+    first, *proof = disclosed_so_far(terms, 0, 0)
+    assert first == "Sealed: nothing yet. In the end the plan is opened."
+    assert disclosed_so_far(terms, 1, 0) == ["Only the plan was opened.", *proof]
+    assert len(proof) == 1
+    assert "whether it is proved" in proof[0]
+    owned = disclosed_so_far({**terms, "plan": "owners"}, 1, 0)
+    assert owned == ["Only the plan was opened to its owners alone.", *proof]
+    told = disclosed_so_far({**terms, "parameters": {"checkpoints": "16:24", "gap": 2}}, 0, 0)
+    assert len(told) == 4
+    assert any("After iterations 16, 24" in line for line in told)
+    tour = {**evil_run("tour")["terms"], "parameters": {}}
+    assert disclosed_so_far(tour, 1, 0) == ["Only the plan was opened."]
 
 
 def test_terms_name_every_setting_of_the_search() -> None:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from tacit.engine.agreement.sealed import pin_sealed
 from tacit.engine.agreement.terms import Agreement
-from tacit.search.moves import SealedParameters
+from tacit.search.moves import TourParameters
 from tacit.service.execution.answer import answer_of
 from tacit.service.execution.report import Report
 from tacit.service.workflow.lifecycle import State
@@ -99,4 +99,4 @@ def test_a_sealed_run_has_a_plan_or_can_be_resumed() -> None:
 def sealed_agreement() -> Agreement:
     agreement = example_cast().agreement
     pay = replace(agreement.objectives[0], disclosure="sealed", best="nothing")
-    return replace(agreement, objectives=[pay], search=pin_sealed(SealedParameters()))
+    return replace(agreement, objectives=[pay], search=pin_sealed(TourParameters()))

@@ -44,7 +44,7 @@ def followed(live: LivePlatform, run_id: str) -> int:
     """How many populations the nodes logged, all of them those of the agreed search."""
     agreement, nonce = live.agreement(run_id, "north"), os.urandom(16)
     answer = live.call("POST", f"/runs/{run_id}/logs", "north", json={"nonce": nonce.hex()})
-    ledger = read_ledger(live.call("GET", f"/runs/{run_id}/ledger", "north"), sealed=False)
+    ledger = read_ledger(live.call("GET", f"/runs/{run_id}/ledger", "north"))
     found = None
     for each in answer["logs"]:
         entries = check_log(
@@ -64,7 +64,7 @@ def followed(live: LivePlatform, run_id: str) -> int:
 def check_record(live: LivePlatform, run_id: str, result: dict[str, Any]) -> None:
     """The platform's view can be had afterwards, also of a run that was taken up again."""
     record = load_record(record_run(live.settings, run_id))
-    ledger = read_ledger(live.call("GET", f"/runs/{run_id}/ledger", "north"), sealed=False)
+    ledger = read_ledger(live.call("GET", f"/runs/{run_id}/ledger", "north"))
     told = [e for e in ledger if isinstance(e, EvaluationAnswer) and not e.again]
     assert len(record.sizes) == len(told) >= result["evaluations"]
     disclosed = [value for entry in told for value in entry.disclosed]

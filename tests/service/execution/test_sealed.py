@@ -12,6 +12,8 @@ import msgspec
 import numpy as np
 import pytest
 from benchmarks.live_platform import OPERATOR, LivePlatform
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 
 from tacit.engine.records.events import GenerationsBegun
 from tacit.engine.records.ledger import EvaluationAnswer, OpenedPlan, read_ledger
@@ -28,6 +30,8 @@ pytestmark = pytest.mark.processes
 
 ROWS = 10
 NAMES = ("amber", "birch")
+MANY = 1_000_000
+"""Iterations that no machine makes by the deadline."""
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +39,13 @@ def profiles() -> dict[str, Profile]:
     return {}
 
 
-def submitted(live: LivePlatform, profiles: dict[str, Profile], deadline: float) -> str:
+def weights_of(name: str) -> NDArray[np.int64]:
+    return np.random.default_rng(list(name.encode())).integers(0, 1000, (ROWS // 2, ROWS))
+
+
+def submitted(
+    live: LivePlatform, profiles: dict[str, Profile], deadline: float, iterations: int
+) -> str:
     """A sealed run whose participants have all joined, reviewed, signed and handed in."""
     terms = {
         "name": "slots",
@@ -44,8 +54,7 @@ def submitted(live: LivePlatform, profiles: dict[str, Profile], deadline: float)
             {"name": "delay", "sense": "minimize", "weight_bound": 1000, "disclosure": "sealed"}
         ],
         "participants": {name: list(range(ROWS))[k::2] for k, name in enumerate(NAMES)},
-        "limits": {"evaluations": 100_000},
-        "parameters": {"method": "search"},
+        "parameters": {"iterations": iterations},
         "deadline_seconds": deadline,
     }
     run_id: str = live.call("POST", "/runs", OPERATOR, json=terms)["id"]
@@ -60,19 +69,19 @@ def submitted(live: LivePlatform, profiles: dict[str, Profile], deadline: float)
     for profile in profiles.values():
         seen = review(profile, run_id, unpinned=True)
         said = "\n".join(review_lines(seen))
-        assert "the plan that was found, and nothing else; not its total" in said
+        assert "the plan that was found, and whether it is proved" in said
+        assert "and nothing else; not its total" in said
         assert "evaluations" not in said
         sign(profile, run_id, seen=seen)
     for name, profile in profiles.items():
-        weights = np.random.default_rng(list(name.encode())).integers(0, 1000, (ROWS // 2, ROWS))
-        done = submit(profile, run_id, weights, again=True)
+        done = submit(profile, run_id, weights_of(name), again=True)
         assert done.receipts == 3  # before it runs, too
     return run_id
 
 
 def told_nothing_but_the_plan(live: LivePlatform, run_id: str, plan: list[int]) -> None:
     data = live.call("GET", f"/runs/{run_id}/ledger", OPERATOR)
-    (entry,) = read_ledger(data, sealed=True)
+    (entry,) = read_ledger(data)
     assert isinstance(entry, OpenedPlan)
     assert (entry.plan, entry.value) == (plan, None)
     progress = live.call("GET", f"/runs/{run_id}/progress.csv", OPERATOR).decode()
@@ -84,7 +93,7 @@ def told_nothing_but_the_plan(live: LivePlatform, run_id: str, plan: list[int]) 
 
 
 def checked(live: LivePlatform, profiles: dict[str, Profile], run: dict[str, Any]) -> int:
-    """The generations of a finished run of which everything was checked."""
+    """The steps of a finished run of which everything was checked."""
     run_id = run["id"]
     outcome = result(profiles["amber"], run_id)
     assert outcome.receipts == 3
@@ -99,15 +108,39 @@ def checked(live: LivePlatform, profiles: dict[str, Profile], run: dict[str, Any
     return outcome.generation
 
 
-def test_a_sealed_run_tells_its_plan_by_the_deadline_and_nothing_else(
+def is_best(plan: list[int]) -> bool:
+    """Whether no plan of the costs that were handed in is cheaper."""
+    costs = np.zeros((ROWS, ROWS), np.int64)
+    for k, name in enumerate(NAMES):
+        costs[k::2] = weights_of(name)
+    rows, columns = linear_sum_assignment(costs)
+    return bool(costs[np.arange(ROWS), plan].sum() == costs[rows, columns].sum())
+
+
+def test_a_sealed_run_is_answered_when_its_steps_are_made_and_tells_nothing_but_its_plan(
+    live: LivePlatform, profiles: dict[str, Profile]
+) -> None:
+    run_id = submitted(live, profiles, deadline=600.0, iterations=60)
+    run = live.wait(run_id, "finished")
+    assert run["reason"] == "all agreed steps were made"
+    assert run["ended"] < run["deadline_at"]
+    agreed = profiles["birch"].need_signed_agreement(run_id).limits.evaluations
+    assert checked(live, profiles, run) == agreed
+    assert (run["progress"]["generation"], run["progress"]["steps"]) == (agreed, agreed)
+    found = live.call("GET", f"/runs/{run_id}/result", OPERATOR)
+    assert found["proved"]
+    assert is_best(found["plan"]["items"])
+    lies_are_noticed(live, profiles["birch"], run_id)
+
+
+def test_a_sealed_run_tells_its_plan_by_the_deadline(
     live: LivePlatform, profiles: dict[str, Profile]
 ) -> None:
     with answered_on_time() as hand_in:
-        run_id = submitted(live, profiles, deadline=1.5)
+        run_id = submitted(live, profiles, deadline=2.0, iterations=MANY)
         run = finished(live, run_id, hand_in)
-    assert run["reason"] == "the deadline came"
+    assert run["reason"].startswith("the deadline came")
     assert checked(live, profiles, run) > 0
-    lies_are_noticed(live, profiles["birch"], run_id)
 
 
 def lies_are_noticed(live: LivePlatform, profile: Profile, run_id: str) -> None:
@@ -115,7 +148,7 @@ def lies_are_noticed(live: LivePlatform, profile: Profile, run_id: str) -> None:
     asked = live.call("POST", f"/runs/{run_id}/logs", OPERATOR, json={"nonce": "ab" * 16})
     logs = [verify_log(b64decode(each["log"])) for each in asked["logs"]]
     data = live.call("GET", f"/runs/{run_id}/ledger", OPERATOR)
-    ledger = read_ledger(data, sealed=True)
+    ledger = read_ledger(data)
     outcome, agreement = result(profile, run_id), profile.need_signed_agreement(run_id)
     assert outcome.plan is not None
     assert outcome.generation is not None
@@ -132,7 +165,7 @@ def lies_are_noticed(live: LivePlatform, profile: Profile, run_id: str) -> None:
     for what, lie in told.items():
         with pytest.raises(LogError):
             pytest.fail(f"{what}: {check_opened(agreement, logs, lie)}")
-    with pytest.raises(LogError, match="asked for different generations"):
+    with pytest.raises(LogError, match="asked for different steps"):
         check_asked([logs[0], logs[1], [e for e in logs[2] if not isinstance(e, GenerationsBegun)]])
     with pytest.raises(LogError, match="the nodes opened another plan than this"):
         check_plan(agreement, logs, ledger, Claim(other, outcome.generation))
@@ -146,7 +179,7 @@ def test_after_a_kill_it_goes_on_from_the_states_that_the_nodes_keep(
     live: LivePlatform, profiles: dict[str, Profile]
 ) -> None:
     def begun(deadline: float) -> str:
-        return submitted(live, profiles, deadline=deadline)
+        return submitted(live, profiles, deadline=deadline, iterations=MANY)
 
     run_id = caught(live, begun, 2.0, least=1, what="generation")
     before = live.run(run_id)["progress"]["generation"]

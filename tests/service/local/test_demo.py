@@ -1,4 +1,4 @@
-"""`tacit demo` without a terminal: everything starts, one run reaches its deadline, all is gone."""
+"""`tacit demo` without a terminal: everything starts, one run reaches its plan, all is gone."""
 
 from __future__ import annotations
 
@@ -25,10 +25,7 @@ def demo(folder: Path, deadline: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_demo_ends_by_itself(tmp_path: Path) -> None:
-    for deadline in ("1s", "8s", "60s"):
-        done = demo(tmp_path, deadline)
-        if "the deadline came before there was a plan" not in done.stderr:
-            break  # a busy machine may need longer to find one
+    done = demo(tmp_path, "500s")
     assert done.returncode == 0, done.stderr
     # That an answer takes longer than usual is said, and no more.
     troubles = [each for each in done.stderr.splitlines() if not each.endswith(" s; waiting")]
@@ -44,7 +41,12 @@ def test_the_demo_ends_by_itself(tmp_path: Path) -> None:
     cost, best = (
         int(found.replace(",", "")) for found in re.findall(r"costs ([\d,]+)", done.stdout)[-2:]
     )
-    assert best <= cost  # within a second, beside other tests, it need not be a good one
+    assert cost == best
+    assert "The nodes proved that no plan is better" in done.stdout
+    # It is answered when it is done.
+    seconds = re.search(r"it came after ([\d.]+) s", done.stdout)
+    assert seconds
+    assert float(seconds[1]) < 500
     assert not list(tmp_path.iterdir())
     listening = Path("/proc/net/tcp").read_text().splitlines()[1:]
     port = f"{int(address[1].rsplit(':', 1)[1]):04X}"

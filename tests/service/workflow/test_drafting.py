@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
+from tacit.engine.agreement.check import check_agreement
 from tacit.engine.agreement.participant_keys import sealing_public
-from tacit.engine.agreement.sealed import finish_of, is_exact, sealed_terms
+from tacit.engine.agreement.sealed import is_exact, sealed_terms
 from tacit.engine.agreement.terms import Agreement
 from tacit.engine.identity.keys import Keys
 from tacit.errors import TacitError
-from tacit.participant.explanations import search_words
 from tacit.search import SearchParameters
-from tacit.search.moves import ExactParameters, SealedParameters, fitted_parameters
+from tacit.search.moves import AssignmentParameters, TourParameters
 from tacit.service.api.routes.status import Generate, generated_terms
 from tacit.service.api.terms import RunTerms
 from tacit.service.workflow.drafting import (
@@ -40,12 +40,12 @@ def sealed_run(*, objectives: int = 1, best: str | None = None, **changes: Any) 
     return RunTerms.model_validate(draft)
 
 
-def agreed(terms: RunTerms, *, delay: float = 0.0) -> Agreement:
+def agreed(terms: RunTerms, *, delay: float = 0.0, nodes: int = 3) -> Agreement:
     owners = {name: Keys.new(name).signing_public for name in terms.participants}
     nonce, platform = f"{1:032x}", f"{9:064x}"
-    nodes = [node_of_nobody(k, nonce, platform) for k in range(1, 4)]
+    there = [node_of_nobody(k, nonce, platform) for k in range(1, nodes + 1)]
     return agreement_of_terms(
-        terms, keys=owners, nodes=nodes, platform=platform, nonce=nonce, delay=delay
+        terms, keys=owners, nodes=there, platform=platform, nonce=nonce, delay=delay
     )
 
 
@@ -75,9 +75,9 @@ def test_a_plan_is_for_its_owners_where_the_terms_say_so() -> None:
 def test_a_sealed_search_tells_nothing_of_its_best_unless_asked_to() -> None:
     agreement = agreed(sealed_run())
     assert agreement.sealed
-    assert (agreement.objectives[0].best, agreement.limits.evaluations) == ("nothing", 500)
-    fitted = fitted_parameters(agreement.known_problem)
-    assert sealed_terms(agreement).parameters == replace(fitted, finish=4)
+    assert agreement.objectives[0].best == "nothing"
+    assert settings_of(agreement).checkpoints == ""
+    assert settings_of(agreement).gap == 0
     assert sealed_terms(agreement).weightings == ((1,),)
     assert agreed(sealed_run(best="value")).objectives[0].best == "value"
     assert population_of_terms(sealed_run()) == 0
@@ -98,48 +98,93 @@ def test_weightings_can_be_chosen() -> None:
         sealed_run(weightings=["3:x"])
 
 
-def test_settings_of_a_sealed_search_can_be_chosen() -> None:
-    chosen = sealed_terms(agreed(sealed_run(parameters={"block": 4, "heat_start": 200})))
-    assert isinstance(chosen.parameters, SealedParameters)
-    assert (chosen.parameters.block, chosen.parameters.heat_start) == (4, 200)
+def settings_of(agreement: Agreement) -> AssignmentParameters:
+    found = sealed_terms(agreement).parameters
+    assert isinstance(found, AssignmentParameters)
+    return found
 
 
-def test_the_exact_solver_can_be_chosen_and_has_its_phases() -> None:
-    drafted = agreed(sealed_run(parameters={"method": "exact", "phases": 9}))
-    assert sealed_terms(drafted).parameters == ExactParameters(phases=9)
-    assert drafted.limits.evaluations == 9
+OPEN: dict[str, Any] = {"limits": {"evaluations": None}}
 
 
-def test_a_search_with_time_for_it_gets_a_finish_which_the_agreement_says() -> None:
-    small: dict[str, Any] = {"deadline_seconds": 20.0, "limits": {"evaluations": None}}
-    terms = checked_terms(sealed_run(**small))
-    # What is agreed on does not depend on whether the limits were left open.
-    for each in (sealed_run(**small), terms):
-        drafted = agreed(each)
-        assert (finish_of(drafted), is_exact(drafted)) == (4, True)
-        assert drafted.limits.evaluations == 20_000
-    assert drafted.search.parameters["finish"] == 4
-    assert "of which the last 4 may compute the best" in search_words(drafted).limit
-    plain = agreed(sealed_run(**small, parameters={"method": "search"}))
-    assert (finish_of(plain), is_exact(plain)) == (0, False)
-    assert "finish" not in plain.search.parameters
-    assert finish_of(agreed(sealed_run(**small, parameters={"finish": 3}))) == 3
-    assert finish_of(agreed(sealed_run(**{**small, "deadline_seconds": 0.5}))) == 0
-    # Distant nodes would not come to its end.
-    assert finish_of(agreed(sealed_run(**small), delay=0.1)) == 0
+def test_settings_of_a_sealed_assignment_can_be_chosen() -> None:
+    chosen = {"iterations": 9, "checkpoints": "3:5", "gap": 2, "together": 1}
+    settings = settings_of(agreed(sealed_run(**OPEN, parameters=chosen)))
+    assert {name: getattr(settings, name) for name in chosen} == chosen
+
+
+def test_settings_of_a_sealed_tour_can_be_chosen() -> None:
+    drawn = generated_terms(Generate(kind="tsp", rows=5, disclosure="sealed")).model_dump()
+    named = {"children": 40, "heat_start": 200}
+    found = sealed_terms(agreed(RunTerms.model_validate({**drawn, "parameters": named})))
+    assert isinstance(found.parameters, TourParameters)
+    assert (found.parameters.children, found.parameters.heat_start) == (40, 200)
+
+
+def test_a_sealed_tour_ends_after_a_public_number_of_generations() -> None:
+    drawn = generated_terms(Generate(kind="tsp", rows=5, disclosure="sealed")).model_dump()
+    for given, agreed_on in ((None, 200), (90, 90), (10_000, 200)):
+        terms = RunTerms.model_validate({**drawn, "limits": {"evaluations": given}})
+        assert agreed(checked_terms(terms)).limits.evaluations == agreed_on
+
+
+@pytest.mark.parametrize("given", [None, 1, 7, 25, 10_000])
+@pytest.mark.parametrize("delay", [0.0, 0.02, 1.0])
+@pytest.mark.parametrize("nodes", [3, 4])
+def test_an_assignment_has_the_steps_that_are_agreed_on(
+    given: int | None, delay: float, nodes: int
+) -> None:
+    """Whatever was checked before the nodes were known can be agreed on with any nodes."""
+    limits = {"evaluations": given}
+    for seconds in (0.5, 5.0, 600.0):
+        terms = checked_terms(sealed_run(deadline_seconds=seconds, limits=limits))
+        assert terms.limits.evaluations == given
+        drafted = agreed(terms, delay=delay, nodes=nodes)
+        check_agreement(drafted)
+        settings = settings_of(drafted)
+        assert is_exact(drafted)
+        assert drafted.limits.evaluations == settings.steps
+        assert settings.iterations >= 1
+        assert given is None or settings.steps <= max(given, 1)
+
+
+def test_an_assignment_has_as_many_steps_as_fit_its_time() -> None:
+    rows = {"rows": 40, "columns": 40, "name": "forty", "kind": "assignment"}
+    owners = {"north": list(range(20)), "south": list(range(20, 40))}
+    large: dict[str, Any] = {**OPEN, "problem": rows, "participants": owners}
+    usual = settings_of(agreed(sealed_run(**large, deadline_seconds=60.0)))
+    assert 40 < usual.iterations < 80
+    assert usual.least * 3 >= usual.iterations
+    assert usual.seconds == 60
+    slow = settings_of(agreed(sealed_run(**large, deadline_seconds=60.0), delay=1.0))
+    assert slow.iterations < usual.iterations
+    assert slow.lag == 1
+    assert 0 < slow.least < usual.least
+
+
+def test_checkpoints_stay_agreeable_where_distant_nodes_make_fewer_steps() -> None:
+    terms = checked_terms(sealed_run(**OPEN, parameters={"checkpoints": "1:2:9:999"}))
+    near, far = agreed(terms), agreed(terms, delay=1.0)
+    for each in (near, far):
+        settings = settings_of(each)
+        assert all(told < settings.iterations for told in settings.told_after)
+    assert settings_of(near).checkpoints != settings_of(far).checkpoints
 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"best": "improvement", "parameters": {"finish": 2}}, "tells nothing of improvements"),
+        ({"best": "improvement"}, "no plans on the way"),
         ({"preset": "tuned-ap"}, "leave the preset out"),
         ({"parameters": {"population": 20}}, "'population' is a setting of the genetic search"),
-        ({"parameters": {"block": "six"}}, "block is 'six' .*; correct it"),
-        ({"parameters": {"heat_end": 900}}, "let it fall"),
+        ({"parameters": {"children": 20}}, "'children' is a setting of a sealed tour"),
+        ({"parameters": {"least": 0}}, "'least' is not a setting"),
+        ({"parameters": {"seconds": 1}}, "'seconds' is not a setting"),
+        ({"parameters": {"iterations": "six"}}, "iterations is 'six' .*; correct it"),
+        ({"parameters": {"iterations": 9, "checkpoints": "9"}}, "leave it out"),
+        ({"parameters": {"checkpoints": "9:4"}}, "in their order"),
+        ({"parameters": {"gap": 1}}, "gap is 1"),
         ({"weightings": ["3:1"]}, "does not fit"),
-        ({"parameters": {"finish": 12}, "limits": {"evaluations": 10}}, "finish has 12 phases"),
-        ({"best": "improvement", "parameters": {"parents": 2}}, "with one parent"),
         ({"reveal_best": True}, "leave reveal_best out"),
         ({"limits": {"distinct_min": 3}}, "leave distinct_min out"),
     ],

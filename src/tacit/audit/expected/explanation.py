@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from tacit.audit.expected.public_start import PublicStart, public_start, words_for_start
 from tacit.audit.expected.several_plans import words_for_plans
 from tacit.audit.expected.table import OPEN_ONLY_A_PLAN, Expected, Told, expected_leakage
 from tacit.audit.record.schedule import first_columns
@@ -78,6 +79,7 @@ def explain_leakage(agreement: Agreement, /) -> list[str]:
             asks=who_asks(agreement),
             plans=plans,
             plan_for=plan_for(agreement.known_problem, agreement.plan),
+            start=public_start(agreement),
         )
         names.setdefault(words, []).append(repr(terms.name))
     if len(confidential) == 1:
@@ -146,8 +148,9 @@ def explain_expected(
     asks: Asks = "nodes",
     plans: int = 1,
     plan_for: PlanFor = "everybody",
+    start: PublicStart | None = None,
 ) -> str:
-    """One paragraph. `best`, how many `plans` are opened and to whom matter under `sealed` only.
+    """One paragraph. All from `best` on but `asks` matters under `sealed` only.
 
     >>> told, worse, plan = Told(0.5, 0.5), Told(0.99, 0.99), Told(0.16, 0.16)
     >>> expected = Expected("range", 0.0, told, worse, plan, "top:15", beyond=False, smaller=False)
@@ -162,7 +165,7 @@ curious node learns what the platform does. The published plan alone tells 0.16.
     if plan_for != "everybody":
         return " ".join([*words.known_before(), *words.of_owners(best, plan_for)])
     if disclosure in OPEN_ONLY_A_PLAN:
-        return " ".join([*words.known_before(), *words.of_sealed(best, plans=plans)])
+        return " ".join([*words.known_before(), *words.of_sealed(best, plans, start)])
     opening = (
         f"After {evaluations:,} evaluations of {population:,} candidates under {disclosure}, a"
     )
@@ -229,7 +232,7 @@ class _Words:
             f"({told.correlation:.2f})."
         )
 
-    def of_sealed(self, best: str, *, plans: int) -> list[str]:
+    def of_sealed(self, best: str, plans: int, start: PublicStart | None) -> list[str]:
         """A search that opens a plan and nothing else."""
         expected, scale = self.expected, "" if self.expected.prior_alone else f" on {SCALE}"
         plan = self.figure(expected.honest)
@@ -243,12 +246,8 @@ class _Words:
             sentences.insert(1, self._structured(expected.structured))
         if best == "value":
             sentences.append("The total value of the plan is disclosed to it, too.")
-        if best == "improvement":
-            sentences.append(
-                "Which generations improved the best plan is disclosed to it, too, but not that "
-                "plan."
-            )
-        return [*sentences, *words_for_plans(plans), *_reservations(expected)]
+        more = [*words_for_start(start, plan=plan), *words_for_plans(plans)]
+        return [*sentences, *more, *_reservations(expected)]
 
     def of_owners(self, best: str, plan_for: PlanFor) -> list[str]:
         """A search whose plan only participants get, each its own rows of it where it has any."""
@@ -266,11 +265,6 @@ class _Words:
         ]
         if best == "value":
             sentences.append("The total value of the plan is disclosed to the platform.")
-        if best == "improvement":
-            sentences.append(
-                "Which generations improved the best plan is disclosed to the platform, but not "
-                "that plan."
-            )
         return sentences
 
 

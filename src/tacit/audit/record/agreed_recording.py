@@ -18,7 +18,6 @@ from tacit.audit.record.recorder import Recorder
 from tacit.audit.record.sealed_recording import record_of_plans
 from tacit.engine.agreement import Agreement, search_seed
 from tacit.engine.records import (
-    ImprovementBits,
     LedgerEntry,
     Log,
     OpenedPlan,
@@ -46,7 +45,7 @@ def record_of_agreed(
     `public` has the weights of public objectives.
     """
     if agreement.sealed:
-        return _sealed(agreement, read_ledger(ledger, sealed=True))
+        return _sealed(agreement, read_ledger(ledger))
     if plan is None:
         raise InputError(NO_PLAN)
     frozen = frozen_inputs(agreement, log) if agreement.search.seed is None else {}
@@ -66,7 +65,6 @@ def _sealed(agreement: Agreement, ledger: Sequence[LedgerEntry]) -> Record:
     opened = [each for each in ledger if isinstance(each, OpenedPlan)]
     if not opened and not any(isinstance(each, OwnersPlan) for each in ledger):
         raise InputError(NO_PLAN)
-    bits = [each for each in ledger if isinstance(each, ImprovementBits) and each.search == 0]
     problem, value = agreement.known_problem, None
     if len(problem.objectives) == 1 and opened and opened[0].value is not None:
         only = problem.objectives[0]
@@ -75,6 +73,5 @@ def _sealed(agreement: Agreement, ledger: Sequence[LedgerEntry]) -> Record:
         problem,
         [each.plan for each in opened],
         search={"algorithm": agreement.search.algorithm, **agreement.search.parameters},
-        improved=[bool(bit) for each in bits for bit in each.improved],
         value=value,
     )

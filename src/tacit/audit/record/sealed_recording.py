@@ -30,7 +30,6 @@ def sealed_record(problem: Problem, result: Result, /, *, for_owners: bool = Fal
         problem,
         [] if for_owners else result.best_known.plans,
         search={"algorithm": SEALED, **settings},
-        improved=[each[0] for each in result.history.disclosed_best if isinstance(each[0], bool)],
         value=result.best_known.disclosed[0],
     )
 
@@ -50,14 +49,13 @@ def record_of_plans(
     /,
     *,
     search: dict[str, bool | int | str],
-    improved: Sequence[bool] = (),
     value: float | bool | None = None,
 ) -> Record:
-    """A record from what a sealed search opened and, where it was agreed, disclosed besides."""
+    """A record from what a sealed search opened: its plans and, where that was agreed, a value."""
     nothing = deflated(np.empty(0), "<u2")
     objectives = []
     for each in problem.objectives:
-        disclosed: list[int | bool | None] = list(improved)
+        disclosed: list[int | bool | None] = []
         if each.best_mode.value == "value" and value is not None:
             disclosed = [each.sign * round(value * each.scale)]
         objectives.append(

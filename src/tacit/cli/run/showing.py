@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tacit.cli.printing import echo_json
-from tacit.cli.run.watching import waits_for
+from tacit.cli.run.watching import progress_words, waits_for
 from tacit.errors import InputError
 from tacit.plain_text import plain_line
 
@@ -43,7 +43,7 @@ def show_run(seen: RunView, /, *, as_json: bool) -> None:
         how = "signed" if each.signed else "joined" if each.joined else "invited"
         typer.echo(plain_line(f"  {each.name}  {how}, inputs {each.submission_state}"))
     if seen.progress is not None:
-        typer.echo(f"generation {seen.progress.generation:,}")
+        typer.echo(progress_words(seen.progress.generation, seen.progress.steps))
     for warning in seen.warnings:
         typer.echo(plain_line(f"Note: {warning}"), err=True)
     for name, code in getattr(seen, "invitations", {}).items():

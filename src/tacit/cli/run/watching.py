@@ -65,9 +65,20 @@ def _show_progress(event: RunEvent, last: float | None, *, quiet: bool) -> float
         return now if last is None else last
     data: dict[str, Any] = event.data
     best = ", ".join(_told(each) for each in data.get("best") or [] if each is not None)
-    shown = f"generation {data.get('generation')}" + (f", best {best}" if best else "")
+    shown = progress_words(data.get("generation"), data.get("steps"))
+    shown += f", best {best}" if best else ""
     typer.echo(plain_line(f"{_clock(event.at)}  {shown}"))
     return now
+
+
+def progress_words(generation: object, steps: object, /) -> str:
+    """How far a run has come; a sealed one has a number of steps.
+
+    >>> progress_words(1200, None), progress_words(12, 140)
+    ('generation 1,200', 'step 12 of 140')
+    """
+    made, most = (f"{n:,}" if isinstance(n, int) else f"{n}" for n in (generation, steps))
+    return f"generation {made}" if steps is None else f"step {made} of {most}"
 
 
 def _told(value: object) -> str:

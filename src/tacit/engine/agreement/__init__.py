@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
-    from tacit.engine.agreement.bisecting import check_order, follows
+    from tacit.engine.agreement.assignment import AssignmentCourse, assignment_courses
     from tacit.engine.agreement.check import check_agreement
     from tacit.engine.agreement.draft import draft_agreement, weights_digest, with_front
     from tacit.engine.agreement.equity.boxes import OwnAccount, open_told, seal_told
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
         plan_digest,
     )
     from tacit.engine.agreement.equity.terms import EquityTerms, RunEquity
-    from tacit.engine.agreement.exact import ForestCourse, forest_courses
-    from tacit.engine.agreement.finished import FinishedCourse
     from tacit.engine.agreement.own_part import OwnPart, put_together
     from tacit.engine.agreement.owners import rows_for
     from tacit.engine.agreement.participant_keys import sealing_private, sealing_public
@@ -35,19 +33,20 @@ if TYPE_CHECKING:
     )
     from tacit.engine.agreement.promise import BROKEN, COUNTS, loss_words, promise_of
     from tacit.engine.agreement.sealed import (
-        NO_GAP,
         NO_IMPROVEMENTS,
-        bisects,
+        Course,
+        check_sizes,
         checkpoints_of,
         count_searches,
-        finish_of,
+        course_of,
+        courses_of,
         gap_of,
         gap_steps,
         groups_of,
         is_exact,
         pin_sealed,
+        problem_courses,
         sealed_terms,
-        search_course,
         table_of,
     )
     from tacit.engine.agreement.sealing import (

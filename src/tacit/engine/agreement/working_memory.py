@@ -6,17 +6,16 @@ matrix. A node refuses an agreement that needs more than its operator allows.
 
 from __future__ import annotations
 
-from tacit.engine.agreement.exact import ForestCourse
+from tacit.engine.agreement.assignment import AssignmentCourse
 from tacit.engine.agreement.frame_sizes import largest_batch
-from tacit.engine.agreement.grown import GrownSchedule
 from tacit.engine.agreement.sealed import Course, courses_of, largest_message
 from tacit.engine.agreement.terms import Agreement
-from tacit.search.moves import Schedule
 
 CHILD_BYTES = 256
-"""Of a child of a sealed search: where its gain comes from, what it moves, its key."""
-FOREST_FACTOR = 2
-"""A phase of the exact solver keeps several such steps at a time."""
+"""Of a child of a generation: where its gain comes from, what it moves, its key."""
+CELL_BYTES = {3: 300, 4: 350}
+"""Of a cell of the square of an assignment, by the number of nodes: costs, matching and parents in
+shares, the tables of two steps that go on side by side, and their tie-breaks."""
 BATCH_FACTOR = {3: 14, 4: 28}
 """The memory of a comparison's steps, in messages of it, by the number of nodes."""
 BOX_FACTOR = 5
@@ -61,19 +60,14 @@ def evaluation_bytes(agreement: Agreement, objective: int, /) -> int:
 
 
 def generations_bytes(course: Course, /, *, nodes: int) -> int:
-    """The secret start of a sealed search, or a batch of its generations or phases."""
+    """The start of a sealed run, or a batch of its steps."""
     batch = BATCH_FACTOR[nodes] * largest_message(course)
-    if isinstance(course, ForestCourse):
-        return FOREST_FACTOR * batch
-    search = course if isinstance(course, Schedule) else course.schedule
-    needed = batch + CHILD_BYTES * search.blocks * search.children
-    if isinstance(search, GrownSchedule):
-        # Tables of bits besides its minima.
-        grown = search.grown.cells.largest_message
-        needed = max(needed, batch + BATCH_FACTOR[nodes] * grown)
-    if isinstance(course, Schedule):
-        return needed
-    return max(needed, generations_bytes(course.forest, nodes=nodes))
+    if isinstance(course, AssignmentCourse):
+        descent = course.descent
+        children = descent.blocks * descent.children * len(course.searches)
+        cells = len(course.searches) * course.shape.size**2
+        return batch + CELL_BYTES[nodes] * cells + CHILD_BYTES * children
+    return batch + CHILD_BYTES * course.blocks * course.children
 
 
 def search_bytes(agreement: Agreement, /) -> int:

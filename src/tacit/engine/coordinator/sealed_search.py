@@ -1,9 +1,9 @@
-"""A sealed search as the coordinator drives it: generations until it is time, then one opening.
+"""A sealed run as the coordinator drives it: batches of steps, then one opening.
 
-A node that dies ends the generations under way; once it is back, all go on from the last
-state that they have in common. When the coordinator dies, the next one learns from the nodes' logs
-what was begun, and asks for it as it was. The plan can be opened as long as two nodes answer, as it
-stood after the last generations that all finished.
+A node that dies ends the batch under way; once it is back, all go on from the last state that they
+have in common. When the coordinator dies, the next one learns from the nodes' logs what was begun,
+and asks for it as it was. The plan can be opened as long as two nodes answer, as it stood after the
+last batch that all finished.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-
-import numpy as np
 
 from tacit.engine.agreement.plan_parts import SealedParts
 from tacit.engine.agreement.sealed import checkpoints_of, group_with
@@ -28,34 +26,22 @@ from tacit.engine.wire.messages import Advance, OpenPlan
 from tacit.engine.wire.replies import GenerationsDone, PlanOpened
 from tacit.engine.wire.request import advance_hash
 from tacit.errors import AbortError, EngineError, MpcError, PeerTimeoutError, RefusedError
-from tacit.mpc import Session, receive_opened
-from tacit.mpc.forest import hear_finished
+from tacit.mpc import Session
+from tacit.mpc.assignment import hear_finished
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Generations that are asked for together, or phases of the finish."""
+    """Steps that are asked for together."""
 
     first: int
     count: int
     horizon: int
-    turn: int | None = None
-    """After which generation the finish begins, if these are phases of it."""
 
     @property
     def end(self) -> int:
-        """How many generations there are after it."""
+        """How many steps there are after it."""
         return self.first + self.count
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """What a batch disclosed, where that was agreed."""
-
-    improved: list[bool] = field(default_factory=list)
-    """Whether each generation improved the best."""
-    finished: bool | None = None
-    """Whether all plans are proved, after a phase at which that is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +49,14 @@ class Advanced:
     """The result of a batch."""
 
     batch: Batch
-    told: Told
+    finished: bool | None
+    """Whether all plans are proved, after a step at which that is opened."""
     request: bytes
     parts: Parts
     without: int | None
     """The node that the others went on without."""
     unchecked: bool
     """Whether all nodes computed it, and the state that it builds on was left by three."""
-
-    @property
-    def improved(self) -> list[bool]:
-        """Whether each generation improved the best, if that was told."""
-        return self.told.improved
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +72,7 @@ class Opened:
     unchecked: bool
     """Whether three nodes computed for a while."""
     outcome: str | None = None
-    """What is proved of it, if it is an exact solution."""
+    """What is proved of it, if it is of an assignment."""
     sealed: list[SealedParts | None] = field(default_factory=list)
     """Per node its boxes for the owners, of those that answered."""
     gap: int | None = None
@@ -106,7 +88,6 @@ class SealedSearch:
         """Those that go on together with this one."""
         self._search = self.searches[0]
         """By which the nodes know the group."""
-        self._terms = coordinator.agreement.objectives[0]
         self._batches: dict[int, Batch] = {}
         self._common: Attempt | None = None
         """The attempt whose state all nodes keep, until something goes wrong."""
@@ -115,8 +96,11 @@ class SealedSearch:
         self.opened = False
         """Whether a node was asked to open a plan before; then nothing but that plan follows."""
         self.finished = False
-        """Whether it was told that all plans are proved; then no phase follows."""
+        """Whether it was opened that all plans are proved; then no step follows."""
         self._checkpoints = checkpoints_of(coordinator.agreement, search)
+        self._batch_lock = asyncio.Lock()
+        """Held until a batch that was cancelled has ended its epoch, so that the next one begins
+        with the states that nodes keep by then."""
         self.seed = 0
         self.sent = 0
         self.rounds = 0
@@ -126,14 +110,8 @@ class SealedSearch:
 
     @property
     def generation(self) -> int:
-        """How many generations all nodes have finished, as far as we know."""
+        """How many steps all nodes have finished, as far as we know."""
         return self._last.number
-
-    @property
-    def turn(self) -> int | None:
-        """After which generation the finish began, if it has."""
-        turns = (batch.turn for batch in self._batches.values())
-        return next((turn for turn in turns if turn is not None), None)
 
     async def start(self, *, until: float | None) -> None:
         """Have the nodes draw the secret start, unless the search has begun before."""
@@ -156,27 +134,26 @@ class SealedSearch:
             for event in verify_log(page.log):
                 match event:
                     case GenerationsBegun(search=k) if k == self._search:
-                        self._batches[event.first] = Batch(
-                            event.first, event.count, event.horizon, event.turn
-                        )
+                        self._batches[event.first] = Batch(event.first, event.count, event.horizon)
                     case FinishedTold(search=k, finished=True) if k == self._search:
                         self.finished = True
                     case PlanBound(search=k) if k == self._search:
                         self.opened, self._common, self._last = True, event.attempt, event.attempt
 
-    async def advance(
-        self, count: int, horizon: int, /, *, until: float | None, turn: int | None = None
-    ) -> Advanced:
-        """Go on by so many generations; raises by the instant `until` if that did not work.
+    async def advance(self, count: int, horizon: int, /, *, until: float | None) -> Advanced:
+        """Go on by so many steps; raises by the instant `until` if that did not work.
 
-        With a `turn` they are phases of the finish, which begins after that generation.
         What was begun before and not heard of is asked for again as it was, in place of this.
-        They end where it is told whether all is proved.
+        A batch ends where it is opened whether all is proved.
         """
+        async with self._batch_lock:
+            return await self._advance(count, horizon, until=until)
+
+    async def _advance(self, count: int, horizon: int, /, *, until: float | None) -> Advanced:
         first = self.generation
-        ends = [phase - first for phase in self._checkpoints if phase > first]
+        ends = [step - first for step in self._checkpoints if step > first]
         count = min([count, *ends])
-        batch = self._batches.setdefault(first, Batch(first, count, horizon, turn))
+        batch = self._batches.setdefault(first, Batch(first, count, horizon))
 
         async def once() -> Advanced:
             epoch = await self._coordinator.epoch()
@@ -222,13 +199,12 @@ class SealedSearch:
             epoch=epoch,
             attempt=attempt,
             parent_attempt=parent,
-            turn=batch.turn,
         )
         digest = advance_hash(request)
         self._common = None
         replies: list[asyncio.Future[GenerationsDone]] = []
         try:
-            told, replies, parts = await coordinator.attempt(
+            finished, replies, parts = await coordinator.attempt(
                 request, digest, lambda session: self._disclosed(session, batch)
             )
             done = await coordinator.watch(asyncio.gather(*replies), replies)
@@ -241,18 +217,13 @@ class SealedSearch:
         self._common = self._last = Attempt.of(batch.end, epoch, attempt)
         without = coordinator.loss.without
         unchecked = coordinator.loss.has_happened and without is None
-        self.finished = self.finished or bool(told.finished)
-        return Advanced(batch, told, digest, parts, without, unchecked)
+        self.finished = self.finished or bool(finished)
+        return Advanced(batch, finished, digest, parts, without, unchecked)
 
-    async def _disclosed(self, session: Session, batch: Batch) -> Told:
+    async def _disclosed(self, session: Session, batch: Batch) -> bool | None:
         if batch.count and batch.end in self._checkpoints:
-            return Told(finished=await hear_finished(session))
-        if self._terms.best != "improvement" or not batch.count:
-            return Told()
-        bits = await receive_opened(session, batch.count, dtype=np.uint8, xor=True)
-        if (bits > 1).any():
-            raise AbortError("the nodes", "sent improvements that are not bits")
-        return Told([bool(bit) for bit in bits])
+            return await hear_finished(session)
+        return None
 
     def _finish(self, replies: list[GenerationsDone]) -> None:
         seeds = {reply.seed for reply in replies}

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from tacit.engine.agreement.own_part import whole_plan
 from tacit.engine.coordinator.sealed_search import Opened, SealedSearch
-from tacit.engine.records.ledger import FinishedBit, ImprovementBits, OpenedPlan, OwnersPlan
-from tacit.engine.records.opened_plan import WITHOUT_PLAN
+from tacit.engine.records.ledger import FinishedBit, OpenedPlan, OwnersPlan
 
 if TYPE_CHECKING:
     from tacit.engine.coordinator.secure import SecureEngine
@@ -28,7 +27,7 @@ class SecureSealedSearch:
 
     @property
     def generation(self) -> int:
-        """How many generations all nodes have finished, as far as we know."""
+        """How many steps all nodes have finished, as far as we know."""
         return self._search.generation
 
     @property
@@ -56,32 +55,21 @@ class SecureSealedSearch:
         self._engine.wait(self._engine.submit(self._search.start(until=until)), until=until)
 
     @property
-    def turn(self) -> int | None:
-        """After which generation the finish began, if it has."""
-        return self._search.turn
-
-    @property
     def finished(self) -> bool:
-        """Whether it was told that all plans are proved, where that was agreed."""
+        """Whether it was opened that all plans are proved, where that was agreed."""
         return self._search.finished
 
-    def advance(
-        self, count: int, horizon: int, /, *, until: float | None, turn: int | None = None
-    ) -> list[bool]:
-        """Go on; returns whether each generation improved the best, if that was agreed."""
-        work = self._search.advance(count, horizon, until=until, turn=turn)
+    def advance(self, count: int, horizon: int, /, *, until: float | None) -> None:
+        """Go on by so many steps."""
+        work = self._search.advance(count, horizon, until=until)
         done = self._engine.wait(self._engine.submit(work), until=until)
-        first, request, told = self.searches[0], done.request.hex(), done.told
-        computed = (done.parts, done.without, done.unchecked)
-        if told.improved:
-            bits = [int(bit) for bit in told.improved]
-            entry = ImprovementBits(first, done.batch.first + 1, request, bits, *computed)
-            self._engine.ledger.add(entry)
-        if told.finished is not None:
+        if done.finished is not None:
             self._engine.ledger.add(
-                FinishedBit(first, done.batch.end, request, told.finished, *computed)
-            )
-        return told.improved
+                FinishedBit(
+                    self.searches[0], done.batch.end, done.request.hex(), done.finished,
+                    done.parts, done.without, done.unchecked,
+                )
+            )  # fmt: skip
 
     def open(self, search: int | None = None, /, *, until: float | None) -> Opened:
         """Open the best plan: once, and the search ends with it. Of a group, that of a search."""
@@ -115,7 +103,7 @@ class SecureSealedSearch:
                 opened.gap,
             )
         )
-        if not engine.owners or opened.outcome in WITHOUT_PLAN:
+        if not engine.owners:
             return opened
         whole = whole_plan(engine.agreement, number, opened.sealed, engine.owners)
         return replace(opened, plan=whole)

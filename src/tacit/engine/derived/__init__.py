@@ -15,17 +15,14 @@ if TYPE_CHECKING:
         with_public_weights,
     )
     from tacit.engine.derived.allowance import check_nodes_allow, objection
-    from tacit.engine.derived.clear_exact import ClearExact
+    from tacit.engine.derived.clear_assignment import ClearRun
     from tacit.engine.derived.derived_search import DerivedSearch, Population
-    from tacit.engine.derived.exact_time import fitted_exact
-    from tacit.engine.derived.finish_time import (
+    from tacit.engine.derived.timing import (
         KnownTime,
-        finish_rule,
-        finished_course,
-        fitted_search,
+        fitted_assignment,
+        fitted_tour,
         step_seconds,
+        tour_length,
     )
-    from tacit.engine.derived.start_time import clear_start, fitted_start, start_seconds
-    from tacit.engine.derived.tour_time import fitted_tour, generation_seconds
 else:
     __getattr__ = lazily(__name__)

@@ -16,5 +16,6 @@ if TYPE_CHECKING:
     )
     from tacit.engine.local.measure import DISCLOSURES, Measured, measure_engines
     from tacit.engine.local.measure_mpyc import seconds_with_mpyc
+    from tacit.engine.local.node_processes import NodeProcess, shared_fork_server
 else:
     __getattr__ = lazily(__name__)

@@ -2,7 +2,8 @@
 
 Each node holds the end of a pipe from this process and stops when the pipe closes, which the
 operating system does whatever happens to us; it then removes the folder, if we did not. So neither
-processes nor keys are left behind.
+processes nor keys are left behind. The process that nodes are forked from removes it as well, in
+case we end before there is a node.
 """
 
 from __future__ import annotations
@@ -11,8 +12,6 @@ import os
 import secrets
 import shutil
 import socket
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -20,10 +19,9 @@ from pathlib import Path
 
 from tacit.engine.identity.cluster_files import LOCAL_PREFIX, write_cluster
 from tacit.engine.identity.config import ClusterConfig, load_cluster_config
+from tacit.engine.local.node_processes import NODE, START_SECONDS, NodeProcess, shared_fork_server
 from tacit.errors import EngineError
 
-START_SECONDS = 120.0
-"""On a busy machine; one that cannot start is noticed at once."""
 OWN_MEGABYTES = 1_000_000
 """On the machine of the only one who asks, memory is its own affair."""
 ROOM = 1 << 30
@@ -81,11 +79,13 @@ class LocalCluster:
         self.listen = free_addresses(nodes)
         self._addresses = list(addresses or self.listen)
         self.folder = Path()
-        self.processes: list[subprocess.Popen[bytes]] = []
+        self.processes: list[NodeProcess] = []
 
     def __enter__(self) -> LocalCluster:
         """Make keys and certificates, and start the nodes."""
+        shared_fork_server().open()
         self.folder = Path(tempfile.mkdtemp(prefix=LOCAL_PREFIX, dir=memory_folder()))
+        shared_fork_server().throw_away(self.folder)
         try:
             write_cluster(
                 self.folder,
@@ -114,17 +114,10 @@ class LocalCluster:
         """What the platform needs to know of the nodes."""
         return load_cluster_config(self.folder / "cluster.toml")
 
-    def _launch(self, node: int) -> subprocess.Popen[bytes]:
+    def _launch(self, node: int) -> NodeProcess:
         path = self.folder / f"node-{node}.toml"
         with (self.folder / f"node-{node}.err").open("ab") as errors:
-            return subprocess.Popen(
-                [sys.executable, "-m", "tacit.engine.node.process", str(path), "--throw-away"],
-                stdin=subprocess.PIPE,
-                stdout=errors,
-                stderr=errors,
-                # Ctrl-C is for us; the nodes stop when we do.
-                start_new_session=True,
-            )
+            return shared_fork_server().start(NODE, [str(path), "--throw-away"], errors)
 
     def _wait_until_up(self) -> None:
         """Wait for the line in each node's log that says that it listens."""

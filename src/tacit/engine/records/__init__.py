@@ -16,7 +16,6 @@ if TYPE_CHECKING:
         Event,
         FinishedTold,
         GenerationsBegun,
-        ImprovementsSent,
         InputTaken,
         NodeLost,
         NodeNamed,
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
         FileLedger,
         FinishedBit,
         FrontAnswer,
-        ImprovementBits,
         Ledger,
         LedgerEntry,
         OpenedPlan,
@@ -59,10 +57,9 @@ if TYPE_CHECKING:
     )
     from tacit.engine.records.node_log import check_log, is_head_signed, is_of
     from tacit.engine.records.opened_plan import (
-        FORBIDDEN_PAIRS,
+        OUTCOMES,
         join_parts,
         join_value,
-        outcome_word,
         senders_of,
     )
     from tacit.engine.records.plan_parts import PlanParts

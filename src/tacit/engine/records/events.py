@@ -1,6 +1,5 @@
 """What a node writes into an agreement's log: one type per event, in JSON with `event` as the tag.
 
-The names in the file are those of the first version, so that logs from before are read as well.
 docs/messages.md lists all of them.
 """
 
@@ -12,7 +11,7 @@ from msgspec import field
 from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
 
 FORMAT = 1
-"""The version of an agreement's log; its first line tells it, except in the oldest logs."""
+"""The version of an agreement's log, which its first line tells."""
 
 
 class Event(
@@ -79,16 +78,6 @@ class SeedDrawn(Event, frozen=True, tag="seed drawn"):
     objective: int
     contributions: list[str]
     """Of the nodes to the search's seed."""
-
-
-class InputsFrozenAtOnce(Event, frozen=True, tag="frozen"):
-    """Inputs that were frozen when the seed was drawn already; only logs from before have it."""
-
-    objective: int
-    manifests: str
-    """The hash of all owners' manifests."""
-    seed_contribution: str = field(name="word")
-    """What the nodes drew together for the search's seed."""
 
 
 class EpochBegun(Event, frozen=True, tag="epoch"):
@@ -172,13 +161,6 @@ class AnswerSent(Sent, frozen=True, tag="sent"):
     objective: int
 
 
-class EvaluationAborted(Event, frozen=True, tag="broken off"):
-    """An evaluation failed after a part of its answer was out; only logs from before have it."""
-
-    objective: int
-    number: int
-
-
 class RevealBegun(Event, frozen=True, tag="reveal"):
     """The one final reveal is used up; written before anything of it leaves the node."""
 
@@ -201,27 +183,19 @@ class StartDrawn(Event, frozen=True, tag="secret start"):
 
 
 class GenerationsBegun(Event, frozen=True, tag="generations", omit_defaults=True):
-    """Generations of a sealed search."""
+    """Steps of a sealed run."""
 
     search: int
     first: int
-    """How many generations came before."""
+    """How many steps came before."""
     count: int
     horizon: int
-    """How many generations there will be, as far as the platform knew."""
+    """How many steps there will be, as far as the platform knew."""
     request: str = ""
     """The hash of the request."""
     attempt: Attempt = NO_ATTEMPT
     parent_attempt: Attempt = field(name="basis", default=NO_ATTEMPT)
     """The attempt whose state they start from."""
-    turn: int | None = None
-    """After which generation the finish of the search began, if these are phases of it."""
-
-
-class ImprovementsSent(Sent, frozen=True, tag="told improvements"):
-    """Whether each of some generations improved the best is out."""
-
-    search: int = field(name="objective")
 
 
 class RunCounted(Event, frozen=True, omit_defaults=True, tag="counted run"):
@@ -245,7 +219,7 @@ class RunCounted(Event, frozen=True, omit_defaults=True, tag="counted run"):
 
 
 class FinishedTold(Sent, frozen=True, tag="told finished"):
-    """Whether all plans of a group are proved is out; `number` is the phase before it."""
+    """Whether all plans of a group are proved is out; `number` is the step before it."""
 
     search: int
     finished: bool
@@ -331,7 +305,6 @@ AgreementEvent = (
     | InputOutOfRange
     | InputsFrozen
     | SeedDrawn
-    | InputsFrozenAtOnce
     | EpochBegun
     | NodeLost
     | NodeNamed
@@ -341,12 +314,10 @@ AgreementEvent = (
     | EvaluationRepeated
     | NumberAdopted
     | AnswerSent
-    | EvaluationAborted
     | RevealBegun
     | BestSent
     | StartDrawn
     | GenerationsBegun
-    | ImprovementsSent
     | RunCounted
     | FinishedTold
     | PlanBound

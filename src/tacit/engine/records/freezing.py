@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 from tacit.engine.agreement.contribution import commitment_to, joint_contribution
 from tacit.engine.agreement.terms import Agreement, agreement_hash
-from tacit.engine.records.events import InputsFrozen, InputsFrozenAtOnce, SeedDrawn
+from tacit.engine.records.events import InputsFrozen, SeedDrawn
 from tacit.engine.records.node_log import Log
 from tacit.errors import LogError
 
-FreezingEvent = InputsFrozen | SeedDrawn | InputsFrozenAtOnce
+FreezingEvent = InputsFrozen | SeedDrawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +19,8 @@ class FrozenInputs:
 
     manifests: str
     """The hash of all owners' manifests."""
-    commitments: tuple[str, ...] = ()
-    """Of all nodes to their contributions; none where an earlier version froze."""
+    commitments: tuple[str, ...]
+    """Of all nodes to their contributions."""
     seed_contribution: str = ""
     """What the nodes drew together for the search's seed; empty until it is drawn."""
 
@@ -42,8 +42,6 @@ def frozen_after(
         return _drawn(agreement, before, event)
     if before is not None:
         raise LogError(f"the inputs of objective {event.objective} were frozen twice; ask why")
-    if isinstance(event, InputsFrozenAtOnce):
-        return FrozenInputs(event.manifests, (), event.seed_contribution)
     return FrozenInputs(event.manifests, tuple(event.commitments))
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import msgspec
 
 from tacit.engine.agreement.plan_parts import PlanHeads
-from tacit.engine.wire.request import REVEAL_NUMBER
 from tacit.errors import FileError, LogError
 from tacit.files import read_bytes, writing
 
@@ -23,7 +22,7 @@ class _Entry(
     omit_defaults=True,
     tag_field="entry",
 ):
-    """What all entries have: a tag. Entries of the first version have none."""
+    """What all entries have: a tag."""
 
 
 class EvaluationAnswer(_Entry, frozen=True, tag="answer"):
@@ -66,28 +65,12 @@ class FrontAnswer(_Entry, frozen=True, tag="front"):
     """The node that the others went on without: computed by three, not checked."""
 
 
-class ImprovementBits(_Entry, frozen=True, tag="improvements"):
-    """Whether each of some generations of a sealed search improved the best."""
-
-    search: int
-    number: int
-    """The number of the first of these generations."""
-    request: str
-    """The hash of the request, as the nodes log it."""
-    improved: list[int]
-    parts: Parts
-    without: int | None = None
-    """The node that the others went on without."""
-    unchecked: bool = False
-    """Computed by all, from a state that three had left: not checked either."""
-
-
 class FinishedBit(_Entry, frozen=True, tag="finished"):
-    """Whether all plans of a group were proved after a phase, where it was agreed to tell."""
+    """Whether all plans of a group were proved after a step, where it was agreed to open that."""
 
     search: int
     number: int
-    """The phase."""
+    """The step."""
     request: str
     """The hash of the request, as the nodes log it."""
     finished: bool
@@ -108,7 +91,7 @@ class OpenedPlan(_Entry, frozen=True, tag="plan"):
     unchecked: bool = False
     """Whether three nodes computed for a while on the way to it."""
     outcome: str | None = None
-    """What is proved of it, if it is an exact solution."""
+    """What is proved of it, if it is of an assignment: `optimum` or `feasible`."""
     gap: int | None = None
     """By at most how much it is worse than the optimum, where that was agreed."""
 
@@ -127,62 +110,22 @@ class OwnersPlan(_Entry, frozen=True, tag="plan for owners"):
     unchecked: bool = False
     """Whether three nodes computed for a while on the way to it."""
     outcome: str | None = None
-    """What is proved of it, if it is an exact solution."""
+    """What is proved of it, if it is of an assignment: `optimum` or `feasible`."""
     gap: int | None = None
     """By at most how much it is worse than the optimum, where that was agreed."""
 
 
-LedgerEntry = (
-    EvaluationAnswer
-    | RevealedBest
-    | FrontAnswer
-    | ImprovementBits
-    | FinishedBit
-    | OpenedPlan
-    | OwnersPlan
-)
-
-
-class _FirstVersion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An entry of any kind, as the first version wrote them."""
-
-    objective: int
-    number: int
-    request: str
-    disclosed: list[int]
-    best: int | bool | None
-    parts: Parts = []
-    again: bool = False
-
-    def entry(self, *, sealed: bool) -> LedgerEntry:
-        """The entry that it is, in a run of this kind."""
-        about, disclosed = self.objective, self.disclosed
-        match sealed, self.number == REVEAL_NUMBER:
-            case True, True:
-                return OpenedPlan(about, disclosed, self.best, self.parts)
-            case True, False:
-                return ImprovementBits(about, self.number, self.request, disclosed, self.parts)
-            case False, True:
-                return RevealedBest(about, disclosed[0])
-        return EvaluationAnswer(*msgspec.structs.astuple(self))
+LedgerEntry = EvaluationAnswer | RevealedBest | FrontAnswer | FinishedBit | OpenedPlan | OwnersPlan
 
 
 _READ = msgspec.json.Decoder(LedgerEntry)
-_READ_FIRST_VERSION = msgspec.json.Decoder(_FirstVersion)
 _ENCODER = msgspec.json.Encoder(order="sorted")
 _MAKE_ROOM = "make room, and start again"
 
 
-def decode_entry(line: bytes, /, *, sealed: bool) -> LedgerEntry:
-    """An entry from its line; raises msgspec's errors. `sealed` is the kind of search."""
-    try:
-        entry: LedgerEntry = _READ.decode(line)
-    except msgspec.ValidationError:
-        try:
-            return _READ_FIRST_VERSION.decode(line).entry(sealed=sealed)
-        except (msgspec.ValidationError, IndexError):
-            pass
-        raise
+def decode_entry(line: bytes, /) -> LedgerEntry:
+    """An entry from its line; raises msgspec's errors."""
+    entry: LedgerEntry = _READ.decode(line)
     return entry
 
 
@@ -235,12 +178,12 @@ class FileLedger(Ledger):
         self._file.close()
 
 
-def read_ledger(data: bytes, /, *, sealed: bool) -> list[LedgerEntry]:
-    """All entries of a ledger, or a `LogError`. `sealed` is the kind of search that it is of."""
+def read_ledger(data: bytes, /) -> list[LedgerEntry]:
+    """All entries of a ledger, or a `LogError`."""
     entries = []
     for number, line in enumerate(data.splitlines(), start=1):
         try:
-            entries.append(decode_entry(line, sealed=sealed))
+            entries.append(decode_entry(line))
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise LogError(
                 f"line {number} is not a ledger entry ({error}); ask for the whole ledger"
@@ -248,9 +191,9 @@ def read_ledger(data: bytes, /, *, sealed: bool) -> list[LedgerEntry]:
     return entries
 
 
-def load_ledger(path: Path, /, *, sealed: bool) -> list[LedgerEntry]:
+def load_ledger(path: Path, /) -> list[LedgerEntry]:
     """Read a ledger's file."""
     try:
-        return read_ledger(read_bytes(path), sealed=sealed)
+        return read_ledger(read_bytes(path))
     except LogError as error:
         raise FileError(path, None, f"is not a ledger ({error})", "give another") from None

@@ -100,9 +100,8 @@ class NodeLog:
 
     def append(self, event: Event, /) -> None:
         """Write an event; it survives the end of this process, and after `sync` a power cut."""
-        line = _ENCODER.encode(
-            msgspec.structs.replace(event, at=int(time.time()), previous=self.head)
-        )
+        event = msgspec.structs.replace(event, at=int(time.time()), previous=self.head)
+        line = _ENCODER.encode(event)
         self._write(line + b"\n")
         self.head = line_hash(line)
         self.lines += 1

@@ -7,25 +7,22 @@ With four it has three, of whom two must say the same: so one that lies changes 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.agreement.sealed import course_of, forest_of, plan_word, words_before_plan
+from tacit.engine.agreement.assignment import AssignmentCourse
+from tacit.engine.agreement.sealed import course_of, plan_word, words_before_plan
 from tacit.engine.agreement.terms import Agreement
 from tacit.engine.records.ledger import Parts
 from tacit.errors import AbortError
 from tacit.mpc import from_ring, held_by
-from tacit.mpc.forest import Outcome, bound_of
-from tacit.problems import Problem
+from tacit.mpc.assignment import bound_of
 
-WITHOUT_PLAN = tuple(each.name.lower() for each in Outcome if not each.has_plan)
-"""Outcomes that come without a plan."""
-FORBIDDEN_PAIRS = "forbidden pairs"
-"""In place of feasible: the plan has some."""
+OUTCOMES = ("feasible", "optimum")
+"""What is said of the plan of an assignment: not proved, or proved to be the best."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +34,7 @@ class JoinedPlan:
     value: int | None
     """Where the agreement discloses it."""
     outcome: str | None = None
-    """What is proved, of an exact solution."""
+    """What is proved, of an assignment."""
     gap: int | None = None
     """By at most how much it is worse than the optimum, where the agreement discloses that."""
 
@@ -48,25 +45,10 @@ def join_parts(agreement: Agreement, search: int, parts: Parts, /) -> JoinedPlan
     whole = _joined(agreement, search, parts, words=agreement.problem.rows + heads)
     values = _sum(agreement, search, whole)
     read = _read_heads(agreement, search, values[:heads])
-    if read.outcome in WITHOUT_PLAN:
-        return replace(read, components=whole)
     if not agreement.known_problem.have_the_form(values[None, heads:]):
         raise AbortError("the nodes", "opened something that is not a plan")
     plan = [int(item) for item in values[heads:]]
-    word = outcome_word(read.outcome, plan, agreement.known_problem)
-    return replace(read, components=whole, plan=plan, outcome=word)
-
-
-def outcome_word(outcome: str | None, plan: Sequence[int], problem: Problem, /) -> str | None:
-    """What is said of an opened plan: a search that did not turn may have found none that is one.
-
-    Whoever sees the plan sees that; nothing is opened for it.
-    """
-    forbidden = problem.forbidden
-    if outcome != "feasible" or forbidden is None:
-        return outcome
-    taken = any(forbidden[row, column] for row, column in enumerate(plan))
-    return FORBIDDEN_PAIRS if taken else outcome
+    return replace(read, components=whole, plan=plan)
 
 
 def join_value(agreement: Agreement, search: int, parts: Parts, /) -> JoinedPlan:
@@ -90,24 +72,19 @@ def _heads(agreement: Agreement) -> int:
 def _read_heads(agreement: Agreement, search: int, heads: NDArray[np.int64]) -> JoinedPlan:
     """The value and the gap, where they are disclosed, and what is proved, where it is computed."""
     told = agreement.objectives[0].best == "value"
-    course = forest_of(course_of(agreement, search, seed=0))
-    if course is None:
+    course = course_of(agreement, search, seed=0)
+    if not isinstance(course, AssignmentCourse):
         return JoinedPlan([], [], int(heads[0]) if told else None)
-    rest = heads[told:]
-    try:
-        outcome = Outcome(int(rest[0]))
-    except ValueError:
-        raise AbortError("the nodes", "opened something that is not an outcome") from None
-    word = outcome.name.lower()
-    if not outcome.has_plan:
-        return JoinedPlan([], [], None, word)
+    proved, *rung = (int(head) for head in heads[told:])
+    if proved not in range(len(OUTCOMES)):
+        raise AbortError("the nodes", "opened something that is not an outcome")
     value = course.value_of(search, int(heads[0])) if told else None
-    if not course.ladder:
-        return JoinedPlan([], [], value, word)
-    rung = int(rest[1])
-    if not 0 <= rung < len(course.ladder) or (rung == len(course.ladder) - 1) != outcome.is_proved:
+    if not rung:
+        return JoinedPlan([], [], value, OUTCOMES[proved])
+    top = len(course.ladder) - 1
+    if not 0 <= rung[0] <= top or (rung[0] == top) != bool(proved):
         raise AbortError("the nodes", "opened a gap that does not fit what is proved")
-    return JoinedPlan([], [], value, word, bound_of(rung, course.ladder))
+    return JoinedPlan([], [], value, OUTCOMES[proved], bound_of(rung[0], course.ladder))
 
 
 def _word(agreement: Agreement, search: int) -> np.dtype[Any]:

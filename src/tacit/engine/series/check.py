@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from tacit.engine.agreement.check import check_agreement, check_name, is_hash
+from tacit.engine.agreement.sealed import sealed_terms
 from tacit.engine.series.terms import Series
 from tacit.errors import AgreementError
 from tacit.mpc.equity import LEAST_PARTICIPANTS
+from tacit.search.moves import AssignmentParameters
 
 MOST_RUNS_PER_DAY = 1440
 MOST_SECONDS = 366 * 86400.0
@@ -96,6 +98,21 @@ def _check_limits(series: Series) -> None:
         raise AgreementError(f"a run of a series is valid for up to {MOST_RUN_HOURS:g} hours")
     if not 0 < limits.deadline_seconds <= 3600 * limits.run_hours:
         raise AgreementError("the deadline of a run is after its end; shorten it")
+    pattern = series.pattern()
+    if not pattern.sealed:
+        return
+    settings = sealed_terms(pattern).parameters
+    if isinstance(settings, AssignmentParameters):
+        _check_seconds(settings.seconds, limits.deadline_seconds)
+
+
+def _check_seconds(seconds: int, deadline: float) -> None:
+    """By these nodes know that the deadline of a run has come, and open early plans too."""
+    if 0 < seconds < int(deadline):
+        raise AgreementError(
+            f"nodes would open plans early from {seconds} s on, and the deadline of a run is "
+            f"{deadline:g} s; draft it again"
+        )
 
 
 def _check_schedule(series: Series) -> None:

@@ -1,4 +1,4 @@
-"""Attempts: every computation of an evaluation or of generations has a name of its own."""
+"""Attempts: every computation of an evaluation or of steps has a name of its own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _TEXT = re.compile(r"([0-9]{1,20}:[0-9]{1,20}:[0-9]{1,5})?")
 class Attempt(str):
     """The name of an attempt, `number:epoch:count`; empty for none.
 
-    The number is that of the evaluation, or of the last generation. The shares that an attempt
+    The number is that of the evaluation, or of the last step. The shares that an attempt
     leaves at the nodes are kept under its name.
 
     >>> Attempt.of(7, 123, 0), Attempt("7:123:0").number, Attempt().number
@@ -28,7 +28,7 @@ class Attempt(str):
 
     @property
     def number(self) -> int:
-        """The number of the evaluation or generation; 0 for none."""
+        """The number of the evaluation or step; 0 for none."""
         return int(self.partition(":")[0] or 0)
 
     @property

@@ -176,20 +176,15 @@ class Reveal(Computation[BestRevealed], frozen=True, kw_only=True):
 
 
 class Advance(Computation[GenerationsDone], frozen=True, kw_only=True):
-    """Go on with a sealed search by `count` generations; by none, draw its secret start.
-
-    After the `turn`, these are phases of its finish.
-    """
+    """Go on with a sealed run by `count` steps; by none, draw its secret start."""
 
     search: Small
     first: Number
     count: Small
     horizon: Number
-    """How many generations there will be, as far as one knows: the temperature follows from it."""
+    """How many steps there will be, as far as one knows: a tour's temperature follows from it."""
     parent_attempt: Attempt
     """The attempt whose state counts; empty for the start."""
-    turn: Number | None = None
-    """After which generation the finish begins, or has begun; left out while the search goes on."""
 
 
 class CountRun(Computation[RunAccounted], frozen=True, kw_only=True):

@@ -133,7 +133,7 @@ class BestRevealed(Computed, frozen=True, kw_only=True):
 
 
 class GenerationsDone(Computed, frozen=True, kw_only=True):
-    """The node keeps the state after these generations."""
+    """The node keeps the state after these steps."""
 
     seed: int
     """The seed of the sealed search, which follows from the inputs."""
@@ -186,6 +186,8 @@ class RefusalKind(StrEnum):
     """The balances that a series continues with are at other nodes; show what those give."""
     FULL = "full"
     """The node keeps nothing more for this platform; later it may."""
+    EARLY = "early"
+    """No plan is opened yet; go on with the steps, or ask again when the deadline comes."""
 
 
 class Refused(Message, frozen=True, kw_only=True):

@@ -23,10 +23,6 @@ REVEAL_NUMBER = 1 << 63
 COUNT_NUMBER = REVEAL_NUMBER + 1
 """That of the account of a run."""
 
-FINISH = "finish/2"
-"""How a finish begins: another number whenever its steps change, so that nodes that begin it in
-different ways refuse each other at once and do not wait for letters that never come."""
-
 
 def _dtype(columns: int) -> np.dtype[Any]:
     return np.dtype("u1") if columns <= 256 else np.dtype("<u2")
@@ -69,11 +65,9 @@ def candidate_hashes(plans: NDArray[np.integer[Any]], /) -> set[bytes]:
 
 
 def advance_hash(request: Advance, /) -> bytes:
-    """What names a request for generations."""
+    """What names a request for steps of a sealed run."""
     numbers = (request.search, request.first, request.count, request.horizon)
     words = "tacit request/2\nadvance\n" + "".join(f"{number}\n" for number in numbers)
-    if request.turn is not None:
-        words += f"turn {request.turn}\n{FINISH}\n"
     return hashlib.sha256(words.encode()).digest()
 
 

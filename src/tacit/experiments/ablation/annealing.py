@@ -1,4 +1,4 @@
-"""The annealing of the sealed search, made by a platform that sees what a disclosure shows.
+"""The annealing of a sealed tour, made by a platform that sees what a disclosure shows.
 
 The platform knows its parent. In every generation it has the parent and all children of the sealed
 search's schedule evaluated as plans, in one set, and chooses in each block by what is disclosed.
@@ -27,8 +27,8 @@ from tacit.disclosure import Disclosure, Exact
 from tacit.engine.evaluators import ObjectiveEvaluation, ObjectiveEvaluator, SimulatedObjective
 from tacit.errors import ParameterError
 from tacit.problems import Problem
-from tacit.runs import SimulatedSealedSearch
-from tacit.search.moves import Generation, MoveSet, Schedule, SealedParameters, public_shape
+from tacit.runs import SimulatedTour
+from tacit.search.moves import Generation, MoveSet, Schedule, TourParameters
 
 RANK = 128
 """A rank in units of gains; even, since the middle of a group may lie between two ranks."""
@@ -47,22 +47,19 @@ class _Evaluated:
 
 @dataclass(eq=False)
 class PlatformAnnealing:
-    """Annealing on evaluations.
+    """Annealing on evaluations; `start` says which city is at each position.
 
-    `items` says which column an item is in a plan, and `start` which item is at each position.
-
-    >>> from tacit.problems import generate_assignment
-    >>> problem = generate_assignment(1, rows=6)
-    >>> search = platform_annealing(problem, SealedParameters(block=3), Exact(), seed=1)
+    >>> from tacit.problems import shipped_problem
+    >>> problem = shipped_problem("kroD100")
+    >>> search = platform_annealing(problem, TourParameters(children=9), Exact(), seed=1)
     >>> search.advance(20, horizon=20)
     >>> search.best_plans().shape
-    (1, 6)
+    (1, 100)
     """
 
     evaluator: ObjectiveEvaluator
     disclosure: Disclosure
     schedule: Schedule
-    items: NDArray[np.intp]
     start: NDArray[np.intp]
     generation: int = 0
 
@@ -70,14 +67,14 @@ class PlatformAnnealing:
         if self.schedule.parameters.parents != 1:
             raise ParameterError("a platform anneals one parent; set parents to 1")
         self.content = self.start.copy()
-        """Which item is at each position now."""
+        """Which city is at each position now."""
         self._highest: int | None = None
         self._parent: _Evaluated | None = None
         self._best = self.plan()[None]
 
     def plan(self) -> NDArray[np.int32]:
         """The parent."""
-        return self._plans(self.content[None]).reshape(-1)
+        return self.content.astype(np.int32)
 
     def best_plans(self) -> NDArray[np.int32]:
         """The best plan so far, or those that may be it as far as the platform knows."""
@@ -97,12 +94,7 @@ class PlatformAnnealing:
     def _by_rank(self) -> Schedule:
         """The same course with the noise of ranks."""
         spread = RANK * self.candidates
-        shape = replace(self.schedule.shape, low=0, spread=spread, allowed_spread=None)
-        return replace(self.schedule, shape=shape)
-
-    def _plans(self, contents: NDArray[np.intp]) -> NDArray[np.int32]:
-        taken = self.items[contents[:, : self.schedule.shape.rows]]
-        return np.ascontiguousarray(taken, dtype=np.int32)
+        return replace(self.schedule, shape=replace(self.schedule.shape, low=0, spread=spread))
 
     def _step(self, horizon: int) -> None:
         sees_values = isinstance(self.disclosure, Exact)
@@ -161,7 +153,7 @@ class PlatformAnnealing:
         contents[child, moves.positions[block, to]] = self.content[moves.positions[block, source]]
         differs = np.arange(len(contents)) % moves.children > 0
         differs[0] = True
-        return self._plans(contents[differs])
+        return contents[differs].astype(np.int32)
 
     def _standing(self, seen: ObjectiveEvaluation) -> NDArray[np.int64]:
         """Minus the rank that each plan counts as, the parent's first."""
@@ -181,25 +173,14 @@ def _by_block(gains: NDArray[np.int64], moves: MoveSet) -> NDArray[np.int64]:
 
 
 def platform_annealing(
-    problem: Problem, parameters: SealedParameters, disclosure: Disclosure, /, *, seed: int
+    problem: Problem, parameters: TourParameters, disclosure: Disclosure, /, *, seed: int
 ) -> PlatformAnnealing:
     """Annealing on a simulated engine, with the course and the start of the sealed search."""
-    twin = SimulatedSealedSearch(problem, parameters, [1], seed=seed, stream=0).twin
+    twin = SimulatedTour(problem, parameters, [1], seed=seed, stream=0).twin
     objective = replace(problem.objectives[0], disclosure=disclosure)
     return PlatformAnnealing(
-        SimulatedObjective(_penalized(replace(problem, objectives=(objective,))), 0),
+        SimulatedObjective(replace(problem, objectives=(objective,)), 0),
         disclosure,
         twin.schedule,
-        items=problem.sealed_items,
         start=twin.start[0],
     )
-
-
-def _penalized(problem: Problem) -> Problem:
-    """Forbidden pairs at the price that they have in the sealed search, and allowed for it."""
-    objective, low = problem.objectives[0], public_shape(problem, [1]).low
-    if problem.forbidden is None or objective.weights is None:
-        return problem
-    weights = np.where(problem.forbidden, objective.sign * low, objective.weights)
-    dearer = replace(objective, weights=weights, weight_bound=abs(low))
-    return replace(problem, objectives=(dearer,), forbidden=None)

@@ -21,7 +21,7 @@ from tacit.experiments.study.settings import Settings, preset_settings
 from tacit.experiments.study.study import Seeds
 from tacit.experiments.study.study_file import shipped_text, study_from
 from tacit.search import SearchParameters
-from tacit.search.moves import SealedParameters
+from tacit.search.moves import TourParameters
 
 Algorithm = Literal["genetic", "annealing", "greedy"]
 FORMAT = 1
@@ -87,7 +87,7 @@ class AblationStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
 
     >>> study = shipped_ablation()
     >>> len(study.cells()), len(study.jobs())
-    (160, 770)
+    (80, 392)
     """
 
     name: str
@@ -193,7 +193,7 @@ def _course(family: Family, spec: InstanceSpec, cell: Cell, clock: Clock) -> Cou
 
 
 @cache
-def _candidates(spec: InstanceSpec, settings: SealedParameters) -> int:
+def _candidates(spec: InstanceSpec, settings: TourParameters) -> int:
     """The parent and all children of a generation."""
     schedule = schedule_for(named_problem(spec), settings)
     return 1 + schedule.blocks * (schedule.children - 1)

@@ -13,9 +13,9 @@ from tacit.experiments.ablation.plan import AblationJob
 from tacit.experiments.execution.run_job import obfuscated
 from tacit.experiments.quality import relative_error
 from tacit.experiments.study.instances import Reference, reference_of
-from tacit.runs import Limits, Progress, SimulatedSealedSearch, drive, simulated_driver
+from tacit.runs import Limits, Progress, SimulatedTour, drive, simulated_driver
 from tacit.search import SearchParameters
-from tacit.search.moves import SealedParameters
+from tacit.search.moves import TourParameters
 
 
 class AblationResult(msgspec.Struct, frozen=True):
@@ -59,11 +59,11 @@ def _genetic(job: AblationJob, reference: Reference) -> dict[int, float]:
 
 
 def _annealing(job: AblationJob, reference: Reference) -> dict[int, float]:
-    parameters = SealedParameters(**dict(job.run.settings))
+    parameters = TourParameters(**dict(job.run.settings))
     generations, problem = job.run.generations, reference.problem
     if job.run.disclosure in (SEALED, "none"):
         # A platform that sees values takes the same steps (a test compares them), only slower here.
-        sealed = SimulatedSealedSearch(problem, parameters, [1], seed=job.run.seed, stream=0)
+        sealed = SimulatedTour(problem, parameters, [1], seed=job.run.seed, stream=0)
         sealed.advance(generations, generations, until=None)
         plans = sealed.twin.plan()[None]
     else:

@@ -20,7 +20,7 @@ from tacit.experiments.report.table import Block, Cell, ReportTable, plain
 
 NAMES = {"genetic": "genetic algorithm", "annealing": "annealing", "greedy": "without heat"}
 ABOUT = (
-    "Does a sealed search find better plans because of its algorithm or because of its disclosure? "
+    "Does a sealed tour end better because of its algorithm or because of its disclosure? "
     "Both algorithms run under the same disclosures, at equal time on our own engine. Annealing "
     "under none is the sealed search, step by step, by a platform that sees every value. With less "
     "than values it goes by ranks: a child counts as the middle of the group that a disclosure "

@@ -27,7 +27,7 @@ from tacit.runs import (
     Progress,
     SealedDriver,
     SearchDriver,
-    SimulatedSealedSearch,
+    SimulatedTour,
     drive,
     simulated_driver,
 )
@@ -82,7 +82,7 @@ def _measured_search(job: Job, reference: Reference) -> tuple[SearchDriver, _Mea
     if isinstance(settings, SearchParameters):
         driver = simulated_driver(obfuscated(problem, job), settings, limits, seed=job.seed)
         return driver, _Measurements(reference)
-    search = SimulatedSealedSearch(problem, settings, [1], seed=job.seed, stream=0)
+    search = SimulatedTour(problem, settings, [1], seed=job.seed, stream=0)
     sealed = SealedDriver(problem, [search], limits, settings, [(1,)], most_in_batch=1)
     return sealed, _OpenMeasurements(reference, search.twin)
 

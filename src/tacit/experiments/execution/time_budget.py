@@ -37,12 +37,11 @@ class TimeBudget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def generations(self, disclosure: str, problem: Problem, settings: Settings, /) -> int:
         """How many generations a run has time for.
 
-        >>> from tacit.problems import generate_assignment
-        >>> from tacit.search.moves import SealedParameters
-        >>> budget = TimeBudget(40, sealed=SealedPace(0.001, 0.04))
-        >>> [budget.generations("sealed", generate_assignment(1), SealedParameters(block=size))
-        ...  for size in (4, 6)]
-        [2987, 2152]
+        >>> from tacit.problems import shipped_problem
+        >>> from tacit.search.moves import TourParameters
+        >>> problem, budget = shipped_problem("kroA100"), TimeBudget(40, sealed=SealedPace(0.001))
+        >>> budget.generations("sealed", problem, TourParameters())
+        3636
         """
         if isinstance(settings, SearchParameters):
             return self.last_generation(disclosure)

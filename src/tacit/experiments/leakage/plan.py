@@ -17,8 +17,8 @@ from tacit.experiments.study.study_file import shipped_text, study_from
 from tacit.files import read_text
 from tacit.search import preset_named
 
-FORMAT = 3
-"""Counts up when attacks change, so that old results are computed anew."""
+FORMAT = 4
+"""Counts up when attacks or runs change, so that old results are computed anew."""
 MOST_SAMPLED = 30
 """Evaluations of a run of the sample."""
 AS_IT_IS = "as it is"
@@ -97,7 +97,7 @@ class LeakageStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     evaluations: tuple[int, ...]
     disclosures: tuple[str, ...] = PAPER_CONFIGURATIONS
     sealed_generations: int = 0
-    """The length of sealed searches, whose plans are attacked as well; 0 for none."""
+    """The most steps of sealed runs, whose plans are attacked as well; 0 for none."""
     bounded: str | None = None
     """A disclosure of bits under which the limit of all attacks is computed, on one run."""
     classes: tuple[ProblemClass, ...]

@@ -13,10 +13,12 @@ from typing import Any
 from tacit.disclosure import SEALED
 from tacit.errors import ParameterError
 from tacit.problems import Problem
-from tacit.runs import Settings as Settings
 from tacit.runs import changed as changed
 from tacit.search import PRESETS, SearchParameters, preset_named
-from tacit.search.moves import SEALED_PRESETS, SealedParameters, sealed_parameters_for
+from tacit.search.moves import SEALED_PRESETS, TourParameters, sealed_parameters_for
+
+Settings = SearchParameters | TourParameters
+"""Sealed assignments are solved exactly and have nothing to compare."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +32,16 @@ class SearchKind:
     settings_take_time: bool = False
     """Whether settings change how long a generation takes, so that the budget always counts."""
     most_objectives: int | None = None
+    moves: str | None = None
+    """What plans a search of this kind is of, if not of any."""
 
     def check_problem(self, problem: Problem, /) -> None:
-        """Refuse a problem with more objectives than studies of such searches take."""
+        """Refuse a problem that studies of such searches do not take."""
+        if self.moves is not None and problem.sealed_moves != self.moves:
+            raise ParameterError(
+                f"{problem.name} is no {self.moves}; studies of {self.usual_disclosure} searches "
+                f"take no other kind"
+            )
         count = len(problem.objectives)
         if self.most_objectives is not None and count > self.most_objectives:
             raise ParameterError(
@@ -45,11 +54,12 @@ EVALUATING = SearchKind(
     SearchParameters, "none", "a sealed search cannot disclose {}; take another preset"
 )
 SEALED_SEARCH = SearchKind(
-    SealedParameters,
+    TourParameters,
     SEALED,
     "{} needs the settings of a sealed search; take the preset " + " or ".join(SEALED_PRESETS),
     settings_take_time=True,
     most_objectives=1,
+    moves="tour",
 )
 
 
@@ -80,7 +90,7 @@ def settings_of(disclosure: str, values: Mapping[str, Any], /) -> Settings:
 def check_disclosure(settings: Settings, disclosure: str, /) -> None:
     """Refuse a disclosure that a search with such settings cannot have.
 
-    >>> check_disclosure(SealedParameters(), "top:15")
+    >>> check_disclosure(TourParameters(), "top:15")
     Traceback (most recent call last):
     tacit.errors.ParameterError: a sealed search cannot disclose top:15; take another preset
     """

@@ -102,8 +102,8 @@ def shipped_studies() -> tuple[str, ...]:
     """Names of the studies in the package.
 
     >>> shipped_studies()
-    ('ap', 'ap-wide', 'moap', 'moap-one', 'moap-pareto', 'moap-two', 'sealed-ap', \
-'sealed-ap-delay', 'sealed-tsp', 'tsp', 'tsp-both-ends', 'tsp-wide')
+    ('ap', 'ap-wide', 'moap', 'moap-one', 'moap-pareto', 'moap-two', 'sealed-tsp', 'tsp', \
+'tsp-both-ends', 'tsp-wide')
     """
     entries = (entry.name for entry in (files("tacit.experiments") / "studies").iterdir())
     return tuple(sorted(name.removesuffix(SUFFIX) for name in entries if name.endswith(SUFFIX)))

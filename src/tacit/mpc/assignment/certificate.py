@@ -12,7 +12,8 @@ integers, since n (4 C + 1) is less than half the ring. So F bounds what M costs
 and F = 0 proves it optimal. The entries of M are bits that were brought into the ring.
 
 A product, a minimum, a comparison at the width of the ring, bits to numbers, and a comparison of
-the counts. Nobody learns anything: all of it stays shares.
+the counts. Nobody learns anything: all of it stays shares. Forbidden pairs need no check of their
+own: a plan that has one costs more than one that has none, so it is never proved.
 """
 
 from __future__ import annotations
@@ -42,35 +43,27 @@ PROOF_STEPS = (0, 1)
 
 @dataclass(frozen=True, slots=True)
 class Proved:
-    """Bits for each weighting, and what a bound follows from."""
+    """Shares for each weighting of what holds of its plan."""
 
     optimal: BitShare
-    feasible: BitShare
-    """Whether it is a plan without forbidden pairs."""
-    bounded: BitShare
-    """Whether the duals are feasible, so that the gap is one."""
+    valid: BitShare
+    """Whether the duals are feasible, so that the gap is a bound."""
     total: ArithmeticShare
-    """What the matching costs."""
-    gap: ArithmeticShare
-    """By how much it may cost more than the optimum."""
+    """What the plan costs."""
     rung: ArithmeticShare
-    """How many steps of the ladder hold of the gap."""
+    """How many steps of the ladder hold of the gap, if that is a bound."""
 
 
 async def prove(
     session: Session,
     state: AssignmentState,
     costs: ArithmeticShare,
-    forbidden: NDArray[np.bool_],
     shape: AssignmentShape,
     ties: Ties,
     *,
     steps: Sequence[int] = (),
 ) -> Proved:
-    """Return what holds of a state's matching; `forbidden` are rows x columns of the square.
-
-    The gap is compared with the `steps` of a ladder, if there is one.
-    """
+    """Return what holds of a state's plan; the gap is compared with the `steps` of a ladder."""
     k, word, ring = shape.weightings, shape.word, 8 * shape.word.itemsize
     between, own = await iterations.table_and_own(
         session, state.matching, costs, label="prove.table"
@@ -99,19 +92,15 @@ async def prove(
     signs = await less_than.compare_known(session, known[:0], known, bits=ring, label="prove.signs")
     numbers = await b2a.bits_to_arithmetic(session, signs.kept, label="prove.bits", dtype=word)
     wrong = numbers.map(lambda part: part.reshape(k, -1))
-    edge, end = _entries(shape)[0], sum(_entries(shape))
-    used = state.matching.map(
-        lambda part: (part * forbidden.T.astype(part.dtype)).sum(axis=(1, 2), dtype=part.dtype)
+    end = _entries(shape)
+    # The first limit of a ladder is 0: with it counted, no fault means that the plan is optimal.
+    counts = concatenate([_count(wrong[:, : end + 1]), _count(wrong[:, :end])])
+    last = cut(known_part(session, counts.add_public(public(-1, word))), bits=_count_bits(shape))
+    holds = await less_than.compare_known(
+        session, last[:0], last, bits=_count_bits(shape), label="prove.all"
     )
-    counts = concatenate(
-        [_count(wrong[:, : end + 1]), _count(wrong[:, :edge]) + used, _count(wrong[:, :end])]
-    ).add_public(public(-1, word))
-    bits = _count_bits(shape)
-    last = cut(known_part(session, counts), bits=bits)
-    holds = await less_than.compare_known(session, last[:0], last, bits=bits, label="prove.all")
-    kept = holds.kept
     rung = minus(_count(wrong[:, end:]), len(limits))
-    return Proved(kept[:k], kept[k : 2 * k], kept[2 * k :], total, gap, rung)
+    return Proved(holds.kept[:k], holds.kept[k:], total, rung)
 
 
 def _sums(matching: Words) -> Words:
@@ -129,20 +118,20 @@ def _joined(shares: list[ArithmeticShare]) -> ArithmeticShare:
     )
 
 
-def _entries(shape: AssignmentShape) -> tuple[int, int]:
-    """Return how many signs per weighting are about sums, and about reduced costs."""
-    return 4 * shape.size, 2 * shape.size**2
+def _entries(shape: AssignmentShape) -> int:
+    """Return how many signs per weighting are about sums and reduced costs."""
+    return 4 * shape.size + 2 * shape.size**2
 
 
 def _count_bits(shape: AssignmentShape) -> int:
-    return 1 + (sum(_entries(shape)) + 1 + shape.size).bit_length()
+    return 1 + (_entries(shape) + 1).bit_length()
 
 
 def cost(nodes: int, shape: AssignmentShape, *, steps: Sequence[int] = ()) -> Cost:
     """Return the cost of a proof."""
     k, word = shape.weightings, shape.word
-    tested = k * (sum(_entries(shape)) + len(steps or PROOF_STEPS) - 1)
+    tested = k * (_entries(shape) + len(steps or PROOF_STEPS) - 1)
     total = iterations.cost_of_table(nodes, shape).then(minima.cost(nodes, shape, shape.size))
     total = total.then(less_than.cost(nodes, 0, tested, bits=8 * word.itemsize))
     total = total.then(b2a.cost(nodes, tested, word))
-    return total.then(less_than.cost(nodes, 0, 3 * k, bits=_count_bits(shape)))
+    return total.then(less_than.cost(nodes, 0, 2 * k, bits=_count_bits(shape)))

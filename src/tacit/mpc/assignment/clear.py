@@ -7,12 +7,13 @@ iteration are equal to those on shares.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.mpc.assignment.ties import PROOF, Ties
+from tacit.mpc.sealed.moves import Step
 
 Numbers = NDArray[np.int64]
 Indices = NDArray[np.intp]
@@ -27,7 +28,7 @@ class ClearState:
     prices: Numbers
     parents: Indices
     """The parent of each column, or the column itself where it has none."""
-    iterations: int
+    step: int
 
     @property
     def column_of(self) -> Indices:
@@ -68,6 +69,23 @@ class ClearAssignment:
         index = np.arange(len(self.costs))
         return ClearState(np.argsort(column_of), self.costs.min(axis=0), index, 0)
 
+    def descend(self, state: ClearState, steps: Sequence[Step]) -> ClearState:
+        """Return the state after these generations of block descent."""
+        column_of = state.column_of
+        for step in steps:
+            table = np.zeros((len(self.costs), 2 * len(self.costs)), dtype=np.int64)
+            table[:, : len(self.costs)] = self.costs[:, column_of].T
+            flat, moves = table.reshape(-1), step.moves
+            change = flat[moves.plus].sum(axis=1) - flat[moves.minus].sum(axis=1)
+            keys = change * step.factor + step.offsets
+            winners = keys.reshape(-1, moves.children).argmin(axis=1)
+            chosen = np.arange(len(winners)) * moves.children + winners
+            at = np.isin(moves.runs.child, chosen)
+            block = moves.runs.child[at] // moves.children
+            to = moves.positions[block, moves.runs.to[at]]
+            column_of[to] = column_of[moves.positions[block, moves.runs.source[at]]]
+        return replace(state, row_of=np.argsort(column_of), step=state.step + len(steps))
+
     def advance(self, state: ClearState, iterations: int) -> ClearState:
         """Return the state after so many iterations."""
         for _ in range(iterations):
@@ -92,13 +110,13 @@ class ClearAssignment:
         return least, np.where(candidates == least[:, None], ties, size + 1).argmin(axis=1)
 
     def _iterate(self, state: ClearState) -> ClearState:
-        index, number = np.arange(len(self.costs)), state.iterations + 1
+        index, number = np.arange(len(self.costs)), state.step + 1
         prices, source = self._step(state, number)
         # A column prefers itself among equals, so its source is another one only if its price fell.
         parents = np.where(source == index, state.parents, source)
         used = state.parents if self.lag else parents
         moved = on_cycles(used)
         row_of = np.where(moved, state.row_of[used], state.row_of)
-        cut = moved | moved[parents]
-        parents = np.where(cut, index, parents)
+        # What holds of an edge rests on the row of the parent, so only that end counts.
+        parents = np.where(moved[parents], index, parents)
         return ClearState(row_of, prices, parents, number)

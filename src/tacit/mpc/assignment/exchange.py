@@ -2,12 +2,13 @@
 
 *Keep*: the parent of a column changes only when its price falls. *Exchange*: a column on a cycle
 takes the row of its parent. Cycles of parents are disjoint, so the matching stays one. *Cut*: an
-edge that begins or ends at a moved column is dropped.
+edge that ends at a moved column is dropped.
 
 The invariant is v_j >= v_p + C_ij - C_ip for every column j with parent p and the row i that p has.
-It holds when the edge is set and, since v_p never rises, until the row of j or p changes: hence the
-cut. Around a cycle it makes the exchange strictly cheaper (docs/protocols/prices-and-cycles.md).
-Without the cut plans get worse.
+It holds when the edge is set and, since v_p never rises, until the row of p changes: hence the cut.
+The row of j is not in it, so an edge that begins at a moved column stays right. Around a cycle it
+makes the exchange strictly cheaper (docs/protocols/prices-and-cycles.md). Without the cut plans get
+worse.
 
 Products of bits, and bits to numbers. Nobody learns anything, not whether there was a cycle.
 """
@@ -39,22 +40,22 @@ class Exchanged:
     matching: ArithmeticShare
     parents: BitShare
     """Those that were exchanged, after the cut."""
-    unmoved: BitShare
-    """Columns x columns: whether neither of the two columns has moved."""
+    stays: BitShare
+    """Whether each column has kept its row."""
 
 
 async def keep_parents(
     session: Session,
     marks: BitShare,
     parents: BitShare,
-    unmoved: BitShare | None = None,
+    stays: BitShare | None = None,
     *,
     label: str,
 ) -> BitShare:
     """Return the parents after a minimum: the marked column, the one of before where it is itself.
 
-    With `unmoved`, edges of the minimum at columns that moved since are cut; those of `parents`
-    are cut already.
+    With `stays`, edges of the minimum that end at columns that moved since are cut; those of
+    `parents` are cut already.
 
     >>> from tacit.mpc.local import run_parties
     >>> from tacit.mpc.shares import deal_bits, reconstruct
@@ -69,10 +70,10 @@ async def keep_parents(
     itself = marks.map(lambda part: np.diagonal(part, axis1=-2, axis2=-1)[..., None])
     others = marks.map(_off_diagonal)
     factors = [(itself, parents, np.bitwise_and)]
-    if unmoved is None:
+    if stays is None:
         return others + (await products(session, factors, label=label))[0]
     kept, fresh = await products(
-        session, [*factors, (others, unmoved, np.bitwise_and)], label=label
+        session, [*factors, (others, stays[..., None, :], np.bitwise_and)], label=label
     )
     return fresh + kept
 
@@ -114,14 +115,11 @@ async def exchange(
     """
     on_cycle, rows = await polynomial.on_cycles(session, parents, matched, label=f"{label}.cycles")
     stays = on_cycle.add_public(_ONE)
-    # The parent of a column on a cycle is on it, too: of these parents it is enough to cut the
-    # edges that end at a moved column. Edges of a later minimum need both ends looked at.
-    taken, left, unmoved = await products(
+    taken, left = await products(
         session,
         [
             (on_cycle[..., None], matched + rows, np.bitwise_and),
             (parents, stays[..., None, :], np.bitwise_and),
-            (stays[..., :, None], stays[..., None, :], np.bitwise_and),
         ],
         label=f"{label}.taken",
     )
@@ -129,12 +127,12 @@ async def exchange(
     matching = await b2a.bits_to_arithmetic(
         session, made, label=f"{label}.matching", dtype=shape.word
     )
-    return Exchanged(made, matching, left, unmoved)
+    return Exchanged(made, matching, left, stays)
 
 
 def cost(nodes: int, shape: AssignmentShape) -> Cost:
     """Return the cost of an exchange."""
     entries = shape.weightings * shape.size**2
     total = polynomial.cost(nodes, shape.weightings, shape.size)
-    total = total.then(bit_products.cost(nodes, entries, entries, entries))
+    total = total.then(bit_products.cost(nodes, entries, entries))
     return total.then(b2a.cost(nodes, entries, shape.word))

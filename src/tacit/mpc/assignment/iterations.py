@@ -30,6 +30,7 @@ from tacit.mpc.assignment.ties import FIRST_PRICES, Ties
 from tacit.mpc.cost import Cost
 from tacit.mpc.letters import Letter
 from tacit.mpc.protocols import pairwise
+from tacit.mpc.ring import multiplied
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare
 
@@ -39,7 +40,7 @@ def transposed(table: ArithmeticShare, /) -> ArithmeticShare:
     return table.map(lambda part: np.ascontiguousarray(part.swapaxes(-1, -2)))
 
 
-async def start(
+async def first_state(
     session: Session,
     matched: BitShare,
     matching: ArithmeticShare,
@@ -70,13 +71,13 @@ async def advance(
 ) -> AssignmentState:
     """Return the state after so many iterations.
 
-    >>> from tacit.mpc.assignment.layout import public_matching
+    >>> from tacit.mpc.assignment.start import public_matching
     >>> from tacit.mpc.local import run_parties
     >>> from tacit.mpc.shares import deal, reconstruct
     >>> costs, shape = deal(np.array([[[7, 1], [2, 3]]], dtype=np.uint32)), AssignmentShape(2, 7)
     >>> async def node(s):
     ...     matched, matching = public_matching(s, [[0, 1]], shape)
-    ...     state = await start(s, matched, matching, costs[s.me], shape, Ties(1))
+    ...     state = await first_state(s, matched, matching, costs[s.me], shape, Ties(1))
     ...     state = await advance(s, state, costs[s.me], shape, Ties(1), iterations=2)
     ...     return state.matching
     >>> reconstruct(run_parties(node).results)[0]
@@ -104,16 +105,16 @@ class _Run:
     async def begin(self, state: AssignmentState) -> None:
         self._state = state
         self._between = await table(
-            self._session, state.matching, self._costs, label=f"{state.iterations}.begin"
+            self._session, state.matching, self._costs, label=f"{state.step}.begin"
         )
         self._last: LineMinima | None = None
         """With lag 1: the minimum of the last iteration, whose parents are not known yet."""
-        self._unmoved: BitShare | None = None
-        """Which columns the exchange beside that minimum left where they were."""
+        self._stays: BitShare | None = None
+        """Which columns kept their rows in the exchange beside that minimum."""
 
     async def iterate(self) -> None:
         """Lag 0: a minimum, then the exchange along its cycles."""
-        state, name = self._state, f"{self._state.iterations + 1}"
+        state, name = self._state, f"{self._state.step + 1}"
         least = await self._minimum(self._session)
         marks = await least.marks(self._session, label=f"{name}.marks")
         parents = await keep_parents(self._session, marks, state.parents, label=f"{name}.keep")
@@ -128,23 +129,23 @@ class _Run:
         assert isinstance(least, LineMinima)
         assert isinstance(exchanged, tuple)
         self._take(least, exchanged)
-        self._last, self._unmoved = least, exchanged[0].unmoved
+        self._last, self._stays = least, exchanged[0].stays
 
     async def end(self) -> AssignmentState:
         """Bring the parents of the last minimum into the state, so that it can be kept."""
         if self._last is None:
             return self._state
-        name = f"{self._state.iterations}.end"
+        name = f"{self._state.step}.end"
         return replace(self._state, parents=await self._parents(self._session, name))
 
     async def _minimum(self, lane: Session) -> LineMinima:
-        state, number = self._state, self._state.iterations + 1
+        state, number = self._state, self._state.step + 1
         candidates = self._between + state.prices[:, None, :]
         ties = self._ties.own_first(number, self._shape.size)
         return await line_minima(lane, candidates, ties, self._shape, label=f"{number}")
 
     async def _follow(self, lane: Session) -> tuple[Exchanged, ArithmeticShare]:
-        name = f"{self._state.iterations + 1}.beside"
+        name = f"{self._state.step + 1}.beside"
         return await self._exchange(lane, await self._parents(lane, name), name)
 
     async def _parents(self, lane: Session, name: str) -> BitShare:
@@ -152,7 +153,7 @@ class _Run:
             return self._state.parents
         marks = await self._last.marks(lane, label=f"{name}.marks")
         return await keep_parents(
-            lane, marks, self._state.parents, self._unmoved, label=f"{name}.keep"
+            lane, marks, self._state.parents, self._stays, label=f"{name}.keep"
         )
 
     async def _exchange(
@@ -165,7 +166,7 @@ class _Run:
     def _take(self, least: LineMinima, exchanged: tuple[Exchanged, ArithmeticShare]) -> None:
         made, self._between = exchanged
         self._state = AssignmentState(
-            made.matched, made.matching, least.values, made.parents, self._state.iterations + 1
+            made.matched, made.matching, least.values, made.parents, self._state.step + 1
         )
 
 
@@ -180,7 +181,7 @@ async def table_and_own(
     session: Session, matching: ArithmeticShare, costs: ArithmeticShare, *, label: str
 ) -> tuple[ArithmeticShare, ArithmeticShare]:
     """Return that table, and C_ik of each column k."""
-    rows = await pairwise.product(session, matching, costs, np.matmul, label=label)
+    rows = await pairwise.product(session, matching, costs, multiplied, label=label)
     own = rows.map(lambda part: np.ascontiguousarray(np.diagonal(part, axis1=1, axis2=2)))
     return transposed(rows - own[:, :, None]), own
 

@@ -19,11 +19,7 @@ from tacit.errors import ParameterError
 from tacit.mpc.assignment.minima import public
 from tacit.mpc.assignment.shape import AssignmentShape
 from tacit.mpc.ring import to_ring
-from tacit.mpc.session import Session
-from tacit.mpc.shares import ArithmeticShare, BitShare
-
-MOSTLY = 0.75
-"""The share of forbidden pairs above which a search finds no good plans."""
+from tacit.mpc.shares import ArithmeticShare
 
 
 @dataclass(frozen=True)
@@ -60,24 +56,18 @@ class Layout:
         return self.forbidden is not None and bool(self.forbidden.any())
 
     @property
-    def is_sparse(self) -> bool:
-        """Whether so few pairs are allowed that a search finds no good plans.
-
-        >>> few = ~np.eye(5, dtype=bool)
-        >>> Layout(5, range(5), 9, few).is_sparse, Layout(5, range(5), 9).is_sparse
-        (True, False)
-        """
-        return self.forbidden is not None and bool(self.forbidden.mean() > MOSTLY)
-
-    @property
     def penalty(self) -> int:
         """The cost of a forbidden pair: more than any plan without one costs."""
         return self.rows * self.spread + 1
 
-    def shape(self, *, weightings: int = 1) -> AssignmentShape:
+    @property
+    def widest(self) -> int:
+        """The largest cost in the square."""
+        return self.penalty if self.is_restricted else self.spread
+
+    def shape(self, *, weightings: int = 1, descent_bits: int = 0) -> AssignmentShape:
         """Return the sizes and bounds of the square."""
-        spread = self.penalty if self.is_restricted else self.spread
-        return AssignmentShape(self.size, spread, weightings)
+        return AssignmentShape(self.size, self.widest, weightings, descent_bits)
 
     @cached_property
     def forbidden_cells(self) -> NDArray[np.bool_]:
@@ -119,17 +109,3 @@ class Layout:
         rows_first = matching.swapaxes(1, 2)[:, : self.rows]
         plan: NDArray[Any] = (rows_first * names).sum(axis=2, dtype=matching.dtype)
         return plan
-
-
-def public_matching(
-    session: Session, column_of: Sequence[Sequence[int]] | NDArray[np.intp], shape: AssignmentShape
-) -> tuple[BitShare, ArithmeticShare]:
-    """Return shares of public matchings, one per weighting, as bits and as numbers; no message."""
-    columns = np.asarray(column_of, dtype=np.intp)
-    bits = np.zeros(shape.square, dtype=np.uint8)
-    for each, places in enumerate(columns):
-        bits[each, places, np.arange(shape.size)] = 1
-    nothing = np.zeros_like(bits)
-    matched = BitShare(dict.fromkeys(session.held, nothing)).add_public(bits)
-    empty = ArithmeticShare(dict.fromkeys(session.held, nothing.astype(shape.word)))
-    return matched, empty.add_public(bits.astype(shape.word))

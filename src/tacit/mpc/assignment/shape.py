@@ -33,6 +33,8 @@ class AssignmentShape:
     spread: int
     """The largest cost minus the smallest."""
     weightings: int = 1
+    descent_bits: int = 0
+    """Bits of the keys of a descent, which are of the same ring; none without a descent."""
 
     def __post_init__(self) -> None:
         if self.size < 1 or self.spread < 0 or self.weightings < 1:
@@ -76,4 +78,4 @@ class AssignmentShape:
         # The certificate adds up to n reduced costs of at most 3 C and compares them with costs of
         # at most C: both sides must stay below half the ring to be equal as integers.
         sums = self.size * (self.widest + self.spread + 1)
-        return self.key_bits <= bits and sums < 1 << (bits - 1)
+        return max(self.key_bits, self.descent_bits) <= bits and sums < 1 << (bits - 1)

@@ -1,8 +1,8 @@
 """Public tie-breaks: which of equal candidates a minimum takes.
 
 They are a function of the seed, the weighting and the iteration, never of the attempt: an
-iteration that is repeated after a crash opens the same orders again. The seed is drawn after the
-costs are frozen.
+iteration that is repeated after a crash leads to the same state again. Its shuffles are new, so the
+orders that it opens are, too. The seed is drawn after the costs are frozen.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from tacit.mpc.planes import Unsigned
 from tacit.mpc.rank.result import no_order
 
 Indices = NDArray[np.intp]
-FEW, MANY = 8, 500
+FEW, MANY = 8, 299
 """Up to so many keys all pairs are compared, and up to so many two levels are enough."""
 
 

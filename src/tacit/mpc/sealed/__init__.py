@@ -1,11 +1,11 @@
-"""A whole search on shares: nothing is opened but its last plan, to the coordinator alone.
+"""Search of a tour on shares: nothing is opened but its last plan, to the coordinator alone.
 
 ::
 
-    start       the items in a secret order                         2 rounds (a tour: 4)
+    start       the places in a secret order                        4 rounds
     generation  winners: shuffle, compare, indicators as shares     2 + (1 + log2 bits) + 2
                          (one comparison per level)
-                update: the parent becomes its winning children     1 (a tour: 2)
+                update: the parent becomes its winning children     2
                 best: keep the better of parent and best so far     beside the last two steps
                 parent selection, every few generations             1
     settle      the best of all so far, which may be opened         2 + (1 + log2 bits) + 3
@@ -24,9 +24,6 @@ from tacit.lazy import lazily
 
 if TYPE_CHECKING:
     from tacit.mpc.sealed.generations import advance, cost
-    from tacit.mpc.sealed.grown.cells import AllowedCells
-    from tacit.mpc.sealed.grown.clear import grown_in_the_clear
-    from tacit.mpc.sealed.grown.start import cost_of_growing, grown_start
     from tacit.mpc.sealed.moves import Step, TableShape
     from tacit.mpc.sealed.start import secret_start
     from tacit.mpc.sealed.state import SealedState, state_sizes

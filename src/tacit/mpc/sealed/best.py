@@ -26,7 +26,7 @@ from tacit.mpc.protocols import b2a, pairwise
 from tacit.mpc.sealed import winners
 from tacit.mpc.sealed.moves import Indices, TableShape
 from tacit.mpc.session import Session
-from tacit.mpc.shares import ArithmeticShare, BitShare
+from tacit.mpc.shares import ArithmeticShare
 
 
 def in_ring(share: ArithmeticShare, word: np.dtype[Any], /) -> ArithmeticShare:
@@ -63,34 +63,33 @@ async def settle(
     shape: TableShape,
     *,
     label: str,
-) -> tuple[ArithmeticShare, BitShare]:
-    """The best of all these plans, and the signs that say which parents improved on their best.
+) -> ArithmeticShare:
+    """The best of all these plans.
 
     Among equally good ones the first parent's wins, and of its two the older one.
 
     >>> from tacit.mpc.local import deal_integers, reveal, run_parties
     >>> old, new = deal_integers([[7, 0, 1]]), deal_integers([[9, 1, 0]])
-    >>> shape = TableShape("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
+    >>> shape = TableShape(places=2, key_bits=9, total_bits=9)
     >>> run = run_parties(lambda s: settle(s, old[s.me], new[s.me], shape, label="end"))
-    >>> reveal([best for best, _ in run.results])
+    >>> reveal(run.results)
     array([9, 1, 0])
     """
     count, word = 2 * shape.parents, best.dtype
     both = ArithmeticShare({c: _in_turn(old, plans.parts[c]) for c, old in best.parts.items()})
     factor = word.type(1 << shape.tie_bits)
     values = both[:, 0].map(lambda part: part * factor)
-    marks, better = await winners.find_winners(
+    marks, _ = await winners.find_winners(
         session,
         values.add_public(np.arange(count - 1, -1, -1, dtype=word)),
-        best[:, 0] - plans[:, 0],
+        best[:0, 0],
         children=count,
         bits=shape.settle_bits,
         label=label,
     )
-    plan = await pairwise.product(
+    return await pairwise.product(
         session, await marks(session), both, np.matmul, label=f"{label}.plan"
     )
-    return plan, better
 
 
 def _in_turn(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
@@ -100,7 +99,7 @@ def _in_turn(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
 
 def cost_of_keeping(nodes: int, shape: TableShape, *, pairs: int = 0) -> Cost:
     """The cost of keeping the better plans after the comparison, with the signs of parent pairs."""
-    entries = shape.parents * (shape.rows + 1)
+    entries = shape.parents * (shape.places + 1)
     return b2a.cost(nodes, shape.parents + pairs).then(
         pairwise.cost(nodes, entries, itemsize=shape.word.itemsize)
     )
@@ -109,9 +108,9 @@ def cost_of_keeping(nodes: int, shape: TableShape, *, pairs: int = 0) -> Cost:
 def cost_to_settle(nodes: int, shape: TableShape) -> Cost:
     """The cost of the last comparison and its selection."""
     word, count = shape.word, 2 * shape.parents
-    found = winners.cost(nodes, 1, count, shape.parents, bits=shape.settle_bits, word=word)
+    found = winners.cost(nodes, 1, count, 0, bits=shape.settle_bits, word=word)
     return found.then(winners.cost_of_marks(nodes, 1, count, word)).then(
-        pairwise.cost(nodes, shape.rows + 1, itemsize=word.itemsize)
+        pairwise.cost(nodes, shape.places + 1, itemsize=word.itemsize)
     )
 
 
@@ -145,5 +144,5 @@ def cost_of_selection(nodes: int, pairs: int, shape: TableShape) -> Cost:
     """The cost of selection in this many pairs."""
     if not pairs:
         return Cost.free(nodes)
-    cells = pairs * shape.columns * (shape.rows + 1)
+    cells = pairs * shape.places * (shape.places + 1)
     return pairwise.cost(nodes, cells, itemsize=shape.word.itemsize)

@@ -1,9 +1,8 @@
 """Generations of a sealed search at a node, one after the other, in one session.
 
-A generation: the rounds of a shuffle, of a comparison, of marks going back and of one product, for
-a tour one more, and one more with parent selection. Afterwards the plan that may be opened is
-settled. The nodes learn a uniformly random order per block and generation; the coordinator learns
-nothing, unless the agreement discloses for each generation whether the best plan improved.
+A generation: the rounds of a shuffle, of a comparison, of marks going back and of two products, and
+one more with parent selection. Afterwards the plan that may be opened is settled. The nodes learn a
+uniformly random order per block and generation; the coordinator learns nothing.
 """
 
 from __future__ import annotations
@@ -11,62 +10,46 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import chain, islice, repeat
 
-import numpy as np
-
 from tacit.mpc.cost import Cost
-from tacit.mpc.protocols import b2a, opening
+from tacit.mpc.protocols import b2a
 from tacit.mpc.sealed import best, update, winners
 from tacit.mpc.sealed.moves import Moves, Step, TableShape
 from tacit.mpc.sealed.state import SealedState, as_plans
 from tacit.mpc.session import Session
-from tacit.mpc.shares import ArithmeticShare, BitShare, concatenate
+from tacit.mpc.shares import ArithmeticShare, concatenate
 
 
 async def advance(
-    session: Session,
-    state: SealedState,
-    steps: Iterable[Step],
-    shape: TableShape,
-    *,
-    disclose_improvements: bool = False,
+    session: Session, state: SealedState, steps: Iterable[Step], shape: TableShape
 ) -> SealedState:
     """The state after these generations, with the plan settled that may be opened.
 
-    Improvements can be disclosed for a search with one parent only.
-
-    >>> from tacit.mpc.local import deal_integers, reveal, run_parties
     >>> from types import SimpleNamespace
-    >>> swap = SimpleNamespace(positions=np.array([[0, 1]]), children=2,
-    ...                        plus=np.array([[0, 0], [3, 1]]), minus=np.array([[0, 0], [0, 4]]),
+    >>> import numpy as np
+    >>> from tacit.mpc.local import deal_integers, reveal, run_parties
+    >>> swap = SimpleNamespace(positions=np.array([[0, 1, 2]]), children=2,
+    ...                        plus=np.array([[0, 0, 0], [4, 2, 9]]),
+    ...                        minus=np.array([[0, 0, 0], [1, 6, 8]]),
     ...                        turns=np.zeros((0, 2), dtype=int),
     ...                        runs=SimpleNamespace(child=np.array([1, 1]), to=np.array([0, 1]),
     ...                                             source=np.array([1, 0]),
     ...                                             length=np.array([1, 1]),
     ...                                             step=np.array([1, 1])))
-    >>> shape = TableShape("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
-    >>> table, plan = deal_integers([[[5, 1, 0], [20, 7, 1]]]), deal_integers([[12, 0, 1]])
+    >>> shape = TableShape(places=3, key_bits=9, total_bits=9)
+    >>> table = deal_integers([[[0, 5, 9, 0], [6, 0, 5, 1], [5, 8, 0, 2]]])
+    >>> plan = deal_integers([[15, 0, 1, 2]])
     >>> async def node(s):
     ...     state = SealedState(table[s.me], plan[s.me], plan[s.me][0])
     ...     return await advance(s, state, [Step(swap, np.array([1, 0]), 2, 9)], shape)
     >>> reveal([state.plan for state in run_parties(node).results])
-    array([21,  1,  0])
+    array([23,  1,  0,  2])
     """
     substreams = session.substreams(2)
-    signs = []
     for number, step in enumerate(steps):
-        if step.moves.children == 1:
-            better = BitShare(dict.fromkeys(session.held, np.zeros(shape.parents, dtype=np.uint8)))
-        else:
-            state, better = await _generation(
-                session, substreams, state, step, shape, label=str(number)
-            )
-        signs.append(better)
-    plan, last = await best.settle(
-        session, state.best, as_plans(state.table, shape), shape, label="end"
-    )
-    if disclose_improvements:
-        # A sign tells whether the generation before it improved.
-        await opening.disclose(session, concatenate([*signs[1:], last]))
+        if step.moves.children > 1:
+            state = await _generation(session, substreams, state, step, shape, label=str(number))
+    plans = as_plans(state.table, shape)
+    plan = await best.settle(session, state.best, plans, shape, label="end")
     return SealedState(state.table, state.best, plan)
 
 
@@ -78,7 +61,7 @@ async def _generation(
     shape: TableShape,
     *,
     label: str,
-) -> tuple[SealedState, BitShare]:
+) -> SealedState:
     plans, parents = as_plans(state.table, shape), shape.parents
     first, second = step.parent_pairs.T
     values, bests = plans[:, 0], state.best[:, 0]
@@ -98,7 +81,6 @@ async def _generation(
             state.table,
             await marks(substream),
             step.moves,
-            shape,
             label=f"{label}.update",
         )
         return (table,)
@@ -115,7 +97,7 @@ async def _generation(
     table = await best.select_parents(
         session, table, step.parent_pairs, is_second, label=f"{label}.meet"
     )
-    return SealedState(table, kept, state.plan), signs[:parents]
+    return SealedState(table, kept, state.plan)
 
 
 def cost(
@@ -125,17 +107,16 @@ def cost(
     shape: TableShape,
     *,
     pairs: Iterable[int] = (),
-    disclose_improvements: bool = False,
 ) -> Cost:
     """The cost of this many generations with such children, the settling included.
 
     `pairs` has the number of parent pairs in each generation, if there are any.
     """
-    blocks, size = moves.positions.shape
+    blocks = len(moves.positions)
     total = Cost.free(nodes)
     if moves.children > 1:
         taken = winners.cost_of_marks(nodes, blocks, moves.children, shape.word)
-        taken = taken.then(update.cost(nodes, blocks, size, shape))
+        taken = taken.then(update.cost(nodes, moves, shape))
         for count in islice(chain(pairs, repeat(0)), generations):
             signs = shape.parents + count
             found = winners.cost(
@@ -150,7 +131,4 @@ def cost(
             kept = best.cost_of_keeping(nodes, shape, pairs=count)
             total = total.then(found).then(taken.beside(kept))
             total = total.then(best.cost_of_selection(nodes, count, shape))
-    total = total.then(best.cost_to_settle(nodes, shape))
-    if disclose_improvements:
-        total = total.then(opening.cost_to_coordinator(nodes, generations, itemsize=1))
-    return total
+    return total.then(best.cost_to_settle(nodes, shape))

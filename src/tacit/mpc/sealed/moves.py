@@ -97,22 +97,19 @@ class Step:
 class TableShape:
     """The public shape of the secret tables, one per parent.
 
-    Each has `rows` columns of values and one of ids. `total_bits` hold a signed difference of two
-    plans' values, `key_bits` one of two keys of a step. Winners are found in `levels`.
+    Each has a line and a column for each place, and a column of ids. `total_bits` hold a signed
+    difference of two plans' values, `key_bits` one of two keys of a step. Winners are found in
+    `levels`.
 
-    >>> TableShape("tour", rows=5, columns=5, key_bits=20, total_bits=17).word
+    >>> TableShape(places=5, key_bits=20, total_bits=17).word
     dtype('uint32')
     """
 
-    kind: str
-    rows: int
-    columns: int
+    places: int
     key_bits: int
     total_bits: int
     parents: int = 1
     levels: int = 1
-    wide: bool = False
-    """Whether words have 64 bits in any case: as those of what goes on with the plan."""
 
     @property
     def tie_bits(self) -> int:
@@ -125,12 +122,7 @@ class TableShape:
         return self.total_bits + self.tie_bits
 
     @property
-    def is_tour(self) -> bool:
-        """Whether lines and columns are both in the secret order."""
-        return self.kind == "tour"
-
-    @property
     def word(self) -> np.dtype[Any]:
         """The word of the table's ring: 32 bits where they hold everything that is compared."""
-        needed = max(self.key_bits, self.settle_bits, self.columns.bit_length())
-        return np.dtype(np.uint64 if self.wide or needed > 32 else np.uint32)
+        needed = max(self.key_bits, self.settle_bits, self.places.bit_length())
+        return np.dtype(np.uint64 if needed > 32 else np.uint32)

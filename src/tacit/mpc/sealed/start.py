@@ -1,9 +1,9 @@
-"""The secret start: the items in a random order that nobody knows, one for each parent.
+"""The secret start of a tour: the places in a random order that nobody knows, one per parent.
 
 With a public start, the final plan and the public moves would decode to the path of selections.
-The lines [values | ids] are shuffled obliviously; for a tour the columns are brought into the
-same order by a second shuffle of the transposed tables under the same permutations and fresh
-masks. The rounds and bytes of a shuffle, for a tour of two. Nobody learns anything.
+The lines [values | ids] are shuffled obliviously, and the columns are brought into the same order
+by a second shuffle of the transposed tables under the same permutations and fresh masks. The rounds
+and bytes of two shuffles. Nobody learns anything.
 """
 
 from __future__ import annotations
@@ -28,40 +28,37 @@ async def secret_start(
     shape: TableShape,
     *,
     label: str,
-    columns: NDArray[np.integer[Any]] | None = None,
 ) -> SealedState:
-    """The first parents, from shares of the value of each item, items x rows.
-
-    The ids of the items are the `columns` that stand for them in a plan, of which several may have
-    the same; left out, each has its own.
+    """The first parents, from shares of the value of each leg, places x places.
 
     >>> from tacit.mpc.local import deal_integers, reveal, run_parties
-    >>> values = deal_integers([[5, 1], [2, 7]])
-    >>> shape = TableShape("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
+    >>> values = deal_integers([[0, 1], [2, 0]])
+    >>> shape = TableShape(places=2, key_bits=9, total_bits=9)
     >>> run = run_parties(lambda s: secret_start(s, values[s.me], shape, label="start"))
-    >>> sorted(reveal([state.table for state in run.results])[0].tolist())
-    [[2, 7, 1], [5, 1, 0]]
+    >>> sorted(reveal([state.plan for state in run.results]).tolist())
+    [0, 1, 3]
     """
     word = shape.word
-    names = np.arange(shape.columns) if columns is None else columns
     ids = public_share(
-        names.astype(word)[:, None], ArithmeticShare, me=session.me, nodes=session.nodes
+        np.arange(shape.places, dtype=word)[:, None],
+        ArithmeticShare,
+        me=session.me,
+        nodes=session.nodes,
     )
 
     def copies(value: NDArray[Any], id_: NDArray[Any]) -> NDArray[Any]:
         return np.tile(np.concatenate([value.astype(word), id_], axis=1), (shape.parents, 1))
 
     lines = ArithmeticShare({c: copies(part, ids.parts[c]) for c, part in values.parts.items()})
-    order = draw_block_order(session, shape.parents, shape.columns, label=f"{label}.order")
+    order = draw_block_order(session, shape.parents, shape.places, label=f"{label}.order")
     mixed = await shuffle.shuffle(session, lines, order, label=f"{label}.lines")
-    size = (shape.parents, shape.columns, shape.rows + 1)
+    size = (shape.parents, shape.places, shape.places + 1)
     table = mixed.map(lambda part: part.reshape(size))
-    if shape.is_tour:
-        across = table.map(_transposed)
-        mixed = await shuffle.shuffle(session, across, order, label=f"{label}.columns")
-        table = ArithmeticShare(
-            {c: _transposed_back(mixed.parts[c], part) for c, part in table.parts.items()}
-        )
+    across = table.map(_transposed)
+    mixed = await shuffle.shuffle(session, across, order, label=f"{label}.columns")
+    table = ArithmeticShare(
+        {c: _transposed_back(mixed.parts[c], part) for c, part in table.parts.items()}
+    )
     plans = as_plans(table, shape)
     return SealedState(table, plans, plans[0])
 
@@ -81,8 +78,6 @@ def _transposed_back(lines: NDArray[Any], table: NDArray[Any]) -> NDArray[Any]:
 
 def cost(nodes: int, shape: TableShape) -> Cost:
     """The cost of the start."""
-    lines = shape.parents * shape.columns
-    total = shuffle.cost(nodes, (lines, shape.rows + 1), shape.word)
-    if shape.is_tour:
-        total = total.then(shuffle.cost(nodes, (lines, shape.columns), shape.word))
-    return total
+    lines = shape.parents * shape.places
+    total = shuffle.cost(nodes, (lines, shape.places + 1), shape.word)
+    return total.then(shuffle.cost(nodes, (lines, shape.places), shape.word))

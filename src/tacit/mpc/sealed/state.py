@@ -1,8 +1,8 @@
 """The secret state of a search at one node: each parent's table, and the best plans so far.
 
-Line a of a table belongs to the item that is now at position a: its value to each row (a tour: the
-value of the legs from it to the items at all positions), and last its id. A plan is its value
-followed by its ids. Everything is shared.
+Line a of a table belongs to the place that is now at position a of the tour: the values of the legs
+from it to the places at all positions, and last its id. A plan is its value followed by its ids.
+Everything is shared.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class SealedState:
     """What a node carries from one generation to the next."""
 
     table: ArithmeticShare
-    """Parents x positions x (rows and the id)."""
+    """Parents x positions x (positions and the id)."""
     best: ArithmeticShare
     """The best plan of each parent, as it was before the last generation."""
     plan: ArithmeticShare
@@ -38,12 +38,12 @@ class SealedState:
 def state_sizes(shape: TableShape, /) -> list[Size]:
     """The sizes of what a state is made of.
 
-    >>> shape = TableShape("assignment", rows=5, columns=6, key_bits=9, total_bits=9, parents=2)
+    >>> shape = TableShape(places=5, key_bits=9, total_bits=9, parents=2)
     >>> [size for size, _ in state_sizes(shape)]
-    [(2, 6, 6), (2, 6), (6,)]
+    [(2, 5, 6), (2, 6), (6,)]
     """
-    line, parents = shape.rows + 1, shape.parents
-    sizes = [(parents, shape.columns, line), (parents, line), (line,)]
+    line, parents = shape.places + 1, shape.parents
+    sizes = [(parents, shape.places, line), (parents, line), (line,)]
     return [(size, shape.word) for size in sizes]
 
 
@@ -53,7 +53,7 @@ def as_plans(table: ArithmeticShare, shape: TableShape, /) -> ArithmeticShare:
 
 
 def _plans(component: NDArray[Any], shape: TableShape) -> NDArray[Any]:
-    at = np.arange(shape.rows)
-    cells = component[:, at, (at + shape.is_tour) % shape.rows]
+    at = np.arange(shape.places)
+    cells = component[:, at, (at + 1) % shape.places]
     totals = cells.sum(axis=1, keepdims=True, dtype=component.dtype)
-    return np.concatenate([totals, component[:, : shape.rows, -1]], axis=1)
+    return np.concatenate([totals, component[:, :, -1]], axis=1)

@@ -1,7 +1,7 @@
 """Each parent becomes its winning children: one secret matrix product.
 
 With s the indicators and P_j the public permutations of a block, A = sum of s_j P_j is linear in
-s. The block's lines of the table become A times themselves; for a tour so do its columns. What is
+s. The block's lines of the table become A times themselves; of a tour so do its columns. What is
 sent is the change of everything that any child could move, never of what the winner moved.
 
 1 round and one word per cell of the blocks' lines; for a tour 2 rounds and twice that. Nobody
@@ -87,16 +87,15 @@ def _products(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(np.einsum("bij,bjk->bik", a, b))
 
 
-async def take_winners(
+async def permute_lines(
     session: Session,
     table: ArithmeticShare,
     marks: ArithmeticShare,
     moves: Moves,
-    shape: TableShape,
     *,
     label: str,
 ) -> ArithmeticShare:
-    """Shares of the next parents' tables, from the winners' indicators.
+    """Return shares of tables whose lines are those of the winning children, by their indicators.
 
     >>> from types import SimpleNamespace
     >>> from tacit.mpc.local import deal_integers, reveal, run_parties
@@ -106,34 +105,69 @@ async def take_winners(
     ...                                             source=np.array([1, 0]),
     ...                                             length=np.array([1, 1]),
     ...                                             step=np.array([1, 1])))
-    >>> shape = TableShape("assignment", rows=2, columns=2, key_bits=9, total_bits=9)
-    >>> reveal(run_parties(lambda s: take_winners(s, table[s.me], marks[s.me], swap, shape,
-    ...                                        label="u")).results)
+    >>> reveal(run_parties(lambda s: permute_lines(s, table[s.me], marks[s.me], swap,
+    ...                                            label="u")).results)
     array([[[2, 7, 1],
             [5, 1, 0]]])
     """
     changes = _changes(marks, moves, table.dtype)
-    parent, at = np.divmod(moves.positions, shape.columns)
+    parent, at = np.divmod(moves.positions, table.shape[1])
+    return await _changed(session, table, changes, (parent, at), label=label)
+
+
+async def take_winners(
+    session: Session,
+    table: ArithmeticShare,
+    marks: ArithmeticShare,
+    moves: Moves,
+    *,
+    label: str,
+) -> ArithmeticShare:
+    """Return shares of the next parents' tables of a tour: lines and columns change places.
+
+    >>> from types import SimpleNamespace
+    >>> from tacit.mpc.local import deal_integers, reveal, run_parties
+    >>> table, marks = deal_integers([[[5, 1, 0], [2, 7, 1]]]), deal_integers([0, 1])
+    >>> swap = SimpleNamespace(positions=np.array([[0, 1]]), children=2,
+    ...                        runs=SimpleNamespace(child=np.array([1, 1]), to=np.array([0, 1]),
+    ...                                             source=np.array([1, 0]),
+    ...                                             length=np.array([1, 1]),
+    ...                                             step=np.array([1, 1])))
+    >>> reveal(run_parties(lambda s: take_winners(s, table[s.me], marks[s.me], swap,
+    ...                                           label="u")).results)
+    array([[[7, 2, 1],
+            [1, 5, 0]]])
+    """
+    changes = _changes(marks, moves, table.dtype)
+    parent, at = np.divmod(moves.positions, table.shape[1])
+    lines = await _changed(session, table, changes, (parent, at), label=f"{label}.lines")
+    return await _changed(
+        session, lines, changes, (parent, slice(None), at), label=f"{label}.columns"
+    )
+
+
+async def _changed(
+    session: Session,
+    table: ArithmeticShare,
+    changes: ArithmeticShare,
+    cells: tuple[Any, ...],
+    *,
+    label: str,
+) -> ArithmeticShare:
+    """Return the table with these cells changed: blocks x positions of the block x the rest."""
     made = table.map(np.copy)
-
-    async def change(cells: tuple[Any, ...], name: str) -> None:
-        """All components of these cells, blocks x positions of the block x columns."""
-        changed = await pairwise.product(
-            session, changes, made[cells], _products, label=f"{label}.{name}"
-        )
-        for c, part in made.parts.items():
-            part[cells] += changed.parts[c]
-
-    await change((parent, at), "lines")
-    if shape.is_tour:
-        await change((parent, slice(None), at), "columns")
+    changed = await pairwise.product(session, changes, made[cells], _products, label=label)
+    for c, part in made.parts.items():
+        part[cells] += changed.parts[c]
     return made
 
 
-def cost(nodes: int, blocks: int, block: int, shape: TableShape) -> Cost:
-    """The cost of the update with this many positions in each block."""
-    size, lines = shape.word.itemsize, blocks * block
-    total = pairwise.cost(nodes, lines * (shape.rows + 1), itemsize=size)
-    if shape.is_tour:
-        total = total.then(pairwise.cost(nodes, lines * shape.columns, itemsize=size))
-    return total
+def cost_of_lines(nodes: int, moves: Moves, width: int, word: np.dtype[Any]) -> Cost:
+    """Return the cost of `permute_lines` in tables with lines of so many words."""
+    return pairwise.cost(nodes, moves.positions.size * width, itemsize=word.itemsize)
+
+
+def cost(nodes: int, moves: Moves, shape: TableShape) -> Cost:
+    """Return the cost of `take_winners`."""
+    lines = cost_of_lines(nodes, moves, shape.places + 1, shape.word)
+    return lines.then(cost_of_lines(nodes, moves, shape.places, shape.word))

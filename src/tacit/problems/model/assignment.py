@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tacit.disclosure import SEALED
 from tacit.errors import ProblemError, TacitError
-from tacit.jit import kernel, numba_is_here
+from tacit.jit import compiling_pays, kernel
 from tacit.problems.model.matching import feasible_assignment
 from tacit.problems.model.problem import Cells, Plans, Problem
 
@@ -89,7 +89,9 @@ class Assignment(Problem):
 
     def sums(self, weights: NDArray[np.int64], plans: NDArray[np.int32], /) -> NDArray[np.int64]:
         """Sum of weights[r, plan[r]] over the rows."""
-        return _assignment_loop(weights, plans) if numba_is_here() else super().sums(weights, plans)
+        if compiling_pays(len(plans)):
+            return _assignment_loop(weights, plans)
+        return super().sums(weights, plans)
 
     def good_plan(self, values: NDArray[np.float64], /) -> NDArray[np.int32]:
         """A best plan, by an exact algorithm."""

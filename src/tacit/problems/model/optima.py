@@ -16,10 +16,13 @@ from numpy.typing import NDArray
 
 from tacit.errors import ProblemError
 from tacit.problems.model.assignment import Assignment
+from tacit.problems.model.matching import least_assignment
 from tacit.problems.model.problem import Problem
 
 WEIGHTINGS = 101
 """The paper's number for two objectives; more objectives get at least as many."""
+SMALL_CELLS = 40_000
+"""Assignments of so many pairs are solved in less time than SciPy takes to import."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,30 @@ def optimum(problem: Problem, /) -> Optimum | None:
     plan = problem.good_plan(objective.sign * objective.weights.astype(np.float64))
     value = objective.sign * int(problem.fitness(0, plan[None, :])[0])
     return Optimum(value, tuple(plan.tolist()))
+
+
+def optimal_value(problem: Problem, /) -> int | None:
+    """Find the value of the optimum alone, of a small assignment without SciPy's import.
+
+    >>> from tacit.problems import Objective
+    >>> pay = Objective("pay", np.array([[1, 9], [8, 3]]))
+    >>> optimal_value(Assignment(name="tiny", rows=2, columns=2, objectives=(pay,)))
+    17
+    """
+    objective = problem.objectives[0]
+    items = problem.sealed_items
+    small = problem.rows * len(items) <= SMALL_CELLS
+    if not (small and isinstance(problem, Assignment)) or objective.weights is None:
+        found = optimum(problem)
+        return None if found is None else found.value
+    costs = -objective.sign * objective.weights[:, items].astype(np.float64)
+    if problem.forbidden is not None:
+        costs[problem.forbidden[:, items]] = np.inf
+    chosen = least_assignment(costs)
+    if chosen is None:
+        return None
+    plan = np.asarray(items[chosen], dtype=np.int32)
+    return objective.sign * int(problem.fitness(0, plan[None, :])[0])
 
 
 def ground_truth(problem: Problem, /) -> GroundTruth:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.disclosure import SEALED
-from tacit.jit import kernel, numba_is_here
+from tacit.jit import compiling_pays, kernel
 from tacit.problems.model.good_plans import good_tour
 from tacit.problems.model.objective import Sense
 from tacit.problems.model.problem import Cells, Plans, Problem
@@ -55,7 +55,9 @@ class Tour(Problem):
 
     def sums(self, weights: NDArray[np.int64], plans: NDArray[np.int32], /) -> NDArray[np.int64]:
         """Sum of weights[c, next city] over the closed tour."""
-        return _tour_loop(weights, plans) if numba_is_here() else super().sums(weights, plans)
+        if compiling_pays(len(plans)):
+            return _tour_loop(weights, plans)
+        return super().sums(weights, plans)
 
     def good_plan(self, values: NDArray[np.float64], /) -> NDArray[np.int32]:
         """A tour that is a good local optimum."""

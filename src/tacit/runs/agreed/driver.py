@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from tacit.engine.agreement import Agreement, finish_of, manifests_digest, sealed_terms, search_seed
+from tacit.engine.agreement import Agreement, manifests_digest, sealed_terms, search_seed
 from tacit.engine.coordinator import SecureEngine
 from tacit.engine.derived import agreed_parameters, with_public_weights
 from tacit.engine.identity import ClusterConfig
@@ -25,6 +25,8 @@ from tacit.search import warm_up
 
 ENTER_SECONDS = 20.0
 """How long nodes may take to be there at the start."""
+START_SECONDS = 60.0
+"""How long busy nodes may take to draw the first plan of a sealed run: without it there is none."""
 OPEN_SECONDS = 0.2
 """What sealed searches leave of their time, besides what each reserves for its opening, or a tenth
 of it if that is less: whoever is late has no plan at all."""
@@ -95,12 +97,11 @@ def _sealed(agreed: Agreed, engine: SecureEngine) -> SearchDriver:
     engine.enter(agreed.signatures, within=ENTER_SECONDS)
     searches = engine.sealed_groups()
     for search in searches:
-        search.start(until=time.monotonic() + ENTER_SECONDS)
-    steps = agreed.agreement.limits.evaluations
+        search.start(until=time.monotonic() + START_SECONDS)
     return SealedDriver(
         agreed.agreement.known_problem,
         searches,
-        Limits(generations=max(0, steps - finish_of(agreed.agreement))),
+        Limits(generations=agreed.agreement.limits.evaluations),
         terms.parameters,
         terms.weightings,
         engine="nodes",

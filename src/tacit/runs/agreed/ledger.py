@@ -185,11 +185,11 @@ def run_from_ledger(
 
 
 class _Brief(msgspec.Struct, frozen=True):
-    """Of an entry, whose it is; those of the first version have no tag."""
+    """Of an entry, whose it is."""
 
     objective: int
+    entry: str
     number: int = REVEAL_NUMBER
-    entry: str = "answer"
     again: bool = False
 
     @property
@@ -219,7 +219,7 @@ def revealed(path: Path, /) -> RevealedBest | FrontAnswer | None:
     """What the final reveal disclosed, if there was one."""
     for line in _whole_lines(path):
         if _READ_BRIEF.decode(line).number == REVEAL_NUMBER:
-            entry = decode_entry(line, sealed=False)
+            entry = decode_entry(line)
             if isinstance(entry, RevealedBest | FrontAnswer):
                 return entry
     return None
@@ -234,7 +234,7 @@ def answers_after(path: Path, objective: int, skip: int, /) -> Iterable[Evaluati
         if skip > 0:
             skip -= 1
         else:
-            entry = decode_entry(line, sealed=False)
+            entry = decode_entry(line)
             if isinstance(entry, EvaluationAnswer):
                 yield entry
 

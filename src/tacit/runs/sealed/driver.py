@@ -1,7 +1,8 @@
-"""Sealed searches, one plan each: generations in batches, then the one opening.
+"""Sealed runs: steps in batches until all are made or the deadline comes, then one opening.
 
-Exact solutions of several weightings go on in groups, and the plans of a group are opened one after
-the other.
+How many steps there are is public and fixed before the first one, so a run that ends early
+discloses nothing. Weightings of an assignment go on in groups, and the plans of a group are opened
+one after the other.
 """
 
 from __future__ import annotations
@@ -13,22 +14,27 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tacit.disclosure import SEALED
-from tacit.errors import MpcError, NoPlanError
+from tacit.errors import MpcError, RefusedError
 from tacit.problems import Problem
 from tacit.runs.driver import LATE_SECONDS, Disclosed, Outcome, Progress, end_of
 from tacit.runs.limits import Limits, StopReason
 from tacit.runs.plan_values import Values, opened_values
 from tacit.runs.result import History
-from tacit.runs.sealed.finishing import FEWEST_PHASES, Finishing
 from tacit.runs.sealed.pace import MOST_IN_BATCH, Pace
 from tacit.runs.sealed.searching import OpenedPlan, SealedSearching
 from tacit.runs.summarize import plan_set
-from tacit.search.moves import ExactParameters, SealedParameters, named_settings
+from tacit.search.moves import (
+    AssignmentParameters,
+    TourParameters,
+    named_settings,
+    public_shape,
+)
 
-LEAST_SECONDS = 3.0
-"""Left after a start that took longer than it should: the plan has to be opened."""
-PHASES_AT_A_TIME = 3
-"""Of weightings that are solved together, which take long. A node that dies costs as many."""
+TOGETHER_AT_A_TIME = 12
+"""Steps in a batch of weightings that are solved together, which take long: a node that dies costs
+the batch that is under way."""
+ASK_AGAIN_SECONDS = 0.2
+"""How long to wait before a plan that nodes do not open yet is asked for again."""
 
 
 @dataclass
@@ -36,12 +42,9 @@ class Batches:
     """What is known of one search's course."""
 
     schedule: list[tuple[int, int, int]] = field(default_factory=list)
-    """First generation, how many, and the number of generations then expected."""
-    improved: list[bool] = field(default_factory=list)
+    """First step, how many, and the number of steps then expected."""
     ends: list[float] = field(default_factory=list)
-    """When each generation was done, as far as batches tell."""
-    turn: int | None = None
-    """After which generation the finish began, if it did."""
+    """When each step was done, as far as batches tell."""
 
     def add(self, first: int, count: int, horizon: int) -> None:
         """Add a batch, or lengthen the last one if it expected the same."""
@@ -50,6 +53,27 @@ class Batches:
             self.schedule[-1] = (first, before + count, horizon)
         else:
             self.schedule.append((first, count, horizon))
+
+
+def sealed_length(
+    problem: Problem, parameters: TourParameters | AssignmentParameters, limits: Limits, /
+) -> int:
+    """Return how many steps each search makes, unless its deadline comes before.
+
+    >>> from tacit.problems import generate_assignment
+    >>> parameters = AssignmentParameters(generations=20, iterations=120, least=40)
+    >>> sealed_length(generate_assignment(1), parameters, Limits(generations=70))
+    70
+    """
+    given = [n for n in (limits.generations, limits.evaluations) if n is not None]
+    if isinstance(parameters, AssignmentParameters):
+        # Nodes open no plan before the least steps.
+        return max(parameters.least_steps, min([parameters.steps, *given]))
+    from tacit.engine.derived import tour_length
+
+    # Without a deadline somebody has said how many generations there are.
+    most = [] if limits.deadline is None and given else [tour_length(problem)]
+    return min([*most, *given])
 
 
 @dataclass(eq=False)
@@ -63,50 +87,48 @@ class SealedDriver:
     problem: Problem
     searches: Sequence[SealedSearching]
     limits: Limits
-    parameters: SealedParameters | ExactParameters
+    parameters: TourParameters | AssignmentParameters
     weightings: Sequence[Sequence[int]]
     engine: str = "simulated"
     spare: float = 0.0
     """Seconds left unused, besides what each search reserves for its opening."""
     account: float = 0.0
     """Seconds that counting the run for balances takes, before its plan is opened."""
-    begun: float | None = None
-    """When nodes began to grow a start, if they did: that is part of the time."""
     most_in_batch: int = MOST_IN_BATCH
     may_be_late: bool = False
     """Whether its plan may be opened after the deadline, since nobody resumes it."""
     notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        given = [n for n in (self.limits.generations, self.limits.evaluations) if n is not None]
-        self._pace = Pace(min(given, default=None), most_in_batch=self.most_in_batch)
+        length = sealed_length(self.problem, self.parameters, self.limits)
+        self._steps = length * len(self.searches)
+        self._pace = Pace(length, most_in_batch=self.most_in_batch)
         self._pace.account = self.account
-        self._finishing = self._plan_finish()
         self._begun = time.monotonic()
         self._end: float | None = None
         self._courses: list[Batches] = []
         self._left, self._search = list(self.searches), self.searches[0]
         self._opened: dict[int, OpenedPlan] = {}
         self._finished = False
+        self._reason: StopReason | None = None
+        self._ratio = 1.0 if self._descent == 0 else self._iteration_ratio()
 
-    def _plan_finish(self) -> Finishing | None:
-        parameters = self.parameters
-        if isinstance(parameters, ExactParameters) or not parameters.finish:
-            return None
-        from tacit.engine.derived import finish_rule, finished_course, step_seconds
+    @property
+    def _descent(self) -> int:
+        """How many generations of block descent come before the iterations of an assignment."""
+        if isinstance(self.parameters, AssignmentParameters):
+            return self.parameters.generations
+        return 0
 
-        courses = [finished_course(self.problem, parameters, each) for each in self.weightings]
-        slowest = max((step_seconds(each) for each in courses), key=lambda each: each.phase)
-        rule = finish_rule(courses[0].forest.layout)
-        return Finishing(
-            parameters.finish,
-            generation=slowest.generation,
-            phase=slowest.phase,
-            beginning=slowest.beginning,
-            pace=self._pace,
-            part=rule.part,
-            fewest=min(rule.least, FEWEST_PHASES),
-        )
+    def _iteration_ratio(self) -> float:
+        """How many times longer an iteration takes than a generation, by the model."""
+        from tacit.engine.agreement import problem_courses
+        from tacit.engine.derived import step_seconds
+
+        shapes = [public_shape(self.problem, each) for each in self.weightings]
+        course = problem_courses(self.problem, shapes, self.parameters, seed=0)[0]
+        seconds = step_seconds(course)
+        return seconds.iteration / seconds.generation
 
     @property
     def seed(self) -> int:
@@ -132,26 +154,12 @@ class SealedDriver:
         """Start the clock."""
         self._begun = time.monotonic()
         end = end_of(self.limits, until)
-        if end is not None and self.begun is not None:
-            grown = self._begun - self.begun
-            end = max(end - grown, min(end, self._begun + LEAST_SECONDS))
         left = None if end is None else end - self._begun
         self._end = None if left is None else self._begun + left - min(self.spare, 0.1 * left)
         self._next_search()
 
-    def _follow(self, group: SealedSearching) -> bool:
-        """Whether all its plans follow from those that were opened."""
-        if not isinstance(self.parameters, ExactParameters) or not self.parameters.bisect:
-            return False
-        from tacit.engine.agreement import follows
-
-        opened = self._opened.items()
-        proved = {k: each.plan for k, each in opened if each.plan and each.outcome == "optimum"}
-        return all(follows(search, proved) for search in group.searches)
-
     def _next_search(self) -> bool:
-        """Go on to the next ones whose plans do not follow from others; False if there are none."""
-        self._left = [each for each in self._left if not self._follow(each)]
+        """Go on to the next group; False if there is none."""
         if not self._left:
             return False
         to_come = [len(each.searches) for each in self._left]
@@ -159,15 +167,15 @@ class SealedDriver:
         now, part = time.monotonic(), to_come[0] / sum(to_come)
         self._pace.until = None if self._end is None else now + (self._end - now) * part
         self._pace.plans = to_come[0]
-        if isinstance(self.parameters, ExactParameters) and to_come[0] > 1:
-            self._pace.most_in_batch = min(self.most_in_batch, PHASES_AT_A_TIME)
+        if to_come[0] > 1:
+            self._pace.most_in_batch = min(self.most_in_batch, TOGETHER_AT_A_TIME)
+        if self._courses and self._descent:
+            self._pace.expect(self._pace.seconds / self._ratio)
         self._courses.append(Batches())
-        if self._finishing is not None:
-            self._finishing.next_search(now=now)
         return True
 
     def advance(self) -> StopReason | None:
-        """Have the nodes do a batch of generations."""
+        """Have the nodes do a batch of steps."""
         while (reason := self._one_batch()) and self._left:
             self._open()
             if not self._next_search():
@@ -177,64 +185,34 @@ class SealedDriver:
     def _one_batch(self) -> StopReason | None:
         search, course, pace = self._search, self._courses[-1], self._pace
         first, start = search.generation, time.monotonic()
-        course.turn = search.turn
         if search.finished:
             return StopReason.OPTIMAL
-        batch = None if search.opened or course.turn is not None else self._next_generations(first)
-        if batch is None and self._finishing is not None and not search.opened:
-            return self._one_batch_of_finish(search, course, self._finishing)
+        batch = None if search.opened else pace.next_batch(first, now=start)
         if batch is None:
             over = pace.generations is not None and first >= pace.generations
             return StopReason.GENERATIONS if over else StopReason.DEADLINE
+        count, horizon = batch
+        if first < self._descent:
+            # Iterations take another time than generations, so that they are measured apart.
+            count = min(count, self._descent - first)
         try:
-            course.improved += search.advance(*batch, until=pace.latest)
+            search.advance(count, horizon, until=pace.latest)
         except MpcError as error:
             return self._gave_up(error)
         now, count = time.monotonic(), search.generation - first
-        course.add(first, count, batch[1])
+        course.add(first, count, horizon)
         course.ends += [now - self._begun] * count
         pace.measure(first, count, now - start)
-        return None
-
-    def _next_generations(self, done: int) -> tuple[int, int] | None:
-        """The next generations, if there is time for them beside the finish."""
-        if self._finishing is not None:
-            self._pace.held_back = self._finishing.needed
-        return self._pace.next_batch(done, now=time.monotonic())
-
-    def _one_batch_of_finish(
-        self, search: SealedSearching, course: Batches, finishing: Finishing
-    ) -> StopReason | None:
-        first, start = search.generation, time.monotonic()
-        turn = first if course.turn is None else course.turn
-        # Where it would be too short, it does not begin.
-        worth = course.turn is not None or self._pace.until is None or self._pace.held_back
-        count = finishing.next_batch(first - turn, now=start) if worth else 0
-        if not count:
-            over = first - turn >= finishing.phases
-            return StopReason.GENERATIONS if over else StopReason.DEADLINE
-        horizon = turn + finishing.phases
-        try:
-            search.advance(count, horizon, until=self._pace.latest, turn=turn)
-        except MpcError as error:
-            return self._gave_up(error)
-        now, count, course.turn = time.monotonic(), search.generation - first, search.turn
-        course.ends += [now - self._begun] * count
-        if course.turn is None:
-            # Generations that somebody had begun before were brought to their end instead.
-            course.add(first, count, horizon)
-        else:
-            finishing.measure(first - turn, count, now - start)
+        if first < self._descent <= search.generation:
+            pace.expect(pace.seconds * self._ratio)
         return None
 
     def _gave_up(self, error: MpcError) -> StopReason:
         until, reserve = self._pace.until, self._pace.reserve
         late = until is not None and time.monotonic() >= until - 2 * reserve
-        # Generations that only just did not fit are nobody's fault.
+        # Steps that only just did not fit are nobody's fault.
         if not late or getattr(error, "peer", "") != "the nodes":
-            step = "phase" if isinstance(self.parameters, ExactParameters) else "generation"
-            done = self._search.generation
-            self.notes.append(f"{error}; the plan is that of {step} {done}")
+            self.notes.append(f"{error}; the plan is that of step {self._search.generation}")
         return StopReason.DEADLINE if late else StopReason.NODES
 
     def _open(self) -> None:
@@ -245,30 +223,35 @@ class SealedDriver:
             # longer, which is better than to lose them.
             until, first = self._pace.until, search == self._search.searches[0]
             if until is not None and (self.may_be_late or not first):
-                until += LATE_SECONDS
-            opened = self._search.open(search, until=until)
-            if opened.outcome is not None:
-                self._check_there_is_one(opened)
-            self._opened[search] = opened
+                # The deadline may be long over if nodes took long to be there.
+                until = max(until, time.monotonic()) + LATE_SECONDS
+            self._opened[search] = self._open_in_time(search, until)
 
-    def _check_there_is_one(self, opened: OpenedPlan) -> None:
-        if opened.outcome == "infeasible":
-            raise NoPlanError("it is proved that every plan has a forbidden pair; allow more pairs")
-        if opened.outcome == "none":
-            raise NoPlanError(
-                "no plan without forbidden pairs was found in time; take more time or phases, or "
-                "method=search"
-            )
+    def _open_in_time(self, search: int, until: float | None) -> OpenedPlan:
+        """Open a plan, which nodes refuse after few steps until the deadline has nearly come."""
+        from tacit.engine.wire import RefusalKind
+
+        while True:
+            try:
+                return self._search.open(search, until=until)
+            except RefusedError as error:
+                if error.kind != RefusalKind.EARLY or until is None or self._end is None:
+                    raise
+                # Nodes count from their own start, and not from the end of the group before.
+                until = max(until, self._end)
+                if time.monotonic() + ASK_AGAIN_SECONDS > until:
+                    raise
+                time.sleep(ASK_AGAIN_SECONDS)
 
     def _drawn_plans(self) -> list[str]:
-        """How many plans are as they were drawn, if some are."""
-        drawn = sum(each.generation == 0 and each.outcome is None for each in self._plans)
+        """How many plans are those of the start, if some are."""
+        drawn = sum(each.generation == 0 for each in self._plans)
         if not drawn:
             return []
-        which = "the plan is a random one"
+        which = "the plan is the one that it began with"
         if len(self._plans) > 1:
-            which = f"{drawn} of {len(self._plans)} plans are random ones"
-        return [f"no generation was finished in time; {which}"]
+            which = f"{drawn} of {len(self._plans)} plans are those that it began with"
+        return [f"no step was finished in time; {which}"]
 
     def _not_proved(self) -> list[str]:
         """How many plans are not known to be optima, if some are not, and why."""
@@ -278,23 +261,37 @@ class SealedDriver:
         which = (
             "the plan is" if len(self._plans) == 1 else f"{count} of {len(self._plans)} plans are"
         )
-        why = "the phases ended before; take more phases, or scaling=true for costs with structure"
-        if self._finishing is not None:
-            why = "its finish ended before; take a longer finish"
-            if self._courses[-1].turn is None:
-                return [f"{which} not proved to be the optimum: no time was left for that"]
-        return [f"{which} not proved to be the optimum: {why}, and more time"]
+        steps = sealed_length(self.problem, self.parameters, self.limits)
+        if self._reason is StopReason.INTERRUPTED:
+            why = "the run was interrupted before"
+        elif self._reason is StopReason.NODES:
+            why = "the nodes could not continue"
+        elif all(each.generation >= steps for each in self._plans):
+            why = "all its iterations were made; allow more"
+        else:
+            why = "the deadline came before; take more time"
+        return [f"{which} not proved to be the optimum: {why}"]
 
-    def finish(self, _reason: StopReason, /) -> None:
+    def finish(self, reason: StopReason, /) -> None:
         """Open the plan of the last search, or of the one that was interrupted."""
+        self._reason = reason
+        if reason is StopReason.INTERRUPTED:
+            self._reach_least_steps()
         self._open()
         self._finished = True
+
+    def _reach_least_steps(self) -> None:
+        """Go on to the step before which nodes open no plan, usually for a fraction of a second."""
+        if isinstance(self.parameters, AssignmentParameters):
+            self._pace.generations = self.parameters.least_steps
+            while self._one_batch() is None:
+                pass
 
     def checkpoint(self) -> None:
         """Save nothing: the nodes keep the state of a search."""
 
     def progress(self) -> Progress:
-        """Time and generations, which is all that there is to see."""
+        """Time and steps, which is all that there is to see."""
         return Progress(
             generation=sum(search.generation for search in self.searches),
             seconds=time.monotonic() - self._begun,
@@ -302,7 +299,15 @@ class SealedDriver:
             search=max(len(self._courses) - 1, 0),
             searches=len(self.searches),
             plans=len(self.weightings),
+            iteration=self._iteration,
+            steps=self._steps,
         )
+
+    @property
+    def _iteration(self) -> int | None:
+        if isinstance(self.parameters, AssignmentParameters):
+            return max(0, self._search.generation - self._descent) or None
+        return None
 
     def plans(self) -> list[list[int]]:
         """The plans, once all are opened."""
@@ -333,14 +338,11 @@ class SealedDriver:
         return (value,) * count
 
     def outcome(self) -> Outcome:
-        """One plan per search, and nothing of how they came about but generations."""
+        """One plan per search, and nothing of how they came about but steps."""
         plans = np.array([each.plan for each in self._plans], dtype=np.int32)
         known = plan_set(self.problem, plans, self._plans[-1].generation, self.disclosed())
         courses = self._courses
-        turns = {"turns": [each.turn for each in courses]} if self._finishing else {}
         generations = [g for each in courses for g in range(1, len(each.ends) + 1)]
-        bits: list[bool | None] = [bit for each in courses for bit in each.improved]
-        bits = bits or [None] * len(generations)
         return Outcome(
             algorithm=SEALED,
             parameters={
@@ -348,7 +350,6 @@ class SealedDriver:
                 "weightings": [list(self.weightings[search]) for search in sorted(self._opened)],
                 **self._groups(),
                 "schedule": [[list(batch) for batch in each.schedule] for each in courses],
-                **turns,
             },
             seed=self.seed,
             generations=self._generations(),
@@ -357,7 +358,7 @@ class SealedDriver:
             estimated_best=known,
             history=History(
                 generation=generations,
-                disclosed_best=[[bit] * len(self.problem.objectives) for bit in bits],
+                disclosed_best=[[None] * len(self.problem.objectives) for _ in generations],
                 estimate=[None] * len(generations),
                 set_size=[1] * len(generations),
                 actual_mean=None,
@@ -371,7 +372,6 @@ class SealedDriver:
                 *self._drawn_plans(),
                 *self._not_proved(),
                 *self._nodes_said(),
-                *self._forbidden_pairs(known.plans),
             ],
         )
 
@@ -388,7 +388,7 @@ class SealedDriver:
     @property
     def proved(self) -> bool | None:
         """Whether all plans are proved to be optima; None where nothing was to be proved."""
-        if not isinstance(self.parameters, ExactParameters) and not self.parameters.finish:
+        if not isinstance(self.parameters, AssignmentParameters):
             return None
         return bool(self._plans) and all(each.outcome == "optimum" for each in self._plans)
 
@@ -407,16 +407,3 @@ class SealedDriver:
         """What whoever reads the result must know of the nodes, where there are any."""
         said = (note for each in self.searches for note in getattr(each, "notes", ()))
         return list(dict.fromkeys(said))
-
-    def _forbidden_pairs(self, plans: list[list[int]]) -> list[str]:
-        """A plan that takes a forbidden pair is said to be one: nobody could see it before."""
-        forbidden = self.problem.forbidden
-        if forbidden is None:
-            return []
-        taken = [sum(forbidden[row, column] for row, column in enumerate(p)) for p in plans]
-        return [
-            f"the plan takes forbidden pairs in {count} rows: the search found none without; "
-            "give it more time"
-            for count in taken
-            if count
-        ]

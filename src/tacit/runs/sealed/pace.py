@@ -1,7 +1,7 @@
-"""How many generations come next: by the clock alone, since nothing else is known of the search.
+"""How many steps come next: by the clock alone, since nothing else is known of a sealed run.
 
-The temperature follows the time that is left: every batch names how many generations there will be,
-as far as one can tell by then.
+The temperature of a tour follows the time that is left: every batch names how many generations
+there will be, as far as one can tell by then.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from dataclasses import dataclass
 BATCH_SECONDS = 0.5
 """So long a batch takes, about. A node that dies costs the batch that is under way."""
 LEAST_IN_BATCH = 12
-"""Over slow links a batch takes longer, since its end costs as much as a generation."""
+"""Over slow links a batch takes longer, since its end costs as much as a step."""
 PART_OF_THE_REST = 4
 """A batch takes no more than this part of the time that is left, so that a slow one still ends."""
 MOST_IN_BATCH = 1000
 SETTLING = 1
-"""What the end of a batch takes, in generations."""
+"""What the end of a batch takes, in steps."""
 OPENING_SECONDS = 0.3
 """Set aside before the deadline for the opening."""
 FURTHER_PLAN_SECONDS = 0.05
 """For each plan of a group after the first."""
 FIRST_GUESS = 0.02
-"""Seconds that a generation takes, until one was measured."""
+"""Seconds that a step takes, until one was measured."""
 
 
 @dataclass
@@ -41,11 +41,8 @@ class Pace:
     until: float | None = None
     most_in_batch: int = MOST_IN_BATCH
     seconds: float = FIRST_GUESS
-    """Per generation."""
+    """Per step."""
     measured: bool = False
-    held_back: float = 0.0
-    """Seconds before the end that are for something else."""
-
     plans: int = 1
     """How many are opened at the end of a search."""
     account: float = 0.0
@@ -63,11 +60,11 @@ class Pace:
         return None if self.until is None else self.until - self.reserve
 
     def next_batch(self, done: int, *, now: float) -> tuple[int, int] | None:
-        """How many generations come next, and how many there will be in all; None to stop."""
+        """How many steps come next, and how many there will be in all; None to stop."""
         usual = max(LEAST_IN_BATCH, min(int(BATCH_SECONDS / self.seconds), MOST_IN_BATCH))
         count, horizon = min(usual, self.most_in_batch), None
         if self.until is not None:
-            left = self.until - self.reserve - self.held_back - now
+            left = self.until - self.reserve - now
             fits = int(left / self.seconds) - SETTLING
             if fits < 1:
                 return None
@@ -82,8 +79,12 @@ class Pace:
             horizon = self.generations if horizon is None else min(horizon, self.generations)
         return count, horizon if horizon is not None else done + count
 
+    def expect(self, seconds: float) -> None:
+        """Go on with steps of another kind, which should take so long; none was measured yet."""
+        self.seconds, self.measured = max(1e-6, seconds), False
+
     def measure(self, first: int, count: int, seconds: float) -> None:
-        """Note what a batch took that began after the generation `first`."""
+        """Note what a batch took that began after the step `first`."""
         took = seconds / (count + SETTLING)
         # Some of the past, so that one slow batch does not change the temperature at once.
         new = max(0.3, count / (count + first)) if self.measured else 1.0

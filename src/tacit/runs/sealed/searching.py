@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from tacit.disclosure import BestMode
-from tacit.errors import ParameterError
 from tacit.problems import Problem
-from tacit.search import ClearSealedSearch, value_table, weighted_values
-from tacit.search.moves import Schedule, SealedParameters, public_shape
+from tacit.search import ClearSealedSearch, weighted_values
+from tacit.search.moves import Schedule, TourParameters, public_shape
 
 if TYPE_CHECKING:
-    from tacit.engine.derived import ClearExact
+    from tacit.engine.agreement import AssignmentCourse
 
 _START_STREAM = 1 << 32
 
@@ -35,12 +34,12 @@ class OpenedPlan(Protocol):
 
     @property
     def generation(self) -> int:
-        """After so many generations."""
+        """After so many steps."""
         ...
 
     @property
     def outcome(self) -> str | None:
-        """What is proved of it, where it is an exact solution or has a finish."""
+        """What is proved of it, if it is of an assignment."""
         ...
 
     @property
@@ -70,7 +69,7 @@ class SealedSearching(Protocol):
 
     @property
     def generation(self) -> int:
-        """How many generations are done."""
+        """How many steps are done."""
         ...
 
     @property
@@ -80,7 +79,7 @@ class SealedSearching(Protocol):
 
     @property
     def finished(self) -> bool:
-        """Whether it was told that all plans are proved, where that was agreed."""
+        """Whether it was opened that all plans are proved, where that was agreed."""
         ...
 
     @property
@@ -88,18 +87,8 @@ class SealedSearching(Protocol):
         """What the public schedule follows from."""
         ...
 
-    @property
-    def turn(self) -> int | None:
-        """After which generation the finish began, if it has."""
-        ...
-
-    def advance(
-        self, count: int, horizon: int, /, *, until: float | None, turn: int | None = None
-    ) -> list[bool]:
-        """Go on; tells whether each generation improved the best, if that was agreed.
-
-        With a `turn` these are phases of the finish, which begins after that generation.
-        """
+    def advance(self, count: int, horizon: int, /, *, until: float | None) -> None:
+        """Go on by so many steps, of as many as the horizon says."""
         ...
 
     def open(self, search: int | None = None, /, *, until: float | None) -> OpenedPlan:
@@ -107,45 +96,36 @@ class SealedSearching(Protocol):
         ...
 
 
-class SimulatedSealedSearch:
-    """The nodes' clear twin: the same search with the weights and a start that are all here."""
+class SimulatedTour:
+    """The nodes' clear twin of a tour: the same search, of weights and a start that are here."""
 
     opened = finished = False
 
     def __init__(
         self,
         problem: Problem,
-        parameters: SealedParameters,
+        parameters: TourParameters,
         weighting: Sequence[int],
         /,
         *,
         seed: int,
         stream: int,
     ) -> None:
-        values = value_table(problem, weighting)
         shape = public_shape(problem, weighting)
         self.seed, self.searches = seed, (stream,)
-        self.turn: int | None = None
-        self._problem, self._weighting, self._shape = problem, weighting, shape
-        self._finish: ClearExact | None = None
-        self._best_mode = problem.objectives[0].best_mode
+        self._shows_value = problem.objectives[0].best_mode is BestMode.VALUE
         schedule = Schedule(shape, parameters, seed=seed, stream=stream)
-        if parameters.start == "grown":
-            from tacit.engine.derived import clear_start
-
-            start = np.tile(clear_start(values, problem, shape), (parameters.parents, 1))
-        else:
-            words = np.random.PCG64([seed, stream, _START_STREAM]).random_raw(
-                parameters.parents * shape.columns
-            )
-            start = np.argsort(words.reshape(parameters.parents, -1), axis=1, kind="stable")
-        self.twin = ClearSealedSearch(values, schedule, start, problem.sealed_items)
+        words = np.random.PCG64([seed, stream, _START_STREAM]).random_raw(
+            parameters.parents * shape.columns
+        )
+        start = np.argsort(words.reshape(parameters.parents, -1), axis=1, kind="stable")
+        self.twin = ClearSealedSearch(weighted_values(problem, weighting), schedule, start)
         """The search in the clear, for studies, which may look at everything."""
 
     @property
     def generation(self) -> int:
         """How many generations are done."""
-        return self.twin.generation + (0 if self._finish is None else self._finish.phase)
+        return self.twin.generation
 
     def advance(
         self,
@@ -154,34 +134,9 @@ class SimulatedSealedSearch:
         /,
         *,
         until: float | None,  # noqa: ARG002 - never waits
-        turn: int | None = None,
-    ) -> list[bool]:
-        """Go on; tells what the agreement would allow."""
-        if turn is not None:
-            self._finish = self._finish or self._begin_finish()
-            self._finish.advance(count)
-            return []
-        improved = self.twin.advance(count, horizon=horizon)
-        return improved if self._best_mode is BestMode.IMPROVEMENT else []
-
-    def _begin_finish(self) -> ClearExact:
-        """The forest, which begins with the plan that was found."""
-        from tacit.engine.agreement import FinishedCourse, search_course
-        from tacit.engine.derived import ClearExact
-
-        schedule = self.twin.schedule
-        course = search_course(
-            self._problem,
-            self._shape,
-            schedule.parameters,
-            seed=schedule.seed,
-            stream=schedule.stream,
-        )
-        if not isinstance(course, FinishedCourse):
-            raise ParameterError("this search has no finish; set finish to its phases")
-        self.turn = self.twin.generation
-        values = weighted_values(self._problem, self._weighting)
-        return ClearExact(course.forest, schedule.stream, values, plan=self.twin.plan())
+    ) -> None:
+        """Go on by so many generations."""
+        self.twin.advance(count, horizon=horizon)
 
     def open(
         self,
@@ -190,17 +145,61 @@ class SimulatedSealedSearch:
         *,
         until: float | None,  # noqa: ARG002 - never waits
     ) -> SealedPlan:
-        """The best plan, and with a finish what is proved of it."""
-        from tacit.engine.records import outcome_word
+        """Open the best plan."""
+        value = self.twin.best_value if self._shows_value else None
+        return SealedPlan(self.twin.plan().tolist(), value, self.generation)
 
-        told = self._best_mode is BestMode.VALUE
-        if self._finish is not None:
-            plan, value, outcome, gap = self._finish.answer()
-            return SealedPlan(plan, value if told else None, self.generation, outcome, gap)
-        found = self.twin.best_value if told else None
-        parameters, plan = self.twin.schedule.parameters, self.twin.plan().tolist()
-        if not parameters.finish:
-            return SealedPlan(plan, found, self.generation)
-        proved = outcome_word("feasible", plan, self._problem)
-        widest = self._shape.rows * self._shape.unit if parameters.gap else None
-        return SealedPlan(plan, found, self.generation, proved, widest)
+
+class SimulatedAssignment:
+    """The nodes' clear twin of assignments that are solved together."""
+
+    opened = False
+
+    def __init__(
+        self, problem: Problem, course: AssignmentCourse, weightings: Sequence[Sequence[int]], /
+    ) -> None:
+        from tacit.engine.derived import ClearRun
+
+        self.seed, self.searches = course.seed, course.searches
+        self.twins = {
+            search: ClearRun(course, search, weighted_values(problem, weightings[search]))
+            for search in course.searches
+        }
+        """By weighting, for studies, which may look at everything."""
+        self._shows_value = problem.objectives[0].best_mode is BestMode.VALUE
+        self._checkpoints, self.finished = course.checkpoints, False
+
+    @property
+    def generation(self) -> int:
+        """How many steps are done."""
+        return self.twins[self.searches[0]].step
+
+    def advance(
+        self,
+        count: int,
+        horizon: int,  # noqa: ARG002 - the steps do not depend on it
+        /,
+        *,
+        until: float | None,  # noqa: ARG002 - never waits
+    ) -> None:
+        """Go on by so many steps; after those that were agreed, `finished` is opened."""
+        ends = [step - self.generation for step in self._checkpoints if step > self.generation]
+        count = min([count, *ends])
+        for twin in self.twins.values():
+            twin.advance(count)
+        if self.generation in self._checkpoints:
+            self.finished = all(twin.is_proved for twin in self.twins.values())
+
+    def open(
+        self,
+        search: int | None = None,
+        /,
+        *,
+        until: float | None,  # noqa: ARG002 - never waits
+    ) -> SealedPlan:
+        """Open the plan of a weighting, and what is proved of it."""
+        from tacit.engine.records import OUTCOMES
+
+        twin = self.twins[self.searches[0] if search is None else search]
+        value = twin.value if self._shows_value else None
+        return SealedPlan(twin.plan(), value, twin.step, OUTCOMES[twin.is_proved], twin.gap)

@@ -1,4 +1,4 @@
-"""The public side of a sealed search: which children each generation has, and the noise on them.
+"""The public side of a sealed run: which moves each generation compares, and the noise on them.
 
 Everything here follows from the agreement, the seed and the number of the generation, so the nodes
 and everybody else derive the same, bit for bit. It is integer arithmetic throughout.
@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
-    from tacit.search.moves.exact import ExactParameters, exact_parameters_for
+    from tacit.search.moves.assignment import SETTINGS, AssignmentParameters
+    from tacit.search.moves.blocks import BlockDescent
     from tacit.search.moves.fitting import fitted_parameters
     from tacit.search.moves.move_set import MoveSet
     from tacit.search.moves.parameters import (
-        NO_IMPROVEMENTS_WITH_FINISH,
-        ONE_PARENT_IMPROVES,
         SEALED_PRESETS,
-        SealedParameters,
+        TourParameters,
         named_settings,
         sealed_parameters_for,
     )

@@ -1,135 +1,99 @@
-"""Moves of an assignment: swaps and 3-cycles of the items of the rows.
-
-Position r below `rows` holds the item of row r; items at positions above are unassigned. The table
-has a line per position and a column per row (and one more for the ids): cell (a, r) is the value to
-row r of the item that is now at position a.
-"""
+"""The settings of a sealed assignment, as an agreement pins them: all of it is public."""
 
 from __future__ import annotations
 
-from functools import cache
-from itertools import combinations
+from dataclasses import dataclass
+from itertools import pairwise
 
-import numpy as np
-from numpy.typing import NDArray
+from tacit.errors import ParameterError
 
-from tacit.search.moves.move_set import MoveSet
-from tacit.search.moves.runs import Indices, Runs
+MOST_ITERATIONS = 1_000_000
+MOST_GENERATIONS = 1000
+MOST_SECONDS = 10_000_000
+MOST_TOGETHER = 128
+MOST_CHECKPOINTS = 16
+MOST_GAP = 1000
+SETTINGS = ("iterations", "checkpoints", "gap", "together")
+"""What people may set; the rest follows from sizes and times when an agreement is drafted."""
 
-TERMS = 3
-"""The largest number of rows that a move changes."""
 
+@dataclass(frozen=True, kw_only=True)
+class AssignmentParameters:
+    """How long the nodes look for cheaper cycles, and what they open besides the plan.
 
-@cache
-def cycles_of(size: int, /) -> tuple[Indices, Indices]:
-    """All swaps and 3-cycles of a block as targets and sources; the first line is the parent.
+    With `iterations` left at 0, as many are agreed on as the deadline allows, and at most 1.2 per
+    place, or 12 more than places if that is more. After each of the iterations that `checkpoints`
+    names, as in "48:64:96", it is opened whether all plans are proved; if they are, the run ends
+    there.
 
-    >>> to, source = cycles_of(3)
-    >>> to.tolist()
-    [[0, 0, 0], [0, 1, 0], [0, 2, 0], [1, 2, 0], [0, 1, 2], [0, 1, 2]]
-    >>> source.tolist()
-    [[0, 0, 0], [1, 0, 0], [2, 0, 0], [2, 1, 0], [1, 2, 0], [2, 0, 1]]
+    With a `gap` of 2 or more, each plan comes with a bound of what it lacks to the optimum, which
+    is rounded up to 0, 1, or a power of that number. Of several weightings, that many are solved
+    `together`, in the same messages; with 0, as many as fit messages of a few megabytes.
+
+    >>> AssignmentParameters(checkpoints="48:64").told_after
+    (48, 64)
+    >>> AssignmentParameters(gap=1)
+    Traceback (most recent call last):
+    tacit.errors.ParameterError: gap is 1; give 2 to 1000, to whose powers it is rounded, or 0 for \
+none
     """
-    to, source = [[0, 0, 0]], [[0, 0, 0]]
-    for a, b in combinations(range(size), 2):
-        # The third entry stays in place and so contributes nothing.
-        to.append([a, b, 0])
-        source.append([b, a, 0])
-    for a, b, c in combinations(range(size), 3):
-        to += [[a, b, c], [a, b, c]]
-        source += [[b, c, a], [c, a, b]]
-    return np.array(to), np.array(source)
 
+    iterations: int = 0
+    checkpoints: str = ""
+    gap: int = 0
+    together: int = 0
+    generations: int = 0
+    """Derived: generations of block descent before the iterations."""
+    lag: int = 0
+    """Derived: 1 where what follows a minimum runs beside the next one, over slow links."""
+    least: int = 0
+    """Derived: before so many iterations no plan is opened while `seconds` are left."""
+    seconds: int = 0
+    """Derived: the deadline, in whole seconds from the start; 0 for none."""
 
-def block_positions(words: NDArray[np.uint64], *, rows: int, columns: int, block: int) -> Indices:
-    """Disjoint blocks of positions, with about equally many rows each.
+    def __post_init__(self) -> None:
+        for name, most in (
+            ("iterations", MOST_ITERATIONS),
+            ("together", MOST_TOGETHER),
+            ("generations", MOST_GENERATIONS),
+            ("lag", 1),
+            ("least", MOST_ITERATIONS),
+            ("seconds", MOST_SECONDS),
+        ):
+            value = getattr(self, name)
+            if not 0 <= value <= most:
+                raise ParameterError(f"{name} is {value}; give 0 to {most}")
+        if self.gap and not 2 <= self.gap <= MOST_GAP:
+            raise ParameterError(
+                f"gap is {self.gap}; give 2 to {MOST_GAP}, to whose powers it is rounded, or 0 for "
+                "none"
+            )
+        told = self.told_after
+        rises = all(before < after for before, after in pairwise((0, *told)))
+        if not rises or len(told) > MOST_CHECKPOINTS:
+            raise ParameterError(
+                f"checkpoints is {self.checkpoints!r}; give 1 to {MOST_CHECKPOINTS} iterations in "
+                "their order, as in 48:64:96, or none"
+            )
 
-    Of the unassigned positions, at most as many take part as there are rows. `words` has one random
-    word per column.
+    @property
+    def told_after(self) -> tuple[int, ...]:
+        """The iterations after which it is opened whether all is proved."""
+        try:
+            return tuple(int(each) for each in self.checkpoints.split(":") if self.checkpoints)
+        except ValueError:
+            return (0,)  # which is refused
 
-    >>> words = np.arange(5, dtype=np.uint64)
-    >>> block_positions(words, rows=2, columns=5, block=2)
-    array([[0, 2],
-           [1, 3]])
-    """
-    taken = np.argsort(words[:rows], kind="stable")
-    waiting = rows + np.argsort(words[rows:columns], kind="stable")[:rows]
-    pool = np.concatenate([taken, waiting])
-    size = min(block, len(pool))
-    blocks = len(pool) // size
-    # Dealt in turn, so that all blocks get rows before unassigned positions.
-    return np.ascontiguousarray(pool[: blocks * size].reshape(size, blocks).T)
+    @property
+    def steps(self) -> int:
+        """Generations and iterations together."""
+        return self.generations + self.iterations
 
+    @property
+    def least_steps(self) -> int:
+        """Before so many steps no plan is opened while there is time left.
 
-def block_moves(
-    words: NDArray[np.uint64], *, rows: int, columns: int, block: int, width: int
-) -> MoveSet:
-    """All swaps and 3-cycles of random disjoint blocks; the table has `width` columns.
-
-    >>> moves = block_moves(np.arange(4, dtype=np.uint64), rows=4, columns=4, block=2, width=5)
-    >>> moves.blocks, moves.children
-    (2, 2)
-    """
-    positions = block_positions(words, rows=rows, columns=columns, block=block)
-    to, source = cycles_of(positions.shape[1])
-    return _moves(positions, to, source, rows=rows, width=width)
-
-
-def drawn_moves(
-    words: NDArray[np.uint64],
-    *,
-    rows: int,
-    columns: int,
-    children: int,
-    swaps: int,
-    width: int,
-) -> MoveSet:
-    """Random children in one block of all positions, swaps first.
-
-    `words` are three per child. Every move involves a row. With two columns all moves are swaps.
-
-    >>> words = np.arange(30, dtype=np.uint64) << np.uint64(58)
-    >>> moves = drawn_moves(words, rows=5, columns=5, children=10, swaps=5, width=6)
-    >>> moves.blocks, moves.children
-    (1, 11)
-    """
-    high = (words[: 3 * children] >> np.uint64(32)).astype(np.int64).reshape(3, children)
-    first = (high[0] * rows) >> 32
-    others = max(columns - 1, 1)
-    second = (first + 1 + ((high[1] * others) >> 32)) % columns
-    # Drawn among the positions that are neither the first nor the second.
-    step = 1 + ((high[2] * max(columns - 2, 1)) >> 32)
-    step += step >= (second - first) % columns
-    third = (first + step) % columns
-    number = np.arange(children)
-    is_swap = (number < swaps) | (columns < 3)
-    to = np.stack([first, second, np.where(is_swap, first, third)], axis=1)
-    source = np.stack([second, np.where(is_swap, first, third), first], axis=1)
-    parent = np.zeros((1, TERMS), dtype=to.dtype)
-    to, source = np.concatenate([parent, to]), np.concatenate([parent, source])
-    positions = np.arange(columns)[None]
-    return _moves(positions, to, source, rows=rows, width=width)
-
-
-def _moves(positions: Indices, to: Indices, source: Indices, *, rows: int, width: int) -> MoveSet:
-    """From entries inside each block (children x 3); one that stays contributes nothing."""
-    blocks = len(positions)
-    children = len(to)
-    at, wherefrom = positions[:, to], positions[:, source]
-    counts = (at < rows) & (to != source)
-    # Cell 0 on both sides cancels out.
-    plus = np.where(counts, wherefrom * width + at, 0).reshape(blocks * children, TERMS)
-    minus = np.where(counts, at * width + at, 0).reshape(blocks * children, TERMS)
-    child, entry = np.nonzero(to != source)
-    first = np.arange(blocks)[:, None] * children
-    return MoveSet(
-        positions=positions,
-        children=children,
-        plus=plus,
-        minus=minus,
-        runs=Runs.single(
-            (first + child).reshape(-1),
-            np.tile(to[child, entry], blocks),
-            np.tile(source[child, entry], blocks),
-        ),
-    )
+        >>> AssignmentParameters(generations=20, iterations=90, least=30).least_steps
+        50
+        """
+        return self.generations + self.least if self.least else 0

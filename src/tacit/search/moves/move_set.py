@@ -82,8 +82,8 @@ class MoveSet:
         return self.positions[block, to], self.positions[block, source]
 
 
-def of_all_parents(sets: Sequence[MoveSet], /, *, lines: int, width: int) -> MoveSet:
-    """The children of several parents of assignments, whose tables of so many lines are stacked."""
+def stacked(sets: Sequence[MoveSet], /, *, lines: int, width: int) -> MoveSet:
+    """Return the moves of several weightings, whose tables of so many lines are stacked."""
     if len(sets) == 1:
         return sets[0]
     children = sets[0].blocks * sets[0].children

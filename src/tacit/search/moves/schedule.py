@@ -1,4 +1,4 @@
-"""What a sealed search does in each generation, and how large its numbers can get: all public."""
+"""What a sealed search of a tour does in each generation, and how large its numbers can get."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import ParameterError
-from tacit.search.moves import assignment, tour
-from tacit.search.moves.move_set import MoveSet, of_all_parents
+from tacit.search.moves import tour
+from tacit.search.moves.move_set import MoveSet
 from tacit.search.moves.noise import HEAT_STEPS, gumbel_noise, noise_span, temperature_at
-from tacit.search.moves.parameters import HEAT_UNIT, SealedParameters
+from tacit.search.moves.parameters import HEAT_UNIT, TourParameters
 from tacit.search.moves.runs import Indices
 from tacit.search.moves.shape import PublicShape
 
@@ -34,19 +34,19 @@ class Generation:
 
 @dataclass(frozen=True)
 class Schedule:
-    """The public course of one sealed search.
+    """The public course of one sealed search of a tour.
 
     `stream` numbers the searches of one agreement. A child's key is its gain times `gain_factor`
     plus its offset; in its block no two keys are equal.
 
-    >>> shape = PublicShape("assignment", rows=5, columns=5, low=0, spread=1000)
-    >>> schedule = Schedule(shape, SealedParameters(block=2), seed=1)
+    >>> shape = PublicShape("tour", rows=9, columns=9, low=0, spread=1000)
+    >>> schedule = Schedule(shape, TourParameters(windows=2), seed=1)
     >>> schedule.generation(3, horizon=10).moves.blocks
     2
     """
 
     shape: PublicShape
-    parameters: SealedParameters
+    parameters: TourParameters
     seed: int
     stream: int = 0
 
@@ -59,44 +59,24 @@ class Schedule:
         """Children per block, the parent among them; the same in all generations.
 
         >>> shape = PublicShape("tour", rows=5, columns=5, low=0, spread=1000)
-        >>> Schedule(shape, SealedParameters(children=20), seed=1).children
+        >>> Schedule(shape, TourParameters(children=20), seed=1).children
         21
         """
-        if self._has_blocks:
-            return len(assignment.cycles_of(self._block)[0])
-        nothing_moves = self.shape.kind == "tour" and self._window < 2
-        return 1 if nothing_moves else self.parameters.children + 1
+        return 1 if self._window < 2 else self.parameters.children + 1
 
     @property
     def blocks(self) -> int:
         """Blocks of all parents per generation, always the same."""
-        each = self._pool // self._block if self._has_blocks else self._windows
-        return self.parameters.parents * each
-
-    @property
-    def _has_blocks(self) -> bool:
-        return self.shape.kind == "assignment" and self.parameters.block > 0
-
-    @property
-    def _pool(self) -> int:
-        """How many positions of an assignment take part in a generation."""
-        rows = self.shape.rows
-        return rows + min(rows, self.shape.columns - rows)
-
-    @property
-    def _block(self) -> int:
-        return min(self.parameters.block, self._pool)
+        return self.parameters.parents * self._windows
 
     @property
     def _windows(self) -> int:
-        """Of a tour; in each at least two cities may change places."""
-        if self.shape.kind != "tour":
-            return 1
+        """In each at least two cities may change places."""
         return max(1, min(self.parameters.windows, self.shape.rows // LEAST_WINDOW))
 
     @property
     def _window(self) -> int:
-        """How many cities of a tour, in a row, a block may change in a generation."""
+        """How many cities, in a row, a block may change in a generation."""
         rows = self.shape.rows
         if self._windows > 1:
             return rows // self._windows - 1  # the position between two windows stays
@@ -108,7 +88,7 @@ class Schedule:
 
     @property
     def _tie_bits(self) -> int:
-        return (self.children - 1 if self._has_blocks else self.parameters.children).bit_length()
+        return self.parameters.children.bit_length()
 
     @property
     def gain_factor(self) -> int:
@@ -119,8 +99,7 @@ class Schedule:
     def key_bits(self) -> int:
         """The bits of a signed difference of two keys of a block."""
         shape = self.shape
-        directed = shape.kind == "tour" and not shape.symmetric
-        terms = shape.rows if directed else assignment.TERMS
+        terms = tour.TERMS if shape.symmetric else shape.rows
         gain = 2 * terms * shape.spread << self._fine
         hottest = self._temperature(0)
         span = ((gain + noise_span(hottest)) << self._tie_bits) + (1 << self._tie_bits) - 1
@@ -142,8 +121,8 @@ class Schedule:
     def heat_step(self, generation: int, horizon: int, /) -> int:
         """The progress of the cooling, given the expected number of generations.
 
-        >>> shape = PublicShape("assignment", rows=5, columns=5, low=0, spread=1000)
-        >>> Schedule(shape, SealedParameters(cycles=2), seed=1).heat_step(60, 100)
+        >>> shape = PublicShape("tour", rows=5, columns=5, low=0, spread=1000)
+        >>> Schedule(shape, TourParameters(cycles=2), seed=1).heat_step(60, 100)
         204
         """
         cooling = horizon * (100 - self.parameters.descent_percent) // 100
@@ -179,16 +158,6 @@ class Schedule:
 
     def _moves(self, bits: np.random.PCG64) -> MoveSet:
         """Those of all parents."""
-        shape, parents = self.shape, self.parameters.parents
-        if shape.kind == "tour":
-            return self._tour_moves(bits)
-        return of_all_parents(
-            [self._assignment_moves(bits) for _ in range(parents)],
-            lines=shape.columns,
-            width=shape.width,
-        )
-
-    def _tour_moves(self, bits: np.random.PCG64) -> MoveSet:
         shape, parameters = self.shape, self.parameters
         each = 1 + self._windows * 3 * parameters.children
         return tour.tour_moves(
@@ -197,27 +166,11 @@ class Schedule:
             window=self._window,
             windows=self._windows,
             children=parameters.children,
-            inversions=self._swaps,
+            inversions=parameters.children * parameters.swap_percent // 100,
             exchanges=parameters.children * parameters.exchange_percent // 100,
             symmetric=shape.symmetric,
             width=shape.width,
         )
-
-    @property
-    def _swaps(self) -> int:
-        """Of drawn moves; of a tour, inversions."""
-        return self.parameters.children * self.parameters.swap_percent // 100
-
-    def _assignment_moves(self, bits: np.random.PCG64) -> MoveSet:
-        """Those of one parent."""
-        shape, parameters = self.shape, self.parameters
-        children, swaps = parameters.children, self._swaps
-        size = {"rows": shape.rows, "columns": shape.columns, "width": shape.width}
-        if self._has_blocks:
-            words = _raw(bits, shape.columns)
-            return assignment.block_moves(words, block=parameters.block, **size)
-        words = _raw(bits, 3 * children)
-        return assignment.drawn_moves(words, children=children, swaps=swaps, **size)
 
 
 def _raw(bits: np.random.PCG64, count: int) -> NDArray[np.uint64]:

@@ -152,7 +152,7 @@ class LimitTerms(Taken):
     """What the nodes allow at most, or at least."""
 
     evaluations: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
-    """Of a sealed search: its generations. Left out, as many as fit into the deadline."""
+    """Of a sealed run: its steps, at most. Left out, as many as fit into the deadline."""
     expiry_hours: Annotated[float, Field(gt=0, le=24 * 365)] = 168.0
     """Counted from the drafting of the agreement; from then on nodes refuse."""
     distinct_min: Annotated[int, Field(ge=1, le=100_000)] = 1

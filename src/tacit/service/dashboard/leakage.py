@@ -25,6 +25,7 @@ from tacit.search import resembles_a_preset
 from tacit.service.api.terms import RunTerms
 from tacit.service.workflow.drafting import (
     budget_of_terms,
+    fitting_evaluations,
     parameters_of_terms,
     plans_of_terms,
     population_of_terms,
@@ -52,8 +53,9 @@ def inferred(terms: dict[str, Any], /, *, evaluations: int | None = None) -> lis
 
 
 def _inferred(terms: RunTerms, made: int | None) -> list[Inferred]:
-    evaluations = made or budget_of_terms(terms)
-    population = population_of_terms(terms) or 1
+    evaluates = population_of_terms(terms)
+    evaluations = made or (budget_of_terms(terms) if evaluates else fitting_evaluations(terms))
+    population = evaluates or 1
     parameters = parameters_of_terms(terms)
     measured = resembles_a_preset(parameters, objectives=len(terms.objectives))
     explained = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,7 +17,7 @@ STATES = {
     ),
     "agreed": ("Agreed", "All have signed. Waiting for their sealed costs."),
     "submitted": ("Ready", "All costs are in and checked. Waiting for free nodes."),
-    "running": ("Running", "The search is going on."),
+    "running": ("Running", "The nodes compute."),
     "finished": ("Finished", "The plan is below."),
     "interrupted": ("Interrupted", "It ended early. The best plan so far is kept."),
     "failed": ("Failed", "It ended without a plan."),
@@ -136,7 +137,7 @@ def disclosure_words(disclosure: str, /, *, for_owners: bool = False) -> str:
     if for_owners:
         return (
             "that there is a plan, and nothing of it: each owner learns its own rows; of the "
-            "search nothing but its time and generations"
+            "search nothing but its time and steps"
         )
     return {
         "none": "the exact value of every plan of each generation",
@@ -145,7 +146,7 @@ def disclosure_words(disclosure: str, /, *, for_owners: bool = False) -> str:
         "buckets": f"in which of {k} equal ranges between worst and best each plan is",
         "top": f"which {k} plans of each generation are best",
         "above": f"which plans reach {k} % of the way from worst to best (three at least)",
-        SEALED: "the plan in the end, and of the search nothing but its time and generations",
+        SEALED: "the plan in the end, and of the search nothing but its time and steps",
     }.get(method, disclosure)
 
 
@@ -167,17 +168,32 @@ def best_words(best: str, /) -> str:
     }.get(best, best)
 
 
-def disclosed_so_far(
-    objectives: list[dict[str, Any]],
-    generations: int,
-    population: int,
-    /,
-    *,
-    for_owners: bool = False,
-) -> list[str]:
+def proof_sentences(kind: str, parameters: Mapping[str, Any], /) -> list[str]:
+    """What a sealed run opens besides its plan: nothing of a tour, of which nothing is proved.
+
+    >>> proof_sentences("assignment", {"checkpoints": "48:64"})
+    ['With each plan comes whether it is proved to be the best.', 'After iterations 48, 64 it is \
+opened whether all plans are proved.']
+    """
+    if kind == "tour":
+        return []
+    gap = "With each plan comes by at most how much a better one could differ, rounded up."
+    sentences = ["With each plan comes whether it is proved to be the best."]
+    sentences += [gap] if parameters.get("gap") else []
+    if checkpoints := str(parameters.get("checkpoints") or ""):
+        named = checkpoints.replace(":", ", ")
+        sentences.append(f"After iterations {named} it is opened whether all plans are proved.")
+    return sentences
+
+
+def disclosed_so_far(terms: Mapping[str, Any], generations: int, population: int, /) -> list[str]:
     """Per objective, what the platform has learned so far; `population` is 0 in a sealed search."""
+    objectives = terms["objectives"]
     if not population:
-        return [_opened_so_far(objectives, is_open=generations > 0, for_owners=for_owners)]
+        opened = _opened_so_far(
+            objectives, is_open=generations > 0, for_owners=terms.get("plan") == "owners"
+        )
+        return [opened, *proof_sentences(terms["problem"]["kind"], terms.get("parameters") or {})]
     sentences = []
     for objective in objectives:
         if not objective.get("confidential", True):
@@ -205,13 +221,11 @@ def _opened_so_far(objectives: list[dict[str, Any]], *, is_open: bool, for_owner
     best = objectives[0].get("best", "nothing")
     plans = "the plan" if len(objectives) == 1 else "the plans, one per weighting,"
     opened = "opened to its owners alone" if for_owners else "opened"
-    more = {
-        "value": ", with its value" if len(objectives) == 1 else ", each with its value",
-        "improvement": ", and after each generation whether the best had improved",
-    }.get(best, "")
+    more = ""
+    if best == "value":
+        more = ", with its value" if len(objectives) == 1 else ", each with its value"
     if is_open:
         were = "was" if len(objectives) == 1 else "were"
-        return f"Only {plans} {were} {opened}{more}. Nothing else was disclosed."
-    shown = "nothing yet" if best != "improvement" else "after each generation, whether it improved"
+        return f"Only {plans} {were} {opened}{more}."
     are = "is" if len(objectives) == 1 else "are"
-    return f"Sealed: {shown}. In the end {plans} {are} {opened}{more if best == 'value' else ''}."
+    return f"Sealed: nothing yet. In the end {plans} {are} {opened}{more}."

@@ -24,7 +24,7 @@ _SENTENCES = {
     "deadline": "the deadline came",
     "evaluations": "all evaluations that the agreement allows were made",
     "nodes": "the nodes could not continue",
-    "generations": "all that was agreed on was computed",
+    "generations": "all agreed steps were made",
     "optimal": "all plans are proved to be optima",
 }
 

@@ -30,6 +30,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     seed: int | None = None
     """What the search follows from; known once the nodes are there."""
     generation: int = -1
+    """Of a sealed run, its steps."""
+    steps: int | None = None
+    """How many steps a sealed run has, after which it ends."""
     evaluations: int = 0
     seconds: float = 0.0
     evaluations_per_second: float = 0.0
@@ -66,6 +69,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         """What watchers see."""
         return {
             "generation": self.generation,
+            "steps": self.steps,
             "evaluations": self.evaluations,
             "evaluations_per_second": round(self.evaluations_per_second, 2),
             "best": self.best,

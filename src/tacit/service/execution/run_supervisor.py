@@ -1,4 +1,4 @@
-"""One run from its slot to its end: the answer comes at the deadline, whatever its worker does."""
+"""One run from its slot to its end, which comes at its deadline at the latest."""
 
 from __future__ import annotations
 

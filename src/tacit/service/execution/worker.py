@@ -25,7 +25,7 @@ from queue import SimpleQueue
 import msgspec
 import numpy as np
 
-from tacit.engine.agreement import read_agreement
+from tacit.engine.agreement import groups_of, read_agreement
 from tacit.engine.identity import ClusterConfig, load_cluster_config
 from tacit.errors import MpcError, RefusedError, TacitError
 from tacit.files import remove_drafts
@@ -92,6 +92,7 @@ class Worker:
         self._reported = 0.0
         self._begun: float | None = None
         self._ends: deque[float] = deque(maxlen=SPEED_OVER)
+        self._steps: int | None = None
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:
@@ -120,6 +121,9 @@ class Worker:
         _take(lock)
         remove_drafts(self._folder)
         cluster = load_cluster_config(Path(request.cluster))
+        if agreed.agreement.sealed:
+            groups = len(groups_of(agreed.agreement))
+            self._steps = groups * agreed.agreement.limits.evaluations
         earlier = read_report(self._folder)
         self._before = 0.0 if earlier is None else earlier.seconds
         self._search(agreed, cluster)
@@ -207,6 +211,7 @@ class Worker:
             stage=stage,
             seed=driver.seed,
             generation=now.generation,
+            steps=self._steps,
             evaluations=now.evaluations,
             seconds=self._before + running,
             evaluations_per_second=(len(self._ends) - 1) / span if span else 0.0,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from math import ceil
 
 import numpy as np
@@ -22,11 +22,13 @@ from tacit.engine.agreement import (
     check_agreement,
     draft_agreement,
     first_come,
+    is_exact,
     pin_sealed,
+    sealed_terms,
     sign_offer,
     with_front,
 )
-from tacit.engine.derived import KnownTime
+from tacit.engine.derived import KnownTime, tour_length
 from tacit.engine.identity import Keys
 from tacit.engine.series import Series, check_within, series_hash
 from tacit.errors import ParameterError
@@ -42,11 +44,10 @@ from tacit.runs import (
     changed,
     default_weightings,
     parse_weighting,
-    phases_of,
     sealed_settings,
 )
 from tacit.search import SearchParameters, preset_named
-from tacit.search.moves import ExactParameters, SealedParameters
+from tacit.search.moves import AssignmentParameters, TourParameters
 from tacit.service.api.terms import ObjectiveTermsIn, RunTerms, public_of_terms
 
 CANDIDATES_PER_SECOND = 30_000.0
@@ -105,44 +106,20 @@ def population_of_terms(terms: RunTerms, /) -> int:
 
 
 def budget_of_terms(terms: RunTerms, /, *, factor: int = 1) -> int:
-    """How many evaluations, or generations of a sealed search, are agreed on.
+    """Return how many evaluations, or steps of a sealed run, are agreed on.
 
-    Every evaluation gives something away, so where the terms leave it open, there are no more than
-    the fastest nodes finish in time.
+    The steps of a sealed assignment may become fewer once the delay between its nodes is known.
     """
-    if (phases := _phases_of_terms(terms, factor)) is not None:
-        return min(phases, terms.limits.evaluations or phases)
-    if terms.limits.evaluations is not None:
-        return terms.limits.evaluations
-    candidates = population_of_terms(terms)
-    pace = min(MOST_PER_SECOND, CANDIDATES_PER_SECOND / max(1, candidates))
+    return _search_of_terms(terms, problem_of_terms(terms, proven=True, factor=factor)).evaluations
+
+
+def fitting_evaluations(terms: RunTerms, /) -> int:
+    """Return how many evaluations the fastest nodes finish in time.
+
+    Every evaluation gives something away, so there are no more where the terms leave it open.
+    """
+    pace = min(MOST_PER_SECOND, CANDIDATES_PER_SECOND / max(1, population_of_terms(terms)))
     return ceil(terms.deadline_seconds * pace)
-
-
-def _phases_of_terms(terms: RunTerms, factor: int) -> int | None:
-    """The phases of the exact solver, where the terms name it."""
-    if population_of_terms(terms):
-        return None
-    problem = problem_of_terms(terms, proven=True, factor=factor)
-    settings = _settings_of_terms(terms, problem)
-    if not isinstance(settings, ExactParameters):
-        return None
-    given = [parse_weighting(text) for text in terms.weightings] or default_weightings(problem)
-    return phases_of(problem, settings, given)
-
-
-def _settings_of_terms(
-    terms: RunTerms, problem: Problem, nodes: int = 3, delay: float = 0.0
-) -> SealedParameters | ExactParameters:
-    """The settings of a sealed run; how long a finish it has, follows from its time."""
-    time = KnownTime(
-        deadline=terms.deadline_seconds,
-        nodes=nodes,
-        delay=delay,
-        steps=terms.limits.evaluations,
-    )
-    weightings = [parse_weighting(text) for text in terms.weightings]
-    return sealed_settings(problem, terms.parameters, time=time, weightings=weightings)
 
 
 def plans_of_terms(terms: RunTerms, /) -> int:
@@ -152,27 +129,61 @@ def plans_of_terms(terms: RunTerms, /) -> int:
     return len(terms.weightings) or len(default_weightings(problem_of_terms(terms, proven=True)))
 
 
+@dataclasses.dataclass(frozen=True)
+class _DraftedSearch:
+    """The search that an agreement pins, and the limits that belong to it."""
+
+    pinned: PinnedSearch
+    evaluations: int
+    """At most; of a sealed assignment, exactly as many as it has steps."""
+    least_plans: int
+    most_plans: int
+    """Of an evaluation."""
+
+
 def _search_of_terms(
-    terms: RunTerms, problem: Problem, nodes: int, delay: float
-) -> tuple[PinnedSearch, list[int]]:
-    """The search that is pinned, and how many plans an evaluation of it has, from and to."""
+    terms: RunTerms, problem: Problem, nodes: int = 3, delay: float = 0.0
+) -> _DraftedSearch:
     if not population_of_terms(terms):
-        searches = {each.disclosure == SEALED for each in terms.objectives}
-        if len(searches) > 1:
-            raise ParameterError("one objective is sealed and another is not; seal all or none")
-        if terms.limits.distinct_min > 1:
-            raise ParameterError("a sealed search has no populations; leave distinct_min out")
-        if terms.preset is not None:
-            raise ParameterError("a sealed search has settings of its own; leave the preset out")
-        settings = _settings_of_terms(terms, problem, nodes, delay)
-        given = [parse_weighting(text) for text in terms.weightings]
-        return pin_sealed(settings, given or default_weightings(problem)), [1, 1]
+        return _sealed_search(terms, problem, nodes, delay)
     if terms.weightings:
         raise ParameterError("only sealed objectives have weightings; leave them out")
     parameters = parameters_of_terms(terms)
     sizes = sorted((parameters.fewest_evaluated, parameters.evaluated_per_generation))
-    named = asdict(parameters)
-    return PinnedSearch(named.pop("algorithm"), named, None, "derived"), sizes
+    named = dataclasses.asdict(parameters)
+    pinned = PinnedSearch(named.pop("algorithm"), named, None, "derived")
+    return _DraftedSearch(pinned, terms.limits.evaluations or fitting_evaluations(terms), *sizes)
+
+
+def _sealed_search(terms: RunTerms, problem: Problem, nodes: int, delay: float) -> _DraftedSearch:
+    if len({each.disclosure == SEALED for each in terms.objectives}) > 1:
+        raise ParameterError("one objective is sealed and another is not; seal all or none")
+    if terms.limits.distinct_min > 1:
+        raise ParameterError("a sealed search has no populations; leave distinct_min out")
+    if terms.preset is not None:
+        raise ParameterError("a sealed search has settings of its own; leave the preset out")
+    weightings = [parse_weighting(text) for text in terms.weightings] or default_weightings(problem)
+    for text, factors in zip(terms.weightings, weightings, strict=False):
+        if len(factors) != len(terms.objectives):
+            raise ParameterError(
+                f"the weighting {text} does not fit; give {len(terms.objectives)} factors, one "
+                "per objective"
+            )
+    given = terms.limits.evaluations
+    time_known = KnownTime(deadline=terms.deadline_seconds, nodes=nodes, delay=delay, steps=given)
+    settings = sealed_settings(problem, terms.parameters, time=time_known, weightings=weightings)
+    return _DraftedSearch(
+        pin_sealed(settings, weightings), _steps_of(settings, terms, problem), 1, 1
+    )
+
+
+def _steps_of(
+    settings: AssignmentParameters | TourParameters, terms: RunTerms, problem: Problem
+) -> int:
+    if isinstance(settings, AssignmentParameters):
+        return settings.steps
+    most = tour_length(problem)
+    return min(most, terms.limits.evaluations or fitting_evaluations(terms))
 
 
 def agreement_of_terms(
@@ -195,17 +206,17 @@ def agreement_of_terms(
     problem = problem_of_terms(terms, factor=factor)
     if not any(each.confidential for each in problem.objectives):
         raise ParameterError("nothing of this run is confidential; use tacit solve instead")
-    search, sizes = _search_of_terms(terms, problem, len(nodes), delay)
+    search = _search_of_terms(terms, problem, len(nodes), delay)
     drafted = draft_agreement(
         problem,
         participants=keys,
         nodes=nodes,
         platform=platform,
-        search=search,
+        search=search.pinned,
         limits=AgreementLimits(
-            evaluations=budget_of_terms(terms, factor=factor),
-            population_min=sizes[0],
-            population_max=sizes[1],
+            evaluations=search.evaluations,
+            population_min=search.least_plans,
+            population_max=search.most_plans,
             distinct_min=terms.limits.distinct_min,
             expires=int(time.time() + terms.limits.expiry_hours * 3600),
         ),
@@ -247,11 +258,14 @@ def agreement_in_series(
         factor=largest_factor(series.equity),
     )
     now, signed = time.time(), series.limits
+    fewer = signed.evaluations
+    if not is_exact(drafted):  # whose steps are those of the pinned search
+        fewer = min(fewer, drafted.limits.evaluations)
     agreement = replace(
         drafted,
         search=series.search,
         limits=AgreementLimits(
-            evaluations=min(drafted.limits.evaluations, signed.evaluations),
+            evaluations=fewer,
             population_min=signed.population_min,
             population_max=signed.population_max,
             distinct_min=signed.distinct_min,
@@ -264,6 +278,26 @@ def agreement_in_series(
     check_within(series, agreement, now=now)
     check_agreement(agreement)
     return agreement
+
+
+def with_steps_for(growth: float, pattern: Agreement, terms: RunTerms, /) -> Agreement:
+    """The pattern of a series with as many steps as a run that is so much larger needs.
+
+    Iterations that the terms name stay as they are.
+    """
+    if not is_exact(pattern) or "iterations" in terms.parameters or growth <= 1:
+        return pattern
+    pinned = sealed_terms(pattern)
+    assert isinstance(pinned.parameters, AssignmentParameters)
+    iterations, least = (
+        ceil(growth * each) for each in (pinned.parameters.iterations, pinned.parameters.least)
+    )
+    settings = dataclasses.replace(pinned.parameters, iterations=iterations, least=least)
+    return replace(
+        pattern,
+        search=pin_sealed(settings, pinned.weightings),
+        limits=replace(pattern.limits, evaluations=settings.steps),
+    )
 
 
 def largest_factor(equity: EquityTerms | None, /) -> int:
@@ -291,15 +325,22 @@ def _run_equity(
 
 
 def checked_terms(terms: RunTerms, /, *, factor: int = 1) -> RunTerms:
-    """The terms with their budget; refused if no agreement could be made, before invitations."""
+    """The terms with their budget; refused if no agreement could be made, before invitations.
+
+    How many steps a sealed assignment has follows from the delay between its nodes, which is
+    measured when its agreement is drawn up: what its terms leave open stays open until then.
+    """
     # Keys of nobody; something can be sealed to them, which not any number allows.
     keys = {name: Keys.new(name).signing_public for name in terms.participants}
     nonce, platform = f"{0:032x}", f"{9:064x}"
     count = 4 if terms.on_loss == "three" else 3
     nodes = [node_of_nobody(number + 1, nonce, platform) for number in range(count)]
-    agreement_of_terms(terms, keys=keys, nodes=nodes, platform=platform, nonce=nonce, factor=factor)
-    budget = budget_of_terms(terms, factor=factor)
-    limits = terms.limits.model_copy(update={"evaluations": budget})
+    drafted = agreement_of_terms(
+        terms, keys=keys, nodes=nodes, platform=platform, nonce=nonce, factor=factor
+    )
+    if is_exact(drafted):
+        return terms
+    limits = terms.limits.model_copy(update={"evaluations": drafted.limits.evaluations})
     return terms.model_copy(update={"limits": limits})
 
 

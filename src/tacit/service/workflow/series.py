@@ -52,6 +52,7 @@ from tacit.service.workflow.drafting import (
     checked_terms,
     largest_factor,
     node_of_nobody,
+    with_steps_for,
 )
 from tacit.service.workflow.inviting import accounts_of, invite_members
 from tacit.service.workflow.lifecycle import State
@@ -116,6 +117,9 @@ def series_of_terms(
         nonce=nonce,
         factor=largest_factor(equity),
     )
+    varying, problem = _varying(terms), terms.run.problem
+    growth = max(varying.most_rows / problem.rows, varying.most_columns / problem.columns)
+    pattern = with_steps_for(growth, pattern, terms.run)
     limits = pattern.limits
     made = draft_series(
         pattern,
@@ -132,7 +136,7 @@ def series_of_terms(
             runs_per_day=terms.runs_per_day,
             expires=int(now + terms.days * 86400),
         ),
-        varying=_varying(terms),
+        varying=varying,
         schedule=None if terms.schedule is None else _schedule(terms),
         equity=equity,
         continues="" if before is None else series_hash(before),

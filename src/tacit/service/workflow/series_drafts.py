@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
+from tacit.engine.agreement import is_exact
 from tacit.engine.series import Series, read_series
 from tacit.errors import ServiceError
 from tacit.service.api.terms import RunTerms
@@ -12,6 +13,12 @@ from tacit.service.workflow.series import fitting_terms, in_order_of_series
 
 OF_EACH_RUN = frozenset({"name", "problem", "participants", "reference", "deadline_seconds"})
 """What a run has of its own; `limits` has both, and everything else is the series'."""
+
+LIMITS_OF_SERIES = {
+    False: ("expiry_hours", "distinct_min"),
+    True: ("expiry_hours", "distinct_min", "evaluations"),
+}
+"""By whether it is a series of sealed assignments, whose steps are pinned with their search."""
 
 
 def draft_in_series(
@@ -31,6 +38,8 @@ def draft_in_series(
 def fitting_draft(terms: RunTerms, series: Series, /) -> RunTerms:
     """The changed terms with their budget; refused if no run of the series could be made of it."""
     checked = fitting_terms(terms, series)
+    if is_exact(series.pattern()):  # whose steps are pinned
+        return checked
     most = min(checked.limits.evaluations or series.limits.evaluations, series.limits.evaluations)
     limits = checked.limits.model_copy(update={"evaluations": most})
     return checked.model_copy(update={"limits": limits})
@@ -49,7 +58,7 @@ def _check_signed(signed: RunTerms, asked: RunTerms, series: Series) -> None:
     ]
     differ += [
         name
-        for name in ("expiry_hours", "distinct_min")
+        for name in LIMITS_OF_SERIES[is_exact(series.pattern())]
         if getattr(asked.limits, name) != getattr(signed.limits, name)
     ]
     if differ:

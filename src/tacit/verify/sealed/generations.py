@@ -1,4 +1,4 @@
-"""Whether all nodes were asked for the same generations of a sealed search, and none twice.
+"""Whether all nodes were asked for the same steps of a sealed run, and none twice.
 
 There is no population to compute again: the nodes searched themselves.
 """
@@ -7,41 +7,42 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tacit.engine.records import BuiltOnThree, GenerationsBegun, Log, PlanBound, events_of
+from tacit.engine.agreement import Agreement, AssignmentCourse, course_of, is_exact
+from tacit.engine.records import (
+    BuiltOnThree,
+    FinishedTold,
+    GenerationsBegun,
+    Log,
+    PlanBound,
+    events_of,
+)
 from tacit.errors import LogError
 from tacit.verify.loss import throughout
 
-_Run = tuple[int, int, int, int | None]
-"""Generations that were asked for: the first, how many, of how many, and the turn before them."""
+_Run = tuple[int, int, int]
+"""Steps that were asked for: the first, how many, and of how many."""
 
 
 def check_asked(logs: Sequence[Log], /) -> str:
-    """All nodes must have been asked for the same generations.
+    """All nodes must have been asked for the same steps.
 
-    The temperature follows from how many the platform says there will be. Whoever learns of
-    improvements could steer by it; one that keeps to its deadline names numbers that settle down.
+    The temperature of a tour follows from how many the platform says there will be.
     """
     asked = [event for log in logs for event in events_of(GenerationsBegun, log)]
-    horizons = list(dict.fromkeys(event.horizon for event in asked if event.turn is None))
+    horizons = list(dict.fromkeys(event.horizon for event in asked))
     if not asked:
-        return "no generation was asked for"
+        return "no step was asked for"
     shown = [str(each) for each in horizons]
     if len(shown) > 8:
         shown = [*shown[:4], "...", *shown[-3:]]
-    ends: dict[tuple[int, int], int] = {}
-    for event in asked:
-        if event.turn is not None:
-            each = event.search, event.turn
-            ends[each] = max(ends.get(each, 0), event.first + event.count - event.turn)
-    finish = f", the last {sum(ends.values())} of them phases of the finish" if ends else ""
     return (
-        f"all nodes were asked for the same {check_generations_asked(logs)} generations{finish}; "
-        f"the temperature follows from how many the platform expected: {', '.join(shown)}"
+        f"all nodes were asked for the same {check_generations_asked(logs)} steps, of as many as "
+        f"the platform expected: {', '.join(shown)}"
     )
 
 
 def check_generations_asked(logs: Sequence[Log], /) -> int:
-    """How many generations the plans come from, or were begun; all nodes were asked for the same.
+    """How many steps the plans come from, or were begun; all nodes were asked for the same.
 
     What was asked for last may not have reached all of them, if no plan was opened after it: no
     node computes it alone. One that was lost was not asked meanwhile, and goes on where the others
@@ -67,19 +68,42 @@ def check_generations_asked(logs: Sequence[Log], /) -> int:
             else:
                 fits = each == [run for run in longest if run in each]
             if not fits:
-                raise LogError(
-                    "the nodes were asked for different generations; their logs disagree"
-                )
+                raise LogError("the nodes were asked for different steps; their logs disagree")
         generations += _end(longest) if opened is None else opened
     return generations
 
 
+def early_words(agreement: Agreement, logs: Sequence[Log], /) -> str:
+    """That a plan was opened before the least iterations, if one was; empty if none.
+
+    By its own clock a node allows that when the deadline has come. A platform that lets it come
+    learns from an early plan which of the first changes were worth it.
+    """
+    if not is_exact(agreement):
+        return ""
+    told = (event for log in logs for event in events_of(FinishedTold, log))
+    proved = {(event.search, event.number) for event in told if event.finished}
+    early = []
+    for event in (event for log in logs for event in events_of(PlanBound, log)):
+        course, number = course_of(agreement, event.search, seed=0), event.attempt.number
+        assert isinstance(course, AssignmentCourse)
+        if number < course.least_steps and (course.searches[0], number) not in proved:
+            early.append((number, course.least_steps))
+    if not early:
+        return ""
+    steps, least = min(early)
+    return (
+        f" (one was opened after {steps}, and no fewer than {least} were agreed on unless the "
+        "deadline comes first, as the nodes say that it did)"
+    )
+
+
 def _end(runs: Sequence[_Run]) -> int:
-    return max((first + count for first, count, *_ in runs), default=0)
+    return max((first + count for first, count, _ in runs), default=0)
 
 
 def _opened_after(logs: Sequence[Log], search: int) -> int | None:
-    """After which generation the plan of a search was opened, if it was: once."""
+    """After which step the plan of a search was opened, if it was: once."""
     bound = {e.attempt for log in logs for e in events_of(PlanBound, log) if e.search == search}
     if len(bound) > 1:
         raise LogError(f"the nodes were asked for two plans of search {search}; one is opened")
@@ -87,7 +111,7 @@ def _opened_after(logs: Sequence[Log], search: int) -> int | None:
 
 
 def _course(log: Log, *, gaps: bool) -> dict[int, list[_Run]]:
-    """Per search the generations that were begun, repetitions left out.
+    """Per search the steps that were begun, repetitions left out.
 
     Without `gaps`, unless it builds on what others computed meanwhile.
     """
@@ -95,16 +119,11 @@ def _course(log: Log, *, gaps: bool) -> dict[int, list[_Run]]:
     course: dict[int, list[_Run]] = {}
     for event in events_of(GenerationsBegun, log):
         runs = course.setdefault(event.search, [])
-        run = (event.first, event.count, event.horizon, event.turn)
+        run = (event.first, event.count, event.horizon)
         if run in runs:
             continue
         follows = run[0] == (runs[-1][0] + runs[-1][1] if runs else 0)
-        turned = runs[-1][3] if runs else None
-        # The finish begins where the search ended, once, and nothing else follows it.
-        follows = follows and event.turn in ((None, event.first) if turned is None else (turned,))
         if not follows and event.attempt not in handed:
-            raise LogError(
-                f"generations after {run[0]} do not follow the earlier ones; ask its operator"
-            )
+            raise LogError(f"steps after {run[0]} do not follow the earlier ones; ask its operator")
         runs.append(run)
     return course

@@ -11,11 +11,8 @@ from collections.abc import Sequence
 
 from tacit.engine.agreement import Agreement, sealed_terms
 from tacit.engine.records import (
-    FORBIDDEN_PAIRS,
     FinishedBit,
     GenerationsBegun,
-    ImprovementBits,
-    ImprovementsSent,
     LedgerEntry,
     Log,
     OpenedPlan,
@@ -29,24 +26,17 @@ from tacit.engine.records import (
 from tacit.errors import AbortError, LogError, UnprovenError
 from tacit.mpc import held_by
 from tacit.verify.answer_log import is_hash_of
-from tacit.verify.claimed_plans import (
-    check_claimed,
-    check_left_out,
-    what_nodes_proved,
-)
+from tacit.verify.claimed_plans import check_claimed, what_nodes_proved
 from tacit.verify.sealed.finished import check_finished
-from tacit.verify.sealed.generations import check_generations_asked
-from tacit.verify.sealed.improvements import confirm_bits
+from tacit.verify.sealed.generations import check_generations_asked, early_words
 from tacit.verify.sealed.owners import check_own_parts, confirm_parts
 from tacit.verify.verdict import Claim
 
 
-def _check_nothing_left_out(
-    logs: Sequence[Log], opened: set[int], improvements: set[tuple[int, int]]
-) -> None:
-    """A plan that a node opened, and improvements that all disclosed, should be in the ledger.
+def _check_nothing_left_out(logs: Sequence[Log], opened: set[int]) -> None:
+    """A plan that a node opened should be in the ledger.
 
-    A platform that is killed just then loses them too, so it does not prove bad intent.
+    A platform that is killed just then loses it too, so it does not prove bad intent.
     """
     sent = {event.search for log in logs for event in events_of(PlanSent, log)}
     sent |= {event.search for log in logs for event in events_of(PlanReleased, log)}
@@ -55,14 +45,6 @@ def _check_nothing_left_out(
         raise UnprovenError(
             f"a node opened the plan of search {min(missing)}, which the ledger leaves out: the "
             "platform knows more than it shows, unless it was interrupted just then"
-        )
-    bits = [{(e.search, e.number) for e in events_of(ImprovementsSent, log)} for log in logs]
-    hidden = sorted(set.intersection(*bits) - improvements) if bits else []
-    if hidden:
-        raise UnprovenError(
-            f"the nodes disclosed improvements after generation {hidden[0][1] - 1}, which the "
-            "ledger leaves out: the platform knows more than it shows, unless it was "
-            "interrupted just then"
         )
 
 
@@ -78,7 +60,7 @@ def _confirm(agreement: Agreement, logs: Sequence[Log], entry: OpenedPlan) -> in
         raise LogError(
             f"the parts of the plan in the ledger do not fit ({error}); it was changed"
         ) from None
-    said = entry.plan, entry.value, _as_now(entry, joined.outcome), entry.gap
+    said = entry.plan, entry.value, entry.outcome, entry.gap
     if (joined.plan, joined.value, joined.outcome, joined.gap) != said:
         raise LogError("the nodes opened another plan than the ledger says; it was changed")
     # Two nodes send all components, so what another sent is known whether it was kept or not.
@@ -100,11 +82,6 @@ def _confirm(agreement: Agreement, logs: Sequence[Log], entry: OpenedPlan) -> in
     return len(senders)
 
 
-def _as_now(entry: OpenedPlan, word: str | None) -> str | None:
-    """What is proved; ledgers of before call a plan with forbidden pairs feasible too."""
-    return word if (entry.outcome, word) == ("feasible", FORBIDDEN_PAIRS) else entry.outcome
-
-
 def check_opened(
     agreement: Agreement, logs: Sequence[Log], ledger: Sequence[LedgerEntry], /
 ) -> str:
@@ -115,21 +92,16 @@ def check_opened(
     for_owners = [entry for entry in ledger if isinstance(entry, OwnersPlan)]
     if opened if agreement.for_owners else for_owners:
         raise LogError("the ledger has a plan for others than was agreed; the platform changed it")
-    improvements = [entry for entry in ledger if isinstance(entry, ImprovementBits)]
     finished = [entry for entry in ledger if isinstance(entry, FinishedBit)]
-    discloses_bits = agreement.objectives[0].best == "improvement"
-    agreed = len(opened) + len(for_owners) + len(improvements) + len(finished)
-    if agreed < len(ledger) or (improvements and not discloses_bits):
+    if len(opened) + len(for_owners) + len(finished) < len(ledger):
         raise LogError(
             "the ledger has more than plans, and nothing else was agreed; the platform changed it"
         )
     check_generations_asked(logs)
     confirmed = _confirm_plans(agreement, logs, opened)
     confirmed |= confirm_parts(agreement, logs, for_owners)
-    for entry in improvements:
-        confirm_bits(agreement, logs, entry)
     told = check_finished(agreement, logs, finished)
-    _check_nothing_left_out(logs, set(confirmed), {(e.search, e.number) for e in improvements})
+    _check_nothing_left_out(logs, set(confirmed))
     senders = sum(confirmed.values())
     words = "sealed: no plan was opened"
     if confirmed:
@@ -140,9 +112,6 @@ def check_opened(
                 f"sealed: only {what} opened, to its owners alone, as {senders} lists of boxes in "
                 "the logs confirm"
             )
-    bits = {(entry.search, entry.number): len(entry.improved) for entry in improvements}
-    if bits:
-        words += f"; besides, {sum(bits.values())} times whether the best had improved"
     words += told
     # The platform asks for no part of the last one that is away.
     enough = min(len(agreement.nodes) - 1, len(logs))
@@ -171,7 +140,7 @@ def _confirm_plans(
 def check_plan(
     agreement: Agreement, logs: Sequence[Log], ledger: Sequence[LedgerEntry], claim: Claim, /
 ) -> str:
-    """The plan must be one that was opened, after as many generations as the platform says.
+    """The plan must be one that was opened, after as many steps as the platform says.
 
     Of several, each for the weighting that it is shown for; and proved if the nodes said so.
     """
@@ -189,7 +158,7 @@ def check_plan(
         generations = check_generations_asked(logs)
         return (
             "the nodes searched by themselves, and each owner's part is of their one plan after "
-            f"{generations} generations{proved}"
+            f"{generations} steps{early_words(agreement, logs)}{proved}"
         )
     if claim.plan is None:
         return f"the nodes searched by themselves; no plan is shown{proved}"
@@ -199,10 +168,10 @@ def check_plan(
     generations = check_generations_asked(logs)
     if claim.generation != generations:
         raise LogError(
-            f"the platform says that the plan is of generation {claim.generation}, the logs say "
+            f"the platform says that the plan is of step {claim.generation}, the logs say "
             f"{generations}; ask the operator"
         )
     return (
-        f"the nodes searched by themselves, and the plan is theirs after {generations} generations"
-        f"{proved}{check_left_out(agreement, ledger)}"
+        f"the nodes searched by themselves, and the plan is theirs after {generations} steps"
+        f"{early_words(agreement, logs)}{proved}"
     )

@@ -28,7 +28,7 @@ def held(tmp_path: Path) -> AgreementState:
     search = replace(cast.agreement.search, populations="derived", parameters=parameters)
     store = Store.create(tmp_path, replace(cast.agreement, search=search), cast.signatures)
     state = AgreementState(store, node=0, key=cast.sealing[0])
-    state.inputs.frozen[0] = FrozenInputs("00")
+    state.inputs.frozen[0] = FrozenInputs("00", ())
     state.inputs.seed_contributions[0] = "00"
     return state
 

@@ -180,7 +180,7 @@ def test_what_has_ended_or_was_used_does_not_come_again() -> None:
 def test_generations_follow_each_other_up_to_the_agreed_number() -> None:
     check_generations(40, 20, 100, most=100, ends={0: 40})
     check_generations(0, 40, 100, most=100, ends={0: 40})
-    with pytest.raises(RefusedError, match="allows 100 generations, these would be up to 120"):
+    with pytest.raises(RefusedError, match="allows 100 steps, these would be up to 120"):
         check_generations(40, 80, 100, most=100, ends={0: 40})
     with pytest.raises(RefusedError, match="20 to 40 do not follow those done before"):
         check_generations(20, 20, 100, most=100, ends={0: 40})

@@ -45,10 +45,10 @@ def store_in(folder: Path) -> SlowStore:
     return SlowStore(Store.create(folder, cast.agreement, cast.signatures).folder)
 
 
-def state(generation: int, *, turn: int | None = None) -> Kept:
+def state(generation: int) -> Kept:
     words = np.zeros((1, 2, 3), dtype=np.uint32)
     table, best, plan = (ArithmeticShare({1: w, 2: w}) for w in (words, words[0, :1], words[0, 0]))
-    return Kept(generation, Attempt.of(generation, 1, 1), [table, best, plan], turn=turn)
+    return Kept(generation, Attempt.of(generation, 1, 1), [table, best, plan])
 
 
 def test_whoever_is_cancelled_leaves_no_thread_that_writes(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_the_first_plan_that_a_node_is_bound_to_counts_also_after_a_restart(
 
 
 def test_what_follows_a_state_is_fixed_once_it_has_begun_also_after_a_kill(tmp_path: Path) -> None:
-    """Improvements of these generations may have been told before their state was kept."""
+    """What was agreed to be told after these may be out before their state was kept."""
     store = store_in(tmp_path)
     asked = Advance(
         agreement=store.hash,
@@ -111,8 +111,7 @@ def test_what_follows_a_state_is_fixed_once_it_has_begun_also_after_a_kill(tmp_p
     others = (
         (replace(asked, count=3), "do not follow"),
         (replace(asked, horizon=10), "begun otherwise"),
-        (replace(asked, first=4), "ended at generation 0"),
-        (replace(asked, turn=0), "begun otherwise"),
+        (replace(asked, first=4), "ended at step 0"),
     )
 
     async def work() -> None:
@@ -122,7 +121,7 @@ def test_what_follows_a_state_is_fixed_once_it_has_begun_also_after_a_kill(tmp_p
         for again in (progress, SealedProgress(Store(store.folder), (0,))):
             for other, words in others:
                 with pytest.raises(RefusedError, match=words):
-                    again.begin(other, Attempt("4:2:1"), most=100, finish=9)
+                    again.begin(other, Attempt("4:2:1"), most=100)
             with pytest.raises(RefusedError, match="does not start again"):
                 again.begin_start(Attempt("0:2:2"))
             again.begin(asked, Attempt("4:2:3"), most=100)
@@ -149,57 +148,3 @@ def test_a_peer_binds_a_node_to_no_plan_that_is_not_here(tmp_path: Path) -> None
 
     run(work())
     assert [e.attempt for e in held.store.log.recent() if isinstance(e, PlanBound)] == ["4:1:1"]
-
-
-@pytest.mark.parametrize(
-    ("turned", "turn", "count", "words"),
-    [
-        (None, None, 2, None),
-        (None, 6, 3, None),
-        (4, 4, 1, None),
-        (None, 6, 4, "allows 3 phases after the search, these would be up to 4"),
-        (None, 5, 1, "begins there, not at 5"),
-        (None, 7, 1, "begins there, not at 7"),
-        (4, None, 1, "began after generation 4"),
-        (4, 6, 1, "began after generation 4"),
-        (4, 4, 2, "allows 3 phases after the search, these would be up to 4"),
-    ],
-)
-def test_a_finish_begins_once_and_is_no_longer_than_agreed(
-    tmp_path: Path, turned: int | None, turn: int | None, count: int, words: str | None
-) -> None:
-    """From the state after generation 6, also as the disk has it."""
-    store = store_in(tmp_path)
-    asked = Advance(
-        agreement=store.hash,
-        epoch=1,
-        attempt=2,
-        search=0,
-        first=6,
-        count=count,
-        horizon=9,
-        parent_attempt=Attempt("6:1:1"),
-        turn=turn,
-    )
-
-    async def work() -> None:
-        progress = SealedProgress(store, (0,))
-        with pytest.raises(RefusedError, match="starts before its finish"):
-            progress.begin_start(Attempt("0:1:1"), turn=0)
-        before = replace(asked, first=0, count=6, parent_attempt=Attempt("0:1:1"), turn=None)
-        await progress.keep(state(0))
-        progress.begin(before, Attempt("6:1:1"), most=100)
-        await progress.keep(state(6, turn=turned))
-        again = SealedProgress(Store(store.folder), (0,))
-        if words is None:
-            kept = again.begin(asked, Attempt("9:1:2"), most=100, finish=3)
-            assert kept is not None
-            assert kept.turn == turned
-            return
-        with pytest.raises(RefusedError, match=words):
-            again.begin(asked, Attempt("9:1:2"), most=100, finish=3)
-        if turn is not None:
-            with pytest.raises(RefusedError):
-                again.begin(asked, Attempt("9:1:2"), most=100)
-
-    run(work())

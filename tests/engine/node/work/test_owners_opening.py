@@ -49,7 +49,7 @@ class Cluster:
         self.held: list[AgreementState] = []
         for node in range(nodes):
             with_value = {
-                c: np.concatenate([np.zeros(1, dtype=part.dtype), part])
+                c: np.concatenate([np.zeros(2, dtype=part.dtype), part])
                 for c, part in shares[node].parts.items()
             }
             plan = ArithmeticShare(with_value)

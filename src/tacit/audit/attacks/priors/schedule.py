@@ -82,7 +82,11 @@ class Schedule:
         rows, columns = np.divmod(view.published[: view.problem.rows], view.problem.columns)
         given = np.zeros(len(self.first), dtype=np.int64)
         given[rows] = self.delays[rows, columns]
-        return np.asarray(self._features(given) @ self._learned)
+        return self.amounts_given(given)
+
+    def amounts_given(self, given: NDArray[np.int64], /) -> Matrix:
+        """How much of each shape rows usually have which get these delays in an optimal plan."""
+        return np.asarray(self.features(given) @ self._learned)
 
     def from_candidates(self, view: View, /) -> Cells | None:  # noqa: ARG002
         """Nothing beyond the plain attacks."""
@@ -92,7 +96,8 @@ class Schedule:
         """Curves that explain the disclosures."""
         return fit_model(view, CurveModel(self, view))
 
-    def _features(self, given: NDArray[np.int64]) -> Matrix:
+    def features(self, given: NDArray[np.int64], /) -> Matrix:
+        """What is known of each row that gets these delays, one line per row."""
         waiting = np.array([(self.first <= each).sum() - each for each in self.first])
         late, slots = given.astype(np.float64), self.curves.shape[1]
         return np.stack(
@@ -112,7 +117,7 @@ class Schedule:
             drawn = self.curves[rng.integers(0, len(self.curves), len(self.first))]
             costs = np.take_along_axis(drawn, np.maximum(self.delays, 0), axis=1)
             rows, columns = linear_sum_assignment(np.where(self.delays < 0, NEVER, costs))
-            seen.append(self._features(self.delays[rows, columns]))
+            seen.append(self.features(self.delays[rows, columns]))
             amounts.append((drawn - self.mean) @ self.shapes.T / size)
         return np.asarray(
             np.linalg.lstsq(np.concatenate(seen), np.concatenate(amounts), rcond=None)[0]

@@ -13,6 +13,7 @@ from tacit.engine.agreement.sealed import sealed_terms
 from tacit.errors import AgreementError, InputError
 from tacit.mpc.equity import LEAST_PARTICIPANTS, EquityShape
 from tacit.problems import Problem, Tour
+from tacit.search.moves import AssignmentParameters
 
 if TYPE_CHECKING:
     from tacit.engine.agreement.terms import Agreement
@@ -82,7 +83,7 @@ def _check_disclosure(agreement: Agreement) -> None:
 
 def _check_sealed(agreement: Agreement) -> None:
     settings = sealed_terms(agreement).parameters
-    if settings.gap or getattr(settings, "checkpoints", None):
+    if isinstance(settings, AssignmentParameters) and (settings.gap or settings.checkpoints):
         raise AgreementError(
             "how far a plan is from the optimum, and when it is proved, follow from factors too; "
             "leave gap and checkpoints out"

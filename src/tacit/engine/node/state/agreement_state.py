@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from tacit.engine.agreement.sealed import groups_of
+from tacit.engine.agreement.assignment import AssignmentCourse
+from tacit.engine.agreement.sealed import courses_of, groups_of, is_exact
 from tacit.engine.node.state.counters import Counters
 from tacit.engine.node.state.derivation import Derivation
 from tacit.engine.node.state.hearsay import answers_told, bound_searches, used_numbers
@@ -34,8 +35,15 @@ from tacit.engine.records.freezing import FreezingEvent
 from tacit.engine.records.line_limit import LineLimit
 from tacit.engine.wire.attempt import Attempt
 from tacit.engine.wire.peer_messages import AnswersTold, EpochBegins
+from tacit.engine.wire.replies import RefusalKind
 from tacit.errors import EngineError, LogError
 from tacit.mpc import ArithmeticShare
+
+DUE_PART = 0.8
+"""From this part of its time on a run may open its plan however few steps it has made. The rest is
+for a platform whose clock began to run before the nodes'."""
+BINDING_PART = 0.7
+"""From this part on a node binds itself where a peer asks: clocks of peers are not the same."""
 
 
 class Epochs:
@@ -238,6 +246,44 @@ class AgreementState:
         """Refuse to open a plan that does not count, where balances are kept."""
         if self.agreement.equity is not None and self.counted is None:
             raise refuse("the run is not counted yet; have it counted before its plan is opened")
+
+    def check_long_enough(
+        self, search: int, attempt: Attempt, /, *, now: float, part: float = DUE_PART
+    ) -> None:
+        """Refuse to open the plan of an assignment after fewer steps than agreed, before it is due.
+
+        A platform that could open a plan after the first exchanges would learn which of the few
+        that are known to be possible were worth it. When the time is over a plan is opened anyway.
+        """
+        if not is_exact(self.agreement):
+            return
+        progress = self.group_with(search)
+        groups = groups_of(self.agreement)
+        at = next(k for k, each in enumerate(groups) if search in each)
+        course = courses_of(self.agreement, seed=0)[at]
+        assert isinstance(course, AssignmentCourse)
+        assert progress is not None
+        if attempt.number >= course.least_steps or progress.opened == attempt:
+            return
+        # An earlier state than the one that was proved may still be here, and is not the optimum.
+        if progress.finished is not None and attempt.number >= progress.finished:
+            return
+        # Groups are solved one after the other, each in its part of the time.
+        plans = [len(each) for each in groups]
+        due = part * course.parameters.seconds * sum(plans[: at + 1]) / sum(plans)
+        if due and progress.started is not None and now - progress.started >= due:
+            return
+        raise refuse(
+            f"{attempt.number} steps were made, and no plan is opened before {course.least_steps} "
+            "unless the deadline has come; go on with the run",
+            kind=RefusalKind.EARLY,
+        )
+
+    async def begin_open(self, search: int, attempt: Attempt, /) -> Kept:
+        """Bind this node to a state whose plan may be opened or counted now, or refuse."""
+        progress = self.search(search)
+        self.check_long_enough(search, attempt, now=time.time())
+        return await progress.begin_open(attempt)
 
     def sealed_states(self) -> dict[int, list[Attempt]]:
         """Per group of searches, the attempts whose state is here, or would be handed over."""

@@ -23,7 +23,7 @@ from tacit.problems import Problem
 BLOCK_ENTRIES = 1 << 18
 """Entries of plans that are looked at together."""
 MOST_GENERATIONS = 4096
-"""Generations of a sealed search in one request, so that frames can count their rounds."""
+"""Steps of a sealed run in one request, so that frames can count their rounds."""
 
 
 def refuse(
@@ -205,53 +205,30 @@ def check_reveal(
 def check_generations(
     first: int, count: int, horizon: int, /, *, most: int, ends: Mapping[int, int]
 ) -> None:
-    """Refuse generations of a sealed search beyond those agreed, or beside those done before.
+    """Refuse steps of a sealed run beyond those agreed, or beside those done before.
 
-    `ends` has the runs of generations that were begun: where each starts, and where it ends.
+    `ends` has the batches that were begun: where each starts, and where it ends.
     """
     if not 1 <= count <= MOST_GENERATIONS or horizon < 1:
-        raise refuse(f"{count} generations of {horizon} at a time; ask for 1 to {MOST_GENERATIONS}")
+        raise refuse(f"{count} steps of {horizon} at a time; ask for 1 to {MOST_GENERATIONS}")
     if first + count > most:
-        raise refuse(
-            f"the agreement allows {most} generations, these would be up to {first + count}"
-        )
+        raise refuse(f"the agreement allows {most} steps, these would be up to {first + count}")
     last = max(ends.values(), default=0)
     if first != last and ends.get(first) != first + count:
         raise refuse(
-            f"generations {first} to {first + count} do not follow those done before, which end "
-            f"at {last}"
+            f"steps {first} to {first + count} do not follow those done before, which end at {last}"
         )
 
 
 def check_checkpoints(
     first: int, count: int, /, *, checkpoints: Collection[int], finished: int | None
 ) -> None:
-    """Refuse phases beyond a checkpoint, at which they end, and after one that said all is proved.
+    """Refuse steps beyond a checkpoint, at which they end, and after one that said all is proved.
 
-    `finished` is the phase of that one, if there was one.
+    `finished` is the step of that one, if there was one.
     """
-    between = [phase for phase in checkpoints if first < phase < first + count]
+    between = [step for step in checkpoints if first < step < first + count]
     if between:
-        raise refuse(f"it is told after phase {min(between)} whether all is proved; end there")
+        raise refuse(f"it is opened after step {min(between)} whether all is proved; end there")
     if finished is not None and first >= finished:
-        raise refuse(f"all was proved after phase {finished}; open the plans, nothing follows")
-
-
-def check_turn(
-    turn: int | None, first: int, count: int, /, *, finish: int, turned: int | None
-) -> None:
-    """Refuse steps that contradict where the finish of a search began, or go beyond it.
-
-    They start from a state that was left after `turned`, None for one of the search.
-    """
-    if turned is not None and turn != turned:
-        raise refuse(f"the finish began after generation {turned}; nothing else follows")
-    if turn is None:
-        return
-    if turned is None and turn != first:
-        raise refuse(f"the finish of a search at generation {first} begins there, not at {turn}")
-    if first + count - turn > finish:
-        raise refuse(
-            f"the agreement allows {finish} phases after the search, these would be up to "
-            f"{first + count - turn}"
-        )
+        raise refuse(f"all was proved after step {finished}; open the plans, nothing follows")

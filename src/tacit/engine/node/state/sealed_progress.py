@@ -2,7 +2,7 @@
 
 Searches that go on together have one state, and are bound to it together. Most go on alone.
 
-The states of the last two generations that were asked for are kept, so that all nodes always have
+The states after the last two batches that were asked for are kept, so that all nodes always have
 one in common: whoever lost the last one goes on from the one before, with fresh masks. What follows
 a state is fixed once it has begun. A node binds itself to the one state that it opens, on the disk,
 before a part of it is out; what is computed meanwhile ends first, and nothing follows.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -19,12 +20,7 @@ from dataclasses import dataclass, field
 import msgspec
 import numpy as np
 
-from tacit.engine.node.state.policy import (
-    check_checkpoints,
-    check_generations,
-    check_turn,
-    refuse,
-)
+from tacit.engine.node.state.policy import check_checkpoints, check_generations, refuse
 from tacit.engine.node.state.store import Store
 from tacit.engine.node.state.stored import Stored
 from tacit.engine.node.state.to_the_end import to_the_end
@@ -37,7 +33,7 @@ from tacit.mpc import ArithmeticShare
 
 KEPT_STATES = 2
 KEPT_RUNS = 16
-"""Runs of generations that are remembered as they were begun."""
+"""Batches that are remembered as they were begun."""
 
 
 class StoredShare(msgspec.Struct, frozen=True, array_like=True):
@@ -62,7 +58,7 @@ class StoredShare(msgspec.Struct, frozen=True, array_like=True):
         )
 
 
-class StoredState(Stored, frozen=True, tag="sealed state/3"):
+class StoredState(Stored, frozen=True, tag="sealed state/4"):
     """A state as a file has it."""
 
     generation: int
@@ -70,13 +66,11 @@ class StoredState(Stored, frozen=True, tag="sealed state/3"):
     shares: list[StoredShare]
     plan_keys: dict[int, bytes] = msgspec.field(default_factory=dict)
     """Where the plan is for its owners only."""
-    turn: int | None = None
-    """After which generation the finish began, if this is a state of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The state after a generation, or a phase, and the attempt that it comes from."""
+    """The state after a step, and the attempt that it comes from."""
 
     generation: int
     attempt: Attempt
@@ -84,8 +78,6 @@ class Kept:
     """All that is needed to go on; last the plans that may be opened."""
     plan_keys: Mapping[int, bytes] = field(default_factory=dict)
     """Per component a key that all its holders drew, and nobody else: for commitments to it."""
-    turn: int | None = None
-    """After which generation the finish began, if this is a state of it."""
 
     @property
     def plans(self) -> ArithmeticShare:
@@ -100,16 +92,13 @@ _READ = msgspec.msgpack.Decoder(StoredState, dec_hook=decode_attempt)
 def _to_bytes(kept: Kept) -> bytes:
     shares = [StoredShare.of(share) for share in kept.shares]
     keys = dict(kept.plan_keys)
-    return _ENCODER.encode(StoredState(kept.generation, kept.attempt, shares, keys, kept.turn))
+    return _ENCODER.encode(StoredState(kept.generation, kept.attempt, shares, keys))
 
 
-def _from_bytes(data: bytes) -> Kept | None:
-    try:
-        stored = _READ.decode(data)
-    except msgspec.ValidationError:
-        return None  # of an earlier version, whose runs do not go on
+def _from_bytes(data: bytes) -> Kept:
+    stored = _READ.decode(data)
     shares = [share.read() for share in stored.shares]
-    return Kept(stored.generation, stored.attempt, shares, stored.plan_keys, stored.turn)
+    return Kept(stored.generation, stored.attempt, shares, stored.plan_keys)
 
 
 class SealedProgress:
@@ -119,7 +108,7 @@ class SealedProgress:
         self._store, self.searches = store, searches
         self._search = searches[0]
         """The one by which they are known."""
-        found = [kept for data in store.load_sealed(self._search) if (kept := _from_bytes(data))]
+        found = map(_from_bytes, store.load_sealed(self._search))
         self._kept = sorted(found, key=lambda kept: kept.generation)
         self.from_peers: list[Attempt] = []
         """The attempts whose states our peers have, and not we: they hand them over."""
@@ -127,8 +116,10 @@ class SealedProgress:
         self._requests: dict[int, str] = {}
         self.opened: Attempt | None = None
         """The attempt whose plans are the ones to open; nothing follows it."""
-        self._finished: int | None = None
-        """The phase after which it was told that all is proved."""
+        self.finished: int | None = None
+        """The step after which it was opened that all is proved."""
+        self.started: float | None = None
+        """When this node first worked on it, in seconds since 1970 by its own clock."""
         self._ending = False
         self.computing = asyncio.Lock()
         """Held until the state of what is computed is kept."""
@@ -136,11 +127,19 @@ class SealedProgress:
         for event in store.log.recent():
             match event:
                 case GenerationsBegun(search=k) if k == self._search:
+                    self._start_clock(event.at)
                     self._began(event)
                 case FinishedTold(search=k, finished=True) if k == self._search:
-                    self._finished = event.number
+                    self.finished = event.number
+                case StartDrawn(search=k) if k == self._search:
+                    self._start_clock(event.at)
                 case PlanBound(search=k) if k in searches and self.opened is None:
                     self.opened = event.attempt
+
+    def _start_clock(self, now: float) -> None:
+        # The first time counts: whoever has a start drawn again gains no time by it.
+        if self.started is None:
+            self.started = float(now)
 
     def _began(self, event: GenerationsBegun) -> None:
         self._ends[event.first] = event.first + event.count
@@ -200,15 +199,14 @@ class SealedProgress:
             finally:
                 self._scope = None
 
-    def begin_start(self, attempt: Attempt, /, *, turn: int | None = None) -> None:
-        """Allow a secret start, until the first generation has begun."""
+    def begin_start(self, attempt: Attempt, /) -> None:
+        """Allow a secret start, until the first step has begun."""
         self._check_not_opened()
-        if turn is not None:
-            raise refuse("a search starts before its finish begins; leave the turn out")
         if self._ends:
             raise refuse("this search has begun; it does not start again")
         self._store.log.append(StartDrawn(self._search, attempt))
         self._store.log.sync()
+        self._start_clock(time.time())
 
     def begin(
         self,
@@ -217,10 +215,9 @@ class SealedProgress:
         /,
         *,
         most: int,
-        finish: int = 0,
         checkpoints: Sequence[int] = (),
     ) -> Kept | None:
-        """Allow generations or refuse them; when this returns, they are on the disk as begun.
+        """Allow steps or refuse them; when this returns, they are on the disk as begun.
 
         Returns the state to go on from, None where the peers hand it over.
         """
@@ -231,33 +228,29 @@ class SealedProgress:
             # What the peers began meanwhile we have not heard of, but that it ended there.
             ends = {-1: parent.number, **ends}
         check_generations(first, count, horizon, most=most, ends=ends)
-        check_checkpoints(first, count, checkpoints=checkpoints, finished=self._finished)
+        check_checkpoints(first, count, checkpoints=checkpoints, finished=self.finished)
         kept = None if parent in self.from_peers else self.state(parent)
         if parent.number != first:
-            raise refuse(f"attempt '{parent}' ended at generation {parent.number}, not {first}")
-        # Of a state that the peers hand over, they know whether it is one of the finish.
-        told = request.turn is not None and request.turn < first
-        turned = (request.turn if told else None) if kept is None else kept.turn
-        check_turn(request.turn, first, count, finish=finish, turned=turned)
+            raise refuse(f"attempt '{parent}' ended at step {parent.number}, not {first}")
         digest = advance_hash(request).hex()
         if self._requests.get(first, digest) != digest:
-            raise refuse(f"the generations after {first} were begun otherwise; ask for the same")
-        event = GenerationsBegun(
-            self._search, first, count, horizon, digest, attempt, parent, request.turn
-        )
+            raise refuse(f"the steps after {first} were begun otherwise; ask for the same")
+        event = GenerationsBegun(self._search, first, count, horizon, digest, attempt, parent)
         self._store.log.append(event)
         self._store.log.sync()
+        # A node that was away at the start gets its state handed over and begins here.
+        self._start_clock(time.time())
         self._began(event)
         return kept
 
     def told(self, attempt: Attempt, sent: RecordingMux, /, *, finished: bool) -> None:
-        """Log that it is out whether all is proved; if it is, no phase follows."""
+        """Log that it is out whether all is proved; if it is, no step follows."""
         salt = secrets.token_bytes(16)
         number, digest = attempt.number, sent.digest(salt)
         event = FinishedTold(number, attempt, salt.hex(), digest, self._search, finished)
         self._store.log.append(event)
         if finished:
-            self._finished = number
+            self.finished = number
 
     async def keep(self, new: Kept, /) -> None:
         """Keep a state on the disk, and of those before it the last one."""

@@ -11,7 +11,7 @@
     lease                 numbers that count as used after a power cut, fsynced before they are
     best-O                shares of the best fitness so far, where `improvement` is disclosed (*)
     weighted              shares of the weights times factors, in a series with equity (*)
-    sealed-S-G            shares of sealed search S after generation G, the last two of them (*)
+    sealed-S-G            shares of sealed run S after step G, the last two of them (*)
     parts-S               boxes with the parts of a plan for its owners, as they are released
     evaluated-O           hashes of evaluated candidates, where the final reveal is allowed
     answers               what was disclosed, where the nodes derive the populations from it
@@ -257,7 +257,7 @@ class Store:
     # Sealed searches.
 
     def save_sealed(self, search: int, generation: int, data: bytes, /) -> None:
-        """Keep a node's shares of a sealed search after a generation."""
+        """Keep a node's shares of a sealed run after a step."""
         self._save_state(f"sealed-{search}-{generation}", data)
 
     def drop_sealed(self, search: int, generation: int, /) -> None:

@@ -6,4 +6,4 @@ import msgspec
 
 
 class Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="stored"):
-    """What all states on the disk have: a tag with a version. The oldest files have none."""
+    """What all states on the disk have: a tag with a version."""

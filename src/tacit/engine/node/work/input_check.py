@@ -84,10 +84,6 @@ async def _prepare(
     context = context_of(request, b"prepare")
     async with refusals_told(node, context, None):
         agreement_state.inputs.check_objective(objective)
-    frozen = agreement_state.inputs.frozen.get(objective)
-    if frozen is not None and not frozen.commitments:
-        # An earlier version froze them and drew the seed at once; there is nothing left to do.
-        return InputsPrepared(id=request.id, sent=0, rounds=0)
     inputs = await in_thread(agreement_state.store.inputs, objective)
     missing = agreement_state.inputs.missing(objective)
     outside: list[str] = []

@@ -11,10 +11,11 @@ disk was set back. A peer that hangs holds nothing up for longer than that.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 
 from tacit.engine.node.links.peer_line import PeerLine
-from tacit.engine.node.state.agreement_state import AgreementState
+from tacit.engine.node.state.agreement_state import BINDING_PART, AgreementState
 from tacit.engine.node.state.policy import refuse
 from tacit.engine.node.state.sealed_progress import Kept
 from tacit.engine.node.work.owners_opening import (
@@ -105,6 +106,7 @@ async def bind_for_peer(node: ComputingNode, asked: Bind, peer: str, /) -> Bound
     """Bind this node as a peer asks; returns what it is bound to now, none if it cannot be.
 
     Only to a state that is here: otherwise a peer could end a search with a plan that nobody has.
+    And only where this node would open it: each node looks at its own clock.
     """
     nothing = Bound(asked.number, NO_ATTEMPT)
     agreement_state = node.agreement_states.get(asked.agreement)
@@ -116,6 +118,13 @@ async def bind_for_peer(node: ComputingNode, asked: Bind, peer: str, /) -> Bound
     progress = agreement_state.group_with(asked.search)
     if progress is None or (progress.opened is None and asked.attempt not in progress.names):
         return nothing
+    if progress.opened is None:
+        try:
+            agreement_state.check_long_enough(
+                asked.search, asked.attempt, now=time.time(), part=BINDING_PART
+            )
+        except RefusedError:
+            return nothing
     try:
         attempt = await progress.bind(asked.attempt)
         if not agreement_state.agreement.for_owners or attempt not in progress.names:

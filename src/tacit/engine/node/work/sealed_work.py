@@ -1,4 +1,4 @@
-"""What a node does for a sealed search: generations with its peers, and the one opening."""
+"""What a node does for a sealed run: steps with its peers, and the one opening."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import secrets
 
 import numpy as np
 
-from tacit.engine.agreement.sealed import checkpoints_of, course_of, finish_of
+from tacit.engine.agreement.sealed import checkpoints_of, course_of
 from tacit.engine.agreement.working_memory import generations_bytes
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.sealed_progress import Kept, SealedProgress
@@ -28,7 +28,7 @@ from tacit.engine.node.work.session import (
     node_session,
     refusals_told,
 )
-from tacit.engine.records.events import ImprovementsSent, PlanSent
+from tacit.engine.records.events import PlanSent
 from tacit.engine.wire.attempt import Attempt
 from tacit.engine.wire.messages import Advance, OpenPlan
 from tacit.engine.wire.recording_mux import RecordingMux, sent_digest
@@ -41,7 +41,7 @@ from tacit.mpc.transport import Mux
 async def advance(
     node: ComputingNode, agreement_state: AgreementState, request: Advance, platform: Mux
 ) -> GenerationsDone:
-    """Some generations, or the secret start, if the agreement allows them."""
+    """Some steps, or the secret start, if the agreement allows them."""
     context = context_of(request, advance_hash(request))
     async with refusals_told(node, context, platform):
         progress = agreement_state.search(request.search, goes_on=True)
@@ -65,17 +65,17 @@ async def _advance(
         # Again, since it may have expired while others were at work.
         agreement_state.search(request.search)
         if starts:
-            progress.begin_start(attempt, turn=request.turn)
+            progress.begin_start(attempt)
         else:
             agreement = agreement_state.agreement
-            most, finish = agreement.limits.evaluations, finish_of(agreement)
             told = await in_thread(checkpoints_of, agreement, request.search)
-            before = progress.begin(request, attempt, most=most, finish=finish, checkpoints=told)
+            before = progress.begin(
+                request, attempt, most=agreement.limits.evaluations, checkpoints=told
+            )
     handover.log(agreement_state, attempt)
     seed = await in_thread(agreement_state.inputs.search_seed)
     course = await in_thread(course_of, agreement_state.agreement, request.search, seed=seed)
-    method = method_for(agreement_state, request.search, course)
-    shows = agreement_state.agreement.objectives[0].best == "improvement" and not starts
+    method = method_for(request.search, course)
     sent = RecordingMux(platform)
 
     def fit(share: ArithmeticShare) -> ArithmeticShare:
@@ -88,8 +88,8 @@ async def _advance(
         if starts:
             return NextState(await method.start(session, values))
         old = [] if before is None else before.shares
-        held = await handover.to_all(session, old, method.sizes(request))
-        return await method.advance(session, values, [*map(fit, held)], request, told=shows)
+        held = await handover.to_all(session, old, method.sizes)
+        return await method.advance(session, values, [*map(fit, held)], request)
 
     away = method.is_long(starts=starts)
     size = generations_bytes(course, nodes=len(agreement_state.agreement.nodes))
@@ -108,16 +108,10 @@ async def _advance(
     ):
         made = await compute_away(node, agreement_state, work, away=away)
         keys = draw_plan_keys(session) if agreement_state.agreement.for_owners else {}
-    if shows:
-        salt = secrets.token_bytes(16)
-        event = ImprovementsSent(
-            request.first + 1, attempt, salt.hex(), sent.digest(salt), request.search
-        )
-        agreement_state.store.log.append(event)
     if made.finished is not None:
         progress.told(attempt, sent, finished=made.finished)
     end = request.first + request.count
-    await progress.keep(Kept(end, attempt, made.shares, keys, request.turn))
+    await progress.keep(Kept(end, attempt, made.shares, keys))
     return GenerationsDone(id=request.id, sent=session.sent, rounds=session.depth, seed=seed)
 
 
@@ -137,9 +131,8 @@ async def open_plan(
     know; so it may see all of them. Two nodes hold all of them, so one may be gone. Nothing leaves
     before enough of the others are bound to the same plan.
     """
-    progress = agreement_state.search(request.search)
     agreement_state.check_counted()
-    kept = await progress.begin_open(request.attempt)
+    kept = await agreement_state.begin_open(request.search, request.attempt)
     if agreement_state.agreement.for_owners:
         return await open_for_owners(node, agreement_state, request, kept)
     plan = agreement_state.plan_of(request.search, kept)

@@ -18,6 +18,9 @@ class Progress(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     generation: int
+    """Of a sealed run, its steps."""
+    steps: int | None = None
+    """How many steps a sealed run has, after which it ends."""
     evaluations: int
     evaluations_per_second: float
     best: list[float | bool | None]

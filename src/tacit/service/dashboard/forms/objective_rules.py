@@ -28,7 +28,7 @@ METHODS = {
     "buckets": Method("Which of k ranges", 5),
     "above": Method("Which reach k % of the range", 90),
     "none": Method("Every exact value"),
-    SEALED: Method("Nothing: a sealed search", compares_plans=False),
+    SEALED: Method("Nothing: a sealed run", compares_plans=False),
 }
 TOGETHER = {
     "quantiles": Method("Which of k groups by rank", 20),
@@ -37,6 +37,8 @@ TOGETHER = {
 }
 """Methods that need an order only, which is all that objectives together have."""
 BEST = {"value": "The best value", "improvement": "Whether it improved", "nothing": "Nothing"}
+BEST_OF_SEALED = {name: text for name, text in BEST.items() if name != "improvement"}
+"""A sealed run has no plans on the way that could improve."""
 
 
 def method_and_k(disclosure: str, /) -> tuple[str, int | None]:
@@ -76,12 +78,17 @@ class ObjectiveRules:
         self.best = None if together else self._best_field(rule.best)
 
     def _best_field(self, best: str) -> ui.select:
+        choices = self._best_choices
         return ui.select(
-            BEST,
-            value=best,
+            choices,
+            value=best if best in choices else "nothing",
             label="And of the best value",
             on_change=lambda: self._changed(self),
         ).props("outlined dense")
+
+    @property
+    def _best_choices(self) -> dict[str, str]:
+        return BEST_OF_SEALED if self.is_sealed else BEST
 
     @property
     def is_sealed(self) -> bool:
@@ -100,6 +107,7 @@ class ObjectiveRules:
     def _method_changed(self) -> None:
         method = self._methods[str(self.method.value)]
         self.k.value = method.k or 1
-        if not method.compares_plans and self.best is not None:
-            self.best.value = "nothing"
+        if self.best is not None:
+            best = self.best.value if method.compares_plans else "nothing"
+            self.best.set_options(self._best_choices, value=best)
         self._changed(self)

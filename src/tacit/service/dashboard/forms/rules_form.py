@@ -30,7 +30,7 @@ from tacit.service.dashboard.rules import (
     run_terms,
     usual_rule,
 )
-from tacit.service.dashboard.words import best_words, disclosure_words
+from tacit.service.dashboard.words import best_words, disclosure_words, proof_sentences
 
 PLAN_FOR = {"everybody": "Everybody", "owners": "Each owner, its own rows"}
 COMPARED = {"each": "Each by itself", "together": "All together, by how many plans beat each"}
@@ -132,7 +132,7 @@ class RulesForm:
                 "Deadline in seconds", start.deadline_seconds, 0.5, 604800
             )
             self._evaluations = whole_number("Evaluations at most", start.evaluations, 0, MOST)
-            self._evaluations.props('hint="0: as many as fit"')
+            self._evaluations.props('hint="0: as many as fit the deadline"')
             for field in (self._deadline, self._evaluations):
                 field.on_value_change(self._say)
             self._expiry = number_field(
@@ -227,7 +227,7 @@ class RulesForm:
 
     @property
     def _most_label(self) -> str:
-        return "Generations at most" if self._is_sealed else "Evaluations at most"
+        return "Steps at most" if self._is_sealed else "Evaluations at most"
 
     @property
     def _may_reveal(self) -> bool:
@@ -271,6 +271,8 @@ def said_markup(problem: Problem, rules: Rules, /) -> str:
         more = "" if rule.best == "nothing" else f", and {best_words(rule.best)}"
         about = f"Of {objective.name} the" if several else "The"
         lines.append(f"{about} platform will learn {shown}{more}.")
+    if any(rule.disclosure == SEALED for rule in rules.objectives):
+        lines += proof_sentences(problem.kind, rules.search.parameters)
     items = "".join(f"<li>{escape(line)}</li>" for line in dict.fromkeys(lines))
     return f'<ul class="sentences lead">{items}</ul>'
 

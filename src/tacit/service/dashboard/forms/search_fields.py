@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
 from typing import Any, get_args, get_type_hints
 
 from nicegui import ui
 
 from tacit.errors import TacitError
 from tacit.problems import Problem
-from tacit.runs import parse_weighting
+from tacit.runs import parse_weighting, setting_names
 from tacit.search import PRESETS, SearchParameters, crossovers, mutations
-from tacit.search.moves import ExactParameters, SealedParameters
+from tacit.search.moves import AssignmentParameters, TourParameters
 from tacit.service.dashboard.forms.number_fields import Field, optional_number, whole_number
 from tacit.service.dashboard.frame import native
 from tacit.service.dashboard.rules import SearchRules
 
 USUAL = ""
 """The choice that leaves a setting as it is."""
-METHODS = {USUAL: "What fits the time", "search": "A sealed search", "exact": "The exact solver"}
 LABELS = {
     "algorithm": "Algorithm",
     "population": "Plans per generation",
@@ -32,11 +30,10 @@ LABELS = {
     "mutation_percent": "Mutation, in %",
     "estimator": "Estimator",
     "ties": "Ties are broken",
-    "block": "Positions of a block",
-    "children": "Children per block",
-    "window_percent": "Window of a tour, in %",
-    "windows": "Windows of a tour",
-    "swap_percent": "Swaps among moves, in %",
+    "children": "Moves per window",
+    "window_percent": "Window, in %",
+    "windows": "Windows",
+    "swap_percent": "Inversions among moves, in %",
     "exchange_percent": "Exchanges among moves, in %",
     "heat_start": "Heat at the start, in 1/10,000",
     "heat_end": "Heat at the end, in 1/10,000",
@@ -45,18 +42,19 @@ LABELS = {
     "levels": "Levels of comparison",
     "parents": "Parents",
     "meet_every": "Generations between meetings",
-    "finish": "Phases of the exact finish",
-    "start": "First plan",
-    "phases": "Phases",
-    "scaling": "Scaling of costs first",
-    "steps": "Steps of a path",
+    "iterations": "Iterations",
+    "checkpoints": "Checkpoints, such as 48:64:96",
+    "gap": "Gap, up to powers of",
     "together": "Weightings at a time",
 }
+NONE_USUALLY = ("checkpoints", "gap")
+"""Settings of a sealed assignment that disclose something, so that there is none unless named."""
 LIKE_A_PRESET = (
     "Nodes take only searches that are like a preset, of 100 plans or more and with no fewer that "
     "are kept, unless their operators allow others."
 )
 Setting = ui.number | ui.select | ui.input
+SettingsType = type[SearchParameters] | type[TourParameters] | type[AssignmentParameters]
 MOST = 10_000_000
 
 
@@ -84,11 +82,11 @@ def choices_of(name: str, kind: object, /) -> list[Any] | None:
 
 
 class SettingFields:
-    """A field for each setting of a method; those that are filled in differ from the usual."""
+    """A field for each setting of a search; those that are filled in differ from the usual."""
 
     def __init__(
         self,
-        settings: type,
+        settings: SettingsType,
         given: Mapping[str, Any],
         usual: object | None,
         changed: Callable[[], None],
@@ -97,24 +95,22 @@ class SettingFields:
         """`usual` has what empty fields mean, where that is known before the run is agreed on."""
         self._fields: dict[str, Setting] = {}
         hints = get_type_hints(settings)
-        for each in fields(settings):
-            if each.name == "method":
-                continue
-            at_first = given.get(each.name)
-            text, label = _usual_text(usual, each.name), label_of(each.name)
-            choices = choices_of(each.name, hints[each.name])
+        for name in setting_names(settings):
+            at_first = given.get(name)
+            text, label = _usual_text(usual, name), label_of(name)
+            choices = choices_of(name, hints[name])
             if choices is not None:
                 options = {USUAL: text.capitalize(), **{key: _shown(key) for key in choices}}
                 chosen = USUAL if at_first is None else at_first
                 field: Setting = ui.select(options, value=chosen, label=label)
-            elif hints[each.name] is str:
+            elif hints[name] is str:
                 field = ui.input(label, value=at_first or USUAL).props(f'placeholder="{text}"')
                 field.props("stack-label")
             else:
                 field = optional_number(label, at_first, text, MOST)
             field.props("outlined dense")
             field.on_value_change(changed)
-            self._fields[each.name] = field
+            self._fields[name] = field
 
     @property
     def fields(self) -> dict[str, Setting]:
@@ -135,7 +131,9 @@ class SettingFields:
 
 
 def _usual_text(usual: object | None, name: str) -> str:
-    return "as fits" if usual is None else f"as usual: {_shown(getattr(usual, name))}"
+    if usual is None:
+        return "none" if name in NONE_USUALLY else "as fits"
+    return f"as usual: {_shown(getattr(usual, name))}"
 
 
 def _shown(value: object) -> str:
@@ -178,33 +176,23 @@ class SearchFields:
         native("p", LIKE_A_PRESET).classes("hint")
 
     def _sealed_fields(self, search: SearchRules) -> None:
-        method = str(search.parameters.get("method", USUAL))
-        with ui.element("div").classes("fields"):
-            self._method = ui.select(
-                METHODS, value=method, label="Method", on_change=self._changed
-            ).props("outlined dense")
+        with ui.element("div").classes("fields") as weightings:
             self._weightings = ui.input(
                 "Weightings, such as 3:1, 1:1",
                 value=", ".join(search.weightings),
                 validation=self._wrong_weightings,
             ).props("outlined dense")
-            self._weightings.set_visibility(self._several)
             self._weightings.on_value_change(self._changed)
-        self._methods: dict[str, SettingFields] = {}
-        kinds: dict[str, tuple[type, tuple[str, ...]]] = {
-            "search": (SealedParameters, (USUAL, "search")),
-            "exact": (ExactParameters, ("exact",)),
-        }
-        for name, (settings, shown_for) in kinds.items():
-            with ui.element("div") as box:
-                box.bind_visibility_from(self._method, "value", backward=shown_for.__contains__)
-                self._methods[name] = self._settings(settings, search.parameters)
+        weightings.set_visibility(self._several)
+        is_tour = self._problem.sealed_moves == "tour"
+        kind: SettingsType = TourParameters if is_tour else AssignmentParameters
+        self._of_sealed = self._settings(kind, search.parameters)
 
-    def _settings(self, settings: type, given: Mapping[str, Any]) -> SettingFields:
+    def _settings(self, settings: SettingsType, given: Mapping[str, Any]) -> SettingFields:
         with ui.element("div").classes("fields"):
             return SettingFields(settings, given, self._usual(settings), self._changed)
 
-    def _usual(self, settings: type) -> object | None:
+    def _usual(self, settings: SettingsType) -> object | None:
         """What empty fields mean; a sealed search is fitted to its time by the platform."""
         if settings is not SearchParameters or not self._preset.value:
             return None
@@ -234,9 +222,7 @@ class SearchFields:
     @property
     def in_sight(self) -> SettingFields:
         """The settings that count."""
-        if not self._is_sealed:
-            return self._of_populations
-        return self._methods["exact" if self._method.value == "exact" else "search"]
+        return self._of_sealed if self._is_sealed else self._of_populations
 
     @property
     def fields(self) -> list[Field]:
@@ -255,8 +241,6 @@ class SearchFields:
         parameters = self.in_sight.parameters
         if not self._is_sealed:
             return SearchRules(str(self._preset.value) or None, parameters)
-        if self._method.value:
-            parameters = {"method": str(self._method.value), **parameters}
         return SearchRules(None, parameters, tuple(self._weighting_texts()))
 
     @property

@@ -164,7 +164,9 @@ class _RunPage:
         if run["state"] == "running" and run["deadline_at"]:
             left = run["deadline_at"] - time.time()
             self._left.set_text(time_left(left))
-            self._left_of.set_text(f"left of {time_left(run['terms']['deadline_seconds'])}")
+            # A sealed run ends as soon as its steps are made.
+            most = "left of" if self._population else "left at most, of"
+            self._left_of.set_text(f"{most} {time_left(run['terms']['deadline_seconds'])}")
         elif run["progress"] is not None:
             self._left.set_text(f"{run['progress']['seconds']:.1f} s")
             self._left_of.set_text("used")
@@ -195,11 +197,7 @@ class _RunPage:
         answers = 0 if progress is None else progress["generation"] + 1
         if not self._population:
             answers = int(run["state"] == "finished")
-        terms = run["terms"]
-        for_owners = terms.get("plan") == "owners"
-        lines = disclosed_so_far(
-            terms["objectives"], answers, self._population, for_owners=for_owners
-        )
+        lines = disclosed_so_far(run["terms"], answers, self._population)
         items = "".join(f"<li>{escape(line)}</li>" for line in lines)
         return f'<ul class="sentences">{items}</ul>'
 

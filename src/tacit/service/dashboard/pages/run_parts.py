@@ -130,6 +130,10 @@ def figures(run: dict[str, Any], /, *, population: int, now: float, waits: bool 
     if progress is None:
         return ""
     rate = 0.0 if waits else _generations_per_second(run, now)
+    what = "Generations" if population else "Steps"
+    made = number(progress["generation"])
+    if steps := progress.get("steps"):
+        made += f" of {number(steps)}"
     when = "now" if run["state"] == "running" else "on average"
     disclosed = [
         (objective["name"], best)
@@ -139,8 +143,8 @@ def figures(run: dict[str, Any], /, *, population: int, now: float, waits: bool 
     whose = "" if len(run["terms"]["objectives"]) == 1 else " of any plan"
     items = [(f"Best {name}{whose}", number(best)) for name, best in disclosed]
     items += [
-        ("Generations", number(progress["generation"])),
-        (f"Generations per second, {when}", number(round(rate, 1))),
+        (what, made),
+        (f"{what} per second, {when}", number(round(rate, 1))),
     ]
     if progress["evaluations"]:
         items.append((f"Plans per second, {when}", number(round(rate * population))))
@@ -173,11 +177,8 @@ def terms_list(run: dict[str, Any], /, *, population: int, search: str) -> str:
             (f"{objective['name']} ({objective['sense']})", f"{shown}. {_weights(objective)}")
         )
     items += [
-        ("Deadline", f"{number(terms['deadline_seconds'])} s from the start of the search"),
-        (
-            "Evaluations at most" if population else "Generations at most",
-            number(limits["evaluations"]),
-        ),
+        ("Deadline", _deadline(terms["deadline_seconds"], population)),
+        ("Evaluations at most" if population else "Steps at most", _most(limits["evaluations"])),
         ("Search", search),
         ("Signatures expire", f"after {number(limits['expiry_hours'])} hours"),
     ]
@@ -185,6 +186,16 @@ def terms_list(run: dict[str, Any], /, *, population: int, search: str) -> str:
     items += [(name, run[key]) for name, key in known if run[key]]
     cells = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in items)
     return f'<dl class="terms">{cells}</dl>'
+
+
+def _deadline(seconds: float, population: int) -> str:
+    """When a run ends: a sealed one has a number of steps and ends after them."""
+    start = f"{number(seconds)} s from the start of the search"
+    return start if population else f"{start} at the latest; the run ends when its steps are made"
+
+
+def _most(steps: int | None) -> str:
+    return "as many as fit the deadline" if steps is None else number(steps)
 
 
 def _forbidden(problem: dict[str, Any]) -> str:

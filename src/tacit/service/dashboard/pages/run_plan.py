@@ -114,7 +114,7 @@ def is_perhaps_worse(run: dict[str, Any], result: dict[str, Any], /) -> bool:
 
 PROVED = {
     True: "The nodes proved that no plan is better",
-    False: "There was no time to prove whether a better plan exists",
+    False: "It is not proved whether a better plan exists",
 }
 
 
@@ -123,10 +123,8 @@ def summary(run: dict[str, Any], result: dict[str, Any], /) -> str:
     parts = [best_of(run, result)]
     if result["generation"] is not None and result["seconds"] is not None:
         evaluations = result["evaluations"]
-        asked = f" and {number(evaluations)} evaluations" if evaluations else ""
-        parts.append(
-            f"after {number(result['generation'])} generations{asked} in {result['seconds']:.1f} s"
-        )
+        what = f"generations and {number(evaluations)} evaluations" if evaluations else "steps"
+        parts.append(f"after {number(result['generation'])} {what} in {result['seconds']:.1f} s")
     text = ", ".join(parts)
     late = result.get("late_by_seconds")
     if late is not None and result["state"] == "finished":

@@ -37,6 +37,9 @@ def detail(run: dict[str, Any], now: float, /) -> str:
 
     >>> detail({"state": "running", "deadline_at": 70.0, "generation": 12, "created": 0.0}, 60.0)
     '10 s left, generation 12'
+    >>> sealed = {"disclosures": ["sealed"], "generation": 12}
+    >>> detail({"state": "running", "deadline_at": 70.0, "created": 0.0, **sealed}, 60.0)
+    'at most 10 s left, step 12'
     >>> detail({"state": "running", "deadline_at": 70.0, "reported_at": 52.0}, 60.0)
     '10 s left, nothing heard for 8 s'
     >>> detail({"state": "draft", "created": 0.0}, 60.0)
@@ -44,9 +47,11 @@ def detail(run: dict[str, Any], now: float, /) -> str:
     """
     if run["state"] == "running" and run.get("deadline_at"):
         left = f"{time_left(run['deadline_at'] - now)} left"
+        is_sealed = SEALED in run.get("disclosures", ())
+        left, step = (f"at most {left}", "step") if is_sealed else (left, "generation")
         if quiet := worrying_silence(run, now):
             return f"{left}, nothing heard for {time_left(quiet)}"
-        return f"{left}, generation {number(run['generation'])}" if run.get("generation") else left
+        return f"{left}, {step} {number(run['generation'])}" if run.get("generation") else left
     if run.get("ended"):
         return f"ended {ago(now - run['ended'])}"
     return f"created {ago(now - run['created'])}"

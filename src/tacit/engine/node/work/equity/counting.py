@@ -120,7 +120,7 @@ async def _plan_to_count(
     if agreement.sealed:
         if request.plan:
             raise refuse("the plan of a sealed search is counted while it is shares; name none")
-        kept = await agreement_state.search(request.search).begin_open(request.state)
+        kept = await agreement_state.begin_open(request.search, request.state)
         check_counts(agreement, book)
         first = words_before_plan(agreement)
         return PlanToCount(lambda: agreement_state.plan_of(request.search, kept)[first:])

@@ -1,0 +1,72 @@
+"""Steps of a sealed assignment take no more memory than is declared for them."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from tacit.engine.agreement import AssignmentCourse, problem_courses
+from tacit.engine.agreement.working_memory import generations_bytes
+from tacit.engine.node.work.sealed_methods import AssignmentMethod
+from tacit.engine.wire.attempt import Attempt
+from tacit.engine.wire.messages import Advance
+from tacit.mpc.local import deal_integers, run_parties
+from tacit.mpc.session import Session
+from tacit.mpc.shares import ArithmeticShare
+from tacit.problems import Assignment, Objective
+from tacit.search import weighted_values
+from tacit.search.moves import AssignmentParameters, public_shape
+
+
+def step(first: int, count: int) -> Advance:
+    return Advance(
+        agreement=b"",
+        search=0,
+        first=first,
+        count=count,
+        horizon=9,
+        epoch=1,
+        attempt=1,
+        parent_attempt=Attempt(""),
+    )
+
+
+@pytest.mark.parametrize("nodes", [3, 4])
+@pytest.mark.parametrize(
+    ("rows", "bound", "lag"),
+    [
+        (40, 1000, 1),
+        (80, 1000, 0),
+        (80, 1000, 1),
+        (80, 1 << 34, 1),
+        (300, 1000, 1),
+        (300, 1 << 32, 1),
+    ],
+)
+def test_a_run_takes_no_more_memory_than_is_declared(
+    rows: int, bound: int, lag: int, nodes: int
+) -> None:
+    weights = np.random.default_rng(1).integers(0, bound, (rows, rows))
+    about = Objective("pay", weights, weight_bound=bound)
+    problem = Assignment(name="large", rows=rows, columns=rows, objectives=(about,))
+    settings = AssignmentParameters(generations=1, iterations=3, lag=lag, gap=2)
+    shapes = [public_shape(problem, (1,))]
+    (course,) = problem_courses(problem, shapes, settings, seed=1)
+    assert isinstance(course, AssignmentCourse)
+    method = AssignmentMethod(course)
+    values = deal_integers(weighted_values(problem, (1,)), nodes=nodes)
+
+    async def node(s: Session) -> ArithmeticShare:
+        kept = await method.start(s, lambda _: values[s.me])
+        return (await method.advance(s, lambda _: values[s.me], kept, step(0, 4))).shares[-1]
+
+    declared = generations_bytes(course, nodes=nodes)
+    tracemalloc.start()
+    try:
+        run_parties(node, nodes=nodes, timeout=120.0)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < nodes * declared

@@ -6,8 +6,11 @@ Execution is a stand-in. Answers are honest unless a test overrides one of them 
 from __future__ import annotations
 
 import asyncio
+import gc
+import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -29,6 +32,8 @@ from tacit.service.server.serve import make_server
 from tacit.service.server.settings import Settings, load_settings
 from tacit.service.storage import Database
 
+STOP_SECONDS = 60.0
+"""A server that nobody asks any more stops within this time on any machine."""
 Tamper = Callable[[Any], Any]
 
 
@@ -71,8 +76,19 @@ def listening(settings: Settings, app: FastAPI) -> Iterator[None]:
         yield
     finally:
         server.should_exit = True
-        thread.join(20)
-        assert not thread.is_alive()
+        thread.join(STOP_SECONDS)
+        assert not thread.is_alive(), "it does not stop:\n" + stacks()
+
+
+def stacks() -> str:
+    """Return what every thread of this process is doing, and every task of its event loops."""
+    named = {thread.ident: thread.name for thread in threading.enumerate()}
+    shown = [
+        f"thread {named.get(ident)}:\n" + "".join(traceback.format_stack(frame)[-12:])
+        for ident, frame in sys._current_frames().items()
+    ]
+    tasks = [each for each in gc.get_objects() if isinstance(each, asyncio.Task)]
+    return "\n".join([*shown, *(repr(each)[:500] for each in tasks if not each.done())])
 
 
 class Lies:

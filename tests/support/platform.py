@@ -87,7 +87,8 @@ def stacks() -> str:
         f"thread {named.get(ident)}:\n" + "".join(traceback.format_stack(frame)[-12:])
         for ident, frame in sys._current_frames().items()
     ]
-    tasks = [each for each in gc.get_objects() if isinstance(each, asyncio.Task)]
+    # Some objects are proxies of what is gone, and answer no question about their class.
+    tasks = [each for each in gc.get_objects() if type(each) is asyncio.Task]
     return "\n".join([*shown, *(repr(each)[:500] for each in tasks if not each.done())])
 
 

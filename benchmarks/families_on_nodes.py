@@ -104,7 +104,7 @@ def table(content: Content, /) -> list[str]:
     ]
     for (family, rows), row in cells.items():
         shown = [_shown(row.get(each, ())) for each in deadlines]
-        lines.append(f"| {family}, {rows} rows | " + " | ".join(shown) + " |")
+        lines.append(f"| {family}, {rows} rows on nodes | " + " | ".join(shown) + " |")
     return lines
 
 

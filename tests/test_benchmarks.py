@@ -65,6 +65,6 @@ def test_a_table_has_median_worst_and_proofs_of_each_deadline() -> None:
         run(3, 99.5, is_proved=False),
     )
     *_, row = families_on_nodes.table(Content(2, 0.1, runs))
-    assert row == "| ap, 9 rows | 99.5, worst 98.0 (1 of 3) |"
+    assert row == "| ap, 9 rows on nodes | 99.5, worst 98.0 (1 of 3) |"
     *_, row = families_on_nodes.table(Content(2, 0.1, (*runs, run(4, None, is_proved=False))))
-    assert row == "| ap, 9 rows | 1 of 4 without a feasible plan |"
+    assert row == "| ap, 9 rows on nodes | 1 of 4 without a feasible plan |"

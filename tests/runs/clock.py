@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 import gc
+import threading
 import time
+from collections.abc import Callable
 
 import pytest
+
+
+def set_clock_here(monkeypatch: pytest.MonkeyPatch, clock: Callable[[], float]) -> None:
+    """Have `time.monotonic` tell this clock's time in this thread.
+
+    Others keep theirs: the event loop of a platform in another thread would sleep for days after a
+    test whose clock was ahead.
+    """
+    here, real = threading.get_ident(), time.monotonic
+    monkeypatch.setattr(
+        time, "monotonic", lambda: clock() if threading.get_ident() == here else real()
+    )
 
 
 class DrivenClock:
@@ -13,7 +27,7 @@ class DrivenClock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = self.begun = 100.0
-        monkeypatch.setattr(time, "monotonic", lambda: self.now)
+        set_clock_here(monkeypatch, lambda: self.now)
 
     def advance(self, seconds: float) -> None:
         """Let some time go by."""
@@ -31,7 +45,7 @@ def count_processor_time(monkeypatch: pytest.MonkeyPatch) -> None:
     On an idle machine that is the time of a search that waits for nobody. Other threads of a test
     process, such as those of a platform, are not the search's.
     """
-    monkeypatch.setattr(time, "monotonic", time.thread_time)
+    set_clock_here(monkeypatch, time.thread_time)
 
 
 def leave_earlier_objects_out() -> None:

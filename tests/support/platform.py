@@ -89,7 +89,20 @@ def stacks() -> str:
     ]
     # Some objects are proxies of what is gone, and answer no question about their class.
     tasks = [each for each in gc.get_objects() if type(each) is asyncio.Task]
-    return "\n".join([*shown, *(repr(each)[:500] for each in tasks if not each.done())])
+    return "\n".join([*shown, *(awaited(each) for each in tasks if not each.done())])
+
+
+def awaited(task: asyncio.Task[Any]) -> str:
+    """Return what a task waits for, from its own coroutine to the innermost one."""
+    loop, waits_in, chain = task.get_loop(), task.get_coro(), list[str]()
+    while waits_in is not None:
+        frame = getattr(waits_in, "cr_frame", None) or getattr(waits_in, "gi_frame", None)
+        chain.append(
+            repr(waits_in) if frame is None else f"{frame.f_code.co_qualname}:{frame.f_lineno}"
+        )
+        waits_in = getattr(waits_in, "cr_await", None) or getattr(waits_in, "gi_yieldfrom", None)
+    timers = sorted(each.when() - loop.time() for each in getattr(loop, "_scheduled", ()))
+    return f"{task.get_name()}: {' > '.join(chain)[:600]}; timers due in {timers[:4]} s"
 
 
 class Lies:

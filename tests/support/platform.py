@@ -94,7 +94,8 @@ def stacks() -> str:
 
 def awaited(task: asyncio.Task[Any]) -> str:
     """Return what a task waits for, from its own coroutine to the innermost one."""
-    loop, waits_in, chain = task.get_loop(), task.get_coro(), list[str]()
+    loop, chain = task.get_loop(), list[str]()
+    waits_in: Any = task.get_coro()
     while waits_in is not None:
         frame = getattr(waits_in, "cr_frame", None) or getattr(waits_in, "gi_frame", None)
         chain.append(

@@ -66,7 +66,7 @@ debian:
 		SUDO=$$(test "$$(id -u)" = 0 || echo sudo); \
 		$$SUDO apt-get update -qq && $$SUDO apt-get install -y -qq $$missing >/dev/null; }
 
-bench: .venv/ready-bench ## Speed against pymoo and MPyC, as ratios in one run
+bench: .venv/ready-studies ## Speed against pymoo and MPyC, as ratios in one run
 	@$(BIN)/python -m benchmarks.search
 	@$(BIN)/tacit bench engine --against mpyc
 
@@ -74,7 +74,7 @@ bench-platform: .venv/ready-dev ## Twenty runs of fifty participants at once, th
 	@$(BIN)/python -m benchmarks.platform
 	@$(BIN)/python -m benchmarks.platform_kills
 
-figures: .venv/ready-bench ## Measure again what README and docs say of speed and quality (an idle machine, two hours)
+figures: .venv/ready-studies ## Measure again what README and docs say of speed and quality (an idle machine, two hours)
 	@$(BIN)/tacit bench engine --against mpyc --json > docs/figures/engine.json
 	@$(BIN)/tacit bench engine --population 500 --latency 10ms --json > docs/figures/engine-delay.json
 	@$(BIN)/tacit bench engine --nodes 4 --against three --measurements 5 --json > docs/figures/engine-four.json
@@ -119,24 +119,24 @@ pictures: .venv/ready-dev debian ## The dashboard in docs/pictures, taken anew i
 mutants: .venv/ready-dev ## Break the protocols in small ways: some test must notice each (15 minutes)
 	@$(BIN)/python -m tests.mutants --write
 
-reproduce: .venv/ready-experiments ## The paper's whole evaluation, our figures beside its own (30 minutes)
+reproduce: .venv/ready-studies ## The paper's whole evaluation, our figures beside its own (30 minutes)
 	@$(BIN)/tacit experiment reproduce --out out/reproduce --latex
 	@mkdir -p docs/ablation
 	@cp out/reproduce/ablation/tables.md out/reproduce/ablation/gaps.png docs/ablation/
-	@cp out/reproduce/ablation/ablation.json src/tacit/experiments/data/
-	@cp out/reproduce/summary.json src/tacit/experiments/data/reproduced.json
+	@cp out/reproduce/ablation/ablation.json studies/data/
+	@cp out/reproduce/summary.json studies/data/reproduced.json
 
-leakage: .venv/ready-experiments ## Every figure of docs/leakage.md and the table that participants are shown (15 minutes)
+leakage: .venv/ready-studies ## Every figure of docs/leakage.md and the table that participants are shown (15 minutes)
 	@$(BIN)/tacit experiment leakage --out out
 	@mkdir -p docs/leakage
 	@cp out/leakage/privacy.png out/leakage/growth.png out/leakage/tables.md docs/leakage/
 	@cp out/leakage/leakage.json src/tacit/audit/data/
 
-equity: .venv/ready-experiments ## Every figure of docs/equity.md (5 minutes)
+equity: .venv/ready-studies ## Every figure of docs/equity.md (5 minutes)
 	@$(BIN)/tacit experiment equity --out out
 	@mkdir -p docs/equity
 	@cp out/equity/spread.png out/equity/tables.md docs/equity/
-	@cp out/equity/equity.json src/tacit/experiments/data/
+	@cp out/equity/equity.json studies/data/
 
 docs: .venv/ready-docs ## One searchable site of documents, examples and API: build/site/html, all links checked
 	@$(BIN)/python -m release.site

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from studies.paper import published
 
 from benchmarks import (
     distances,
@@ -32,7 +33,6 @@ from benchmarks import (
     usual_families,
 )
 from tacit.disclosure import PAPER_CONFIGURATIONS, split_disclosure
-from tacit.experiments.paper import published
 
 ROOT = Path(__file__).parent.parent
 FIGURES = ROOT / "docs" / "figures"
@@ -112,7 +112,7 @@ def _table(document: str, lines: list[str]) -> Iterator[Held]:
 
 def _readme() -> Iterator[Held]:
     # What `make reproduce` wrote; the package has it for the report's own figures.
-    reproduced = FIGURES.parents[1] / "src/tacit/experiments/data/reproduced.json"
+    reproduced = FIGURES.parents[1] / "studies/data/reproduced.json"
     medians = msgspec.json.decode(reproduced.read_bytes())["medians"]
     engine = content_of("engine")["disclosures"]
     seconds = {split_disclosure(text)[0]: each["seconds"] for text, each in engine.items()}

@@ -22,11 +22,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from studies.quality import distances_plus
 
 from benchmarks.json_files import write_json
 from benchmarks.solved_on_nodes import settings_for, solved
 from tacit.engine.local import LocalCluster
-from tacit.experiments.quality import distances_plus
 from tacit.problems import Problem, generate_assignment, ground_truth
 from tacit.runs import even_weightings
 from tacit.search import weighted_values

@@ -1,4 +1,4 @@
-"""Ask and tell with Optuna. Needs tacit[experiments]. Run: python optuna_asks_and_tells.py."""
+"""Ask and tell with Optuna. Needs Optuna. Run: python optuna_asks_and_tells.py."""
 
 import numpy as np
 import optuna

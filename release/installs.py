@@ -53,10 +53,6 @@ INSTALLS = (
         ),
     ),
     Installed("service", (("demo", "--deadline", "5s"),)),
-    Installed(
-        "bench", (("bench", "engine", "--population", "12", "--size", "5", "--repeats", "1"),)
-    ),
-    Installed("experiments", (("experiment", "--help"),)),
 )
 
 

@@ -8,11 +8,11 @@ from importlib.resources import files
 
 import msgspec
 import pytest
+from studies.ablation.figures import CellFigures, Effects, by_setting, effects_of
+from studies.ablation.plan import shipped_ablation
+from studies.ablation.tables import NAMES, ablation_blocks
+from studies.report.table import ReportPage
 
-from tacit.experiments.ablation.figures import CellFigures, Effects, by_setting, effects_of
-from tacit.experiments.ablation.plan import shipped_ablation
-from tacit.experiments.ablation.tables import NAMES, ablation_blocks
-from tacit.experiments.report.table import ReportPage
 from tests.support.repository import ROOT
 
 INSTANCES = {"D": "kroD100", "E": "kroE100"}
@@ -31,7 +31,7 @@ CITED = [
 
 @cache
 def figures() -> list[CellFigures]:
-    written = (files("tacit.experiments") / "data" / "ablation.json").read_bytes()
+    written = (files("studies") / "data" / "ablation.json").read_bytes()
     return msgspec.convert(msgspec.json.decode(written)["cells"], list[CellFigures])
 
 

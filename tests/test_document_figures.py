@@ -9,12 +9,12 @@ from inspect import signature
 import pytest
 from benchmarks.document_figures import Held, content_of, found_cells, held_cells, written
 from benchmarks.steps_in_time import fitted, steps_within
+from studies.execution.sealed_pace import generation_cost, schedule_for
 
 from tacit.cli.demo import demo_command
 from tacit.engine.node import platform_connection
 from tacit.engine.node.links import peer_line
 from tacit.engine.node.work import plan_binding, session
-from tacit.experiments.execution.sealed_pace import generation_cost, schedule_for
 from tacit.mpc import Best, FitnessBound, Spec
 from tacit.mpc.disclose.node import cost as evaluation_cost
 from tacit.mpc.protocols.tournament import tournament

@@ -8,12 +8,12 @@ from importlib.resources import files
 import msgspec
 import numpy as np
 import pytest
+from studies.equity.audit import AuditFigures
+from studies.equity.figures import CellFigures
+from studies.equity.plan import shipped_equity
+from studies.equity.tables import equity_blocks, gain, shares
+from studies.report.table import ReportPage
 
-from tacit.experiments.equity.audit import AuditFigures
-from tacit.experiments.equity.figures import CellFigures
-from tacit.experiments.equity.plan import shipped_equity
-from tacit.experiments.equity.tables import equity_blocks, gain, shares
-from tacit.experiments.report.table import ReportPage
 from tacit.mpc.equity import (
     NEUTRAL,
     UNIT,
@@ -34,7 +34,7 @@ LATER = (60, 50, 70)
 
 @cache
 def data() -> tuple[list[CellFigures], list[AuditFigures]]:
-    written = msgspec.json.decode((files("tacit.experiments") / "data/equity.json").read_bytes())
+    written = msgspec.json.decode((files("studies") / "data/equity.json").read_bytes())
     cells = msgspec.convert(written["cells"], list[CellFigures])
     return cells, msgspec.convert(written["audits"], list[AuditFigures])
 

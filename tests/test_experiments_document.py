@@ -11,12 +11,12 @@ from typing import Any
 
 import msgspec
 import pytest
+from studies.report.z_scores import root_mean_square
 
-from tacit.experiments.report.z_scores import root_mean_square
 from tests.support.repository import ROOT
 
 PAGE = ROOT / "docs/experiments.md"
-DATA = ROOT / "src/tacit/experiments/data/reproduced.json"
+DATA = ROOT / "studies/data/reproduced.json"
 COLUMNS = {
     "tsp": ("tsp", "TSP, kroD100"),
     "ap": ("ap", "AP"),

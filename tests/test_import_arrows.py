@@ -83,7 +83,7 @@ ARROWS["tacit.participant"] = ARROWS["tacit.verify"] | {
     "tacit.client",
     "tacit.verify",
 }
-COMPOSE_EVERYTHING = ("tacit.service", "tacit.experiments", "tacit.cli", "tacit.__main__")
+COMPOSE_EVERYTHING = ("tacit.service", "tacit.cli", "tacit.__main__")
 
 
 def modules() -> Iterator[tuple[str, Path]]:
@@ -159,6 +159,20 @@ def test_a_module_imports_only_what_its_room_may() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_nobody_imports_the_studies() -> None:
+    """They stand in no release; the command line finds their commands by name."""
+    wrong = []
+    for path in sorted(ROOT.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in getattr(node, "names", []) if hasattr(alias, "name")]
+            if isinstance(node, ast.ImportFrom):
+                names = [node.module or ""]
+            elif not isinstance(node, ast.Import):
+                continue
+            wrong += [str(path) for name in names if is_within(name, "studies")]
+    assert not wrong
+
+
 def test_nobody_but_those_who_compose_imports_the_command_line() -> None:
     top = [room for room in COMPOSE_EVERYTHING if room != "tacit.__main__"]
     for module, names in imports().items():
@@ -216,7 +230,7 @@ ROOMS = [
         *("engine.identity", "engine.agreement", "engine.wire", "engine.records", "engine.node"),
         *("engine.series",),
         *("engine.coordinator", "engine.derived", "engine.evaluators", "engine.local"),
-        *("runs", "verify", "audit", "client", "participant", "experiments", "service"),
+        *("runs", "verify", "audit", "client", "participant", "service"),
     )
 ]
 """Each has one public namespace, its `__init__`; its other modules are its own."""

@@ -9,10 +9,10 @@ from pathlib import Path
 import msgspec
 import pytest
 from benchmarks import known_start
+from studies.leakage.family_tables import families_tables
 
 from tacit.audit.expected.table import measured_entries
 from tacit.disclosure import PAPER_CONFIGURATIONS
-from tacit.experiments.leakage.family_tables import families_tables
 from tests.support.repository import ROOT
 
 AP = "assignment 100 x 100, costs uniform, prior range, 300 candidates"

@@ -13,15 +13,15 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from studies.report.table import ReportTable
+from studies.together.figures import Standing, TogetherFigures
+from studies.together.tables import together_blocks
 
 from tacit.audit.expected.table import (
     Entry,
     entries_of_objectives_together,
     measured_entries,
 )
-from tacit.experiments.report.table import ReportTable
-from tacit.experiments.together.figures import Standing, TogetherFigures
-from tacit.experiments.together.tables import together_blocks
 from tacit.problems import generate_assignment, ground_truth
 from tests.support.repository import ROOT
 
@@ -32,12 +32,12 @@ EVALUATIONS = {100: (30, 100, 300, 500), 40: (16, 48, 144)}
 
 @cache
 def figures() -> TogetherFigures:
-    raw = (files("tacit.experiments") / "data" / "together.json").read_bytes()
+    raw = (files("studies") / "data" / "together.json").read_bytes()
     return msgspec.json.decode(raw, type=TogetherFigures)
 
 
 def tournament_rows() -> list[str]:
-    raw = (files("tacit.experiments") / "data" / "tuned-pareto.json").read_bytes()
+    raw = (files("studies") / "data" / "tuned-pareto.json").read_bytes()
     trials = msgspec.json.decode(raw)["trials"]
     names = ("pareto:quantiles:20", "pareto:quantiles:5", "pareto:top:60")
     return [

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tacit.cli.experiment import require_extra
-from tacit.cli.main import main
+from tacit.cli.main import STUDIES, main
 from tacit.cli.solve_options import check_writable
-from tacit.errors import InputError, TacitError
+from tacit.errors import InputError
+from tests.conftest import RunTacit
+from tests.support.repository import ROOT
 
 
 def test_a_result_that_cannot_be_written_is_refused_beforehand(tmp_path: Path) -> None:
@@ -22,9 +23,24 @@ def test_a_result_that_cannot_be_written_is_refused_beforehand(tmp_path: Path) -
         check_writable(tmp_path)
 
 
-def test_a_missing_library_is_named_with_the_command_that_installs_it() -> None:
-    with pytest.raises(TacitError, match=r"run pip install 'tacit\[experiments\]'"):
-        require_extra("no_such_library")
+@pytest.mark.parametrize("command", STUDIES)
+def test_commands_of_the_studies_say_where_they_are_when_they_are_not_here(
+    command: str, monkeypatch: pytest.MonkeyPatch, run_here: RunTacit
+) -> None:
+    for name in [*sys.modules]:
+        if name.partition(".")[0] == "studies":
+            monkeypatch.delitem(sys.modules, name)
+    hidden = (ROOT, Path.cwd())
+    monkeypatch.setattr(
+        sys, "path", [each for each in sys.path if Path(each).resolve() not in hidden]
+    )
+    done = run_here(command, "--help")
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert "pip install -e '.[studies]'" in done.stderr
+    listed = run_here("--help")
+    assert listed.returncode == 0
+    assert not re.search(rf"^\W*{command}\b", listed.stdout, flags=re.MULTILINE)
 
 
 @pytest.mark.parametrize(

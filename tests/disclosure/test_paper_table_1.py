@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from studies.paper import published
 
 from tacit.disclosure import parse_disclosure
-from tacit.experiments.paper import published
 
 # Index and fitness, then five columns of obfuscated and five of estimated values, in the order
 # of the methods below.

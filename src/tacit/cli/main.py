@@ -38,6 +38,8 @@ GROUPS = (
     *("participant", "service", "run", "series"),
 )
 COMMANDS = ("solve", "tune", "audit", "demo")
+STUDIES = ("bench", "experiment", "tune")
+"""Commands of the package `studies`, which stands beside `src` in a clone and in no release."""
 
 
 def make_app(first: str | None = None, /) -> typer.Typer:
@@ -59,21 +61,35 @@ def make_app(first: str | None = None, /) -> typer.Typer:
     alone = first in (*GROUPS, *COMMANDS, "version", "--version")
     for name in GROUPS:
         if first == name or (not alone and _is_installed(name)):
-            app.add_typer(import_module(f"tacit.cli.{name}").app, name=name)
+            app.add_typer(_module_of(name).app, name=name)
     for name in COMMANDS:
         if first == name or (not alone and _is_installed(name)):
-            module = import_module(f"tacit.cli.{name}")
+            module = _module_of(name)
             app.command(name=name, epilog=module.EPILOG)(getattr(module, f"{name}_command"))
     app.callback()(_options)
     app.command(epilog=example("version"))(version)
     return app
 
 
+def _module_of(name: str) -> Any:  # noqa: ANN401 - a module
+    if name not in STUDIES:
+        return import_module(f"tacit.cli.{name}")
+    try:
+        return import_module(f"studies.commands.{name}")
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "studies":
+            raise
+        raise InputError(
+            f"'tacit {name}' belongs to the studies, which no release contains; clone the "
+            "repository and run pip install -e '.[studies]' in it"
+        ) from None
+
+
 def _is_installed(name: str) -> bool:
     """Whether what a command needs is installed; others are left out of the list."""
     try:
-        import_module(f"tacit.cli.{name}")
-    except ModuleNotFoundError:
+        _module_of(name)
+    except (ModuleNotFoundError, InputError):
         return False
     return True
 
@@ -125,7 +141,7 @@ def main() -> None:
             raise
         _echo_error(
             f"this needs {error.name}, which is not installed; install tacit with an extra: node, "
-            "participant, service, solve, bench or experiments"
+            "participant, service, solve or, in a clone, studies"
         )
         sys.exit(InputError.exit_code)
     except OSError as error:

@@ -2,7 +2,7 @@
 
 `SimulatedObjective` is the Privacy Engine's clear twin: it knows the weights, computes the fitness,
 and lets through what the disclosure reveals. Real nodes give the same bytes; the paper's
-experiments run on this.
+studies run on this.
 """
 
 from __future__ import annotations

@@ -143,9 +143,8 @@ docs: .venv/ready-docs ## One searchable site of documents, examples and API: bu
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs --quiet build --strict -f build/site/mkdocs.yml
 	@echo "to read and search it: $(BIN)/python -m http.server -d build/site/html"
 
-equity-test: .venv/ready-dev ## Thirty runs with equity on real nodes, with kills, and a move to others (6 minutes)
+equity-test: .venv/ready-dev ## Thirty runs with equity on real nodes, with kills (5 minutes)
 	@$(BIN)/python -m tests.thirty_runs_of_equity
-	@$(BIN)/python -m pytest -q -n 0 tests/series_at_another_cluster.py
 
 lock: build/release-env/made ## Write deploy/lock anew: versions with hashes (UPGRADE=1: the newest)
 	@PATH="$(CURDIR)/build/release-env/bin:$$PATH" python -m release.locks $(if $(UPGRADE),--upgrade)

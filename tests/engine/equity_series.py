@@ -32,7 +32,6 @@ from tacit.engine.agreement import (
 from tacit.engine.agreement.sealing import SealedRows
 from tacit.engine.agreement.terms import AgreementLimits, PinnedSearch, PlanFor
 from tacit.engine.coordinator.coordinator import Coordinator
-from tacit.engine.coordinator.earlier_nodes import EarlierNodes
 from tacit.engine.coordinator.sealed_search import Opened, SealedSearch
 from tacit.engine.coordinator.sealing_offers import head_of_series
 from tacit.engine.local.cluster import LocalCluster
@@ -40,10 +39,7 @@ from tacit.engine.local.engine import node_offers, platform_certificate, public_
 from tacit.engine.node.kept_series import FOLDER
 from tacit.engine.node.state.equity.kept_book import KeptBook
 from tacit.engine.series import Series, SignedSeries, series_hash, sign_series
-from tacit.engine.wire.replies import RefusalKind
-from tacit.errors import RefusedError
 from tacit.mpc.equity import (
-    FIRST_HEAD,
     EquityRule,
     StepBook,
     balance_of,
@@ -55,7 +51,7 @@ from tacit.mpc.equity import (
 from tacit.mpc.local import reveal
 from tacit.problems import Problem, generate_assignment
 from tacit.search.moves import AssignmentParameters
-from tests.engine.agreed_cluster import AgreedCluster, make_clients
+from tests.engine.agreed_cluster import AgreedCluster
 from tests.engine.series.made import series_like
 
 TERMS = EquityTerms(
@@ -130,8 +126,6 @@ class EquitySeries:
     series: Series
     clear: Clear
     number: int = 0
-    earlier: EquitySeries | None = None
-    """The one that it continues with other nodes."""
 
     @classmethod
     def draft(
@@ -174,13 +168,12 @@ class EquitySeries:
         """The agreement of the next run, as an honest platform drafts it."""
         self.number += 1
         assert self.series.equity is not None
-        books = [series_hash(self.series), *filter(None, [self.series.continues])]
         pinned = self.series.search
         plan = self.series.plan
-        run = _agreement(self.cluster, problem, self.keys, books, pinned=pinned, plan=plan)
+        run = _agreement(
+            self.cluster, problem, self.keys, series_hash(self.series), pinned=pinned, plan=plan
+        )
         head = changes.pop("head", None) or run.head
-        if self.earlier is not None and head == FIRST_HEAD:
-            head = asyncio.run(self._earlier_head())
         equity = RunEquity(
             terms=self.series.equity, head=head, reference=first_come(run.agreement.known_problem)
         )
@@ -191,27 +184,6 @@ class EquitySeries:
             **changes,
         )
         return run
-
-    async def _earlier_head(self) -> str:
-        async with self.earlier_nodes() as earlier:
-            return await earlier.head()
-
-    @asynccontextmanager
-    async def earlier_nodes(self) -> AsyncIterator[EarlierNodes]:
-        """As the platform knows them; those that no cluster has any more are missing."""
-        assert self.earlier is not None
-        clients = make_clients(self.earlier.cluster)
-        try:
-            yield EarlierNodes(self.earlier.signed, dict(enumerate(clients)), within=20)
-        finally:
-            await asyncio.gather(*(client.disconnect() for client in clients))
-
-    def continued_on(self, cluster: LocalCluster, **changes: Any) -> EquitySeries:
-        """A series of the same that continues this one on other nodes."""
-        digest = series_hash(self.series)
-        made = EquitySeries.draft(cluster, keys=self.keys, continues=digest, **changes)
-        made.clear, made.number, made.earlier = self.clear, self.number, self
-        return made
 
     @asynccontextmanager
     async def begun(self, run: AgreedCluster) -> AsyncIterator[SealedSearch]:
@@ -259,15 +231,7 @@ class EquitySeries:
 
 async def hand_over(series: EquitySeries, run: AgreedCluster, coordinator: Coordinator) -> None:
     """Agreement, sealed rows, and frozen inputs."""
-    start = partial(coordinator.start_agreement, run.signatures, within=60, series=series.signed)
-    try:
-        taken = await start()
-    except RefusedError as error:
-        if error.kind != RefusalKind.BOOK or series.earlier is None:
-            raise
-        async with series.earlier_nodes() as earlier:
-            given = await earlier.books(run.agreement, run.signatures, series.signed)
-        taken = await start(given=given)
+    taken = await coordinator.start_agreement(run.signatures, within=60, series=series.signed)
     for rows in run.sealed():
         await coordinator.ask_all(partial(coordinator.submission, rows), within=60)
     if not all(0 in each.frozen for each in taken):
@@ -299,14 +263,14 @@ def _agreement(
     cluster: LocalCluster,
     problem: Problem,
     keys: dict[str, Ed25519PrivateKey],
-    books: Sequence[str] = (),
+    series: str | None = None,
     *,
     pinned: PinnedSearch | None = None,
     plan: PlanFor = "everybody",
 ) -> _Run:
     pinned = pinned or pin_sealed(SETTINGS, [(1,)])
     nonce = secrets.token_hex(16)
-    offers = node_offers(cluster.config, nonce, books=books)
+    offers = node_offers(cluster.config, nonce, series=series)
     agreement = draft_agreement(
         problem,
         participants=public_keys(keys),

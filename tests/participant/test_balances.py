@@ -11,9 +11,8 @@ import pytest
 from msgspec.structs import replace
 
 from tacit.engine.agreement import Agreement, RunOfSeries, agreement_hash, seal_told
-from tacit.engine.agreement.terms import ParticipantTerms
 from tacit.engine.records import RunCounted
-from tacit.engine.series import Series, SeriesNode, TakenRun, series_hash
+from tacit.engine.series import Series, TakenRun, series_hash
 from tacit.mpc.equity import FIRST_HEAD, RunEntry, head_after
 from tacit.mpc.local import deal_integers
 from tacit.participant import account_lines, checking, counted_runs
@@ -87,7 +86,7 @@ def logs_of(agreement: Agreement) -> list[list[Any]]:
 def take(profile: Any, series: Series, number: int, head: str) -> str:
     """Sign a run, and check its logs afterwards; the head after it."""
     agreement = run_of(series, number, head)
-    assert head_refusals(profile, SERIES, series, agreement) == []
+    assert head_refusals(profile, SERIES, agreement) == []
     taken = TakenRun(number, agreement_hash(agreement).hex(), 0.0, f"r-{number}")
     record_of(profile, SERIES).add(taken)
     keep_account(profile, f"r-{number}", agreement, logs_of(agreement))
@@ -119,7 +118,7 @@ def test_each_run_follows_those_that_count(profile: Any, series: Series) -> None
     second = take(profile, series, 2, first)
 
     def why(number: int, head: str) -> str:
-        return " ".join(head_refusals(profile, SERIES, series, run_of(series, number, head)))
+        return " ".join(head_refusals(profile, SERIES, run_of(series, number, head)))
 
     assert why(3, second) == ""
     assert "set back" in why(3, FIRST_HEAD)
@@ -136,15 +135,6 @@ def test_each_run_follows_those_that_count(profile: Any, series: Series) -> None
     taken = TakenRun(3, "cd" * 32, 0.0, "r-3")
     record_of(profile, SERIES).add(taken)
     assert "tacit participant log r-3" in why(4, "ab" * 32)
-
-
-def test_a_series_that_continues_another_follows_its_runs(profile: Any, series: Series) -> None:
-    head = take(profile, series, 1, FIRST_HEAD)
-    later = replace(series, continues=series_hash(series), nonce="ef" * 16)
-    keep_series(profile, "s-bbbbbbbbbb", later)
-    assert head_refusals(profile, "s-bbbbbbbbbb", later, run_of(later, 2, head)) == []
-    why = head_refusals(profile, "s-bbbbbbbbbb", later, run_of(later, 2, FIRST_HEAD))
-    assert "set back" in why[0]
 
 
 def test_boxes_that_do_not_open_are_said(profile: Any, series: Series) -> None:
@@ -167,24 +157,11 @@ def test_a_run_that_counts_and_was_never_opened_is_followed(profile: Any, series
     assert counted_runs(profile, SERIES) == []
     assert checking._account(profile, first, logs, Verdict("r-1", "failed", [found]))
     second = run_of(series, 2, logs[0][0].head)
-    assert head_refusals(profile, SERIES, series, second) == []
+    assert head_refusals(profile, SERIES, second) == []
 
 
-def test_whoever_signs_is_told_where_balances_come_from(profile: Any, series: Series) -> None:
-    later = replace(series, continues=series_hash(series), nonce="ef" * 16)
-    assert reviewing._balances(later)[0].startswith("balances go on from series ")
-    assert len(reviewing._balances(later, series)) == 1
-    moved = replace(later, nodes=[*series.nodes[:2], SeriesNode("new.example", 9002, "cd" * 32)])
-    assert "did not sign that one" in reviewing._balances(moved)[1]
-    said = reviewing._balances(moved, series)[1]
-    assert said.startswith("balances MOVE to other nodes: from ")
-    assert "new.example:9002 (" in said
-    gone = [ParticipantTerms("dune", "ab" * 32)]
-    assert "does NOT move and is 0" in reviewing._balances(replace(moved, left=gone), series)[1]
-    assert "its nodes have kept" in reviewing._balances(replace(later, left=gone), series)[1]
-    assert reviewing._left_behind(profile, later) == []
+def test_whoever_signs_is_told_of_balances_that_do_not_go_on(profile: Any, series: Series) -> None:
     anew = replace(series, nonce="ab" * 16)
-    assert reviewing._balances(anew) == ["balances begin at 0 for everybody"]
     assert "do not go on in this one" in reviewing._left_behind(profile, anew)[0]
     assert reviewing._left_behind(profile, series) == []
 
@@ -193,5 +170,3 @@ def test_whoever_signs_is_told_what_ranks_tell_of_factors() -> None:
     sealed = with_equity(plain())
     assert "ratios of factors" not in " ".join(equity_words(sealed))
     assert "ratios of factors" in " ".join(equity_words(ranked(sealed)))
-    open_to_all = with_equity(plain(), terms=replace(TERMS, spread=True))
-    assert "who left the series is not compared" in " ".join(equity_words(open_to_all))

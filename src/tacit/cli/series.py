@@ -76,9 +76,6 @@ def new(
         bool | None,
         typer.Option("--equity/--no-equity", help="Even out over the runs who gains."),
     ] = None,
-    continues: Annotated[
-        str | None, typer.Option(help="The series whose balances it takes over.")
-    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Create a series and invite its participants, who then sign it once."""
@@ -95,7 +92,6 @@ def new(
             "runs_per_day": runs_per_day,
             "days": days,
             "schedule": when,
-            "continues": None if continues is None else _named(client, continues),
         }
         asked |= {key: value for key, value in given.items() if value is not None}
         if equity is not None:
@@ -108,8 +104,7 @@ def _like(client: PlatformClient, like: str) -> dict[str, Any]:
     if not like.startswith("s-"):
         pattern = client.runs.terms(named_run(client, like))
         return {"name": pattern["name"], "run": pattern}
-    # A copy begins anew; what the other took over is there.
-    return {**client.series.show(like).terms, "continues": None}
+    return client.series.show(like).terms
 
 
 @app.command("list", epilog=example("series list"))

@@ -272,8 +272,7 @@ def equity_words(agreement: Agreement, /) -> list[str]:
             else "a plan that the platform gives with each run"
         ),
         f"in every {terms.every}. run that counts {own}, sealed to your key",
-        f"everybody is told then: {' and '.join(all_of_us) or 'nothing'}"
-        + ("; who left the series is not compared" if terms.spread else ""),
+        f"everybody is told then: {' and '.join(all_of_us) or 'nothing'}",
         *(
             []
             if agreement.sealed

@@ -7,7 +7,6 @@ from dataclasses import replace as changed
 
 import numpy as np
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec.structs import replace
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
@@ -262,36 +261,3 @@ def test_nothing_is_counted_before_the_least_iterations(cluster: LocalCluster) -
 
     run(whole())
     assert series.balances() == series.expected()
-
-
-def test_who_joins_is_new_and_nobody_else_takes_balances_over(cluster: LocalCluster) -> None:
-    """A series that continues another: signed by all of it, a newcomer's level is at most 0."""
-    first = EquitySeries.draft(cluster)
-    run(first.finish(first.next_run(problem_of(1))))
-    keys = {**first.keys, "participant 4": Ed25519PrivateKey.generate()}
-    stolen = {**keys, "participant 1": Ed25519PrivateKey.generate()}
-
-    def continuing(signers: dict[str, Ed25519PrivateKey]) -> EquitySeries:
-        digest = series_hash(first.series)
-        made = EquitySeries.draft(cluster, names=4, keys=signers, continues=digest)
-        made.clear, made.number = first.clear, first.number
-        return made
-
-    async def refused(series: EquitySeries, made: AgreedCluster, why: str) -> None:
-        async with made.coordinator() as coordinator:
-            with pytest.raises(RefusedError, match=why):
-                await hand_over(series, made, coordinator)
-
-    thief = continuing(stolen)
-    made = thief.next_run(problem_of(2, participants=4))
-    run(refused(thief, made, "'participant 1', who has not signed it with the same key"))
-    second = continuing(keys)
-    for seed in (2, 3):
-        made = second.next_run(problem_of(seed, participants=4))
-        factors = [second.clear.factor(name) for name in keys]
-        run(second.finish(made))
-        assert kept_weights(made)[0] == factors
-        assert factors[3] <= 16
-        assert second.balances() == second.expected()
-    again = first.next_run(problem_of(4), number=9)
-    run(refused(first, again, "another series has taken over"))

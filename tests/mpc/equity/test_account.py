@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -134,29 +133,6 @@ def test_the_spread_is_that_of_everybody_whoever_takes_part() -> None:
     opened = run_parties(partial(opened_by, run.results, telling)).results[0]
     assert opened == ((SPREAD, balances.max() - balances.min()),)
     assert balances.argmin() == 4
-
-
-def test_who_left_is_not_compared_with_the_others() -> None:
-    """Its balance stays as it was, and would be the end of the spread for ever."""
-    names = (*NAMES, "dune")
-    dealt = deal_integers(np.array([0, 0, 0, -(10**7)]))
-    books = [
-        empty_book(me, 3, names).prepare(RunEntry(1, "", names, dealt[me])).count(1, "")
-        for me in range(3)
-    ]
-    telling = Telling(spread=True)
-    books = [replace(book, left=frozenset({"dune"})) for book in books]
-    run = counted(3, telling, books, 2, 2)
-    check_cost(run, cost(3, SHAPE, telling, members=3))
-    after = [
-        book.prepare(entry).count(2, entry.attempt)
-        for book, entry in zip(books, run.results, strict=True)
-    ]
-    balances = reveal([book.balances(NAMES, RULE) for book in after])
-    opened = run_parties(partial(opened_by, run.results, telling)).results[0]
-    assert opened == ((SPREAD, balances.max() - balances.min()),)
-    # Who comes back has what it had.
-    assert reveal([book.own_steps("dune") for book in after]).tolist() == [-(10**7)]
 
 
 def test_what_is_told_is_shared_afresh() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tacit.engine.agreement import read_agreement
 from tacit.service.execution.series_schedule import SeriesSchedule
-from tacit.service.storage import read_standing_series, set_state
+from tacit.service.storage import read_standing_series
 from tacit.service.workflow.lifecycle import State
 from tests.service.api.test_series import cancel, next_run, with_equity
 from tests.service.example_terms import example_terms
@@ -99,71 +99,6 @@ def test_the_reference_plan_of_another_problem_is_not_copied(world: World) -> No
     assert (refused.status_code, "gives a reference plan" in refused.text) == (422, True)
     run = next_run(world, series_id, problem=problem, reference=[4, 3, 2, 1])
     assert run["terms"]["reference"] == [4, 3, 2, 1]
-
-
-def given_up(world: World, series_id: str, *states: State) -> None:
-    """A run of a series that comes through these states after its invitation, and to no plan."""
-    run = next_run(world, series_id)
-    with world.platform.database.writing() as session:
-        for state in states:
-            since = 100.0 if state is State.RUNNING else None
-            set_state(session, run["id"], state, running_since=since)
-    if State.FAILED not in states:
-        cancel(world, run)
-
-
-def refusal(world: World, continues: str) -> str:
-    """Why no series may continue this one; empty if one may."""
-    answer = world.call("POST", "/series", "op", json=with_equity(continues=continues))
-    assert answer.status_code in (201, 409), answer.text
-    return "" if answer.is_success else str(answer.json()["message"])
-
-
-@pytest.mark.parametrize("way", [(SUBMITTED,), (SUBMITTED, RUNNING, INTERRUPTED, SUBMITTED)])
-def test_balances_that_no_node_has_are_not_continued(world: World, way: tuple[State, ...]) -> None:
-    first = signed(world)
-    assert "has had no run" in refusal(world, first)
-    cancel(world, next_run(world, first, start=False))
-    given_up(world, first)
-    given_up(world, first, AGREED)
-    given_up(world, first, AGREED, State.FAILED)
-    assert "has had no run" in refusal(world, first)
-    given_up(world, first, AGREED, *way)
-    assert refusal(world, first) == ""
-
-
-def test_balances_go_to_another_where_no_node_gave_them_away(world: World) -> None:
-    """A series whose first invitation is cancelled has taken nothing over."""
-    first = signed(world)
-    given_up(world, first, AGREED, SUBMITTED)
-    late = world.ok("POST", "/series", "op", json=with_equity(continues=first))["id"]
-    second = signed(world, continues=first)
-    assert world.ok("GET", f"/series/{first}", "op")["state"] == "ended"
-    given_up(world, second)
-    assert "name the series that it continues" in refusal(world, second)
-    assert refusal(world, first) == ""
-    given_up(world, second, AGREED, SUBMITTED)
-    # Nodes gave the balances to the second, and have none left for another.
-    said = f"series {second} has taken over the balances of {first}"
-    assert said in refusal(world, first)
-    with pytest.raises(AssertionError, match=said):
-        world.sign_series(late, "north")
-    world.sign_series(second, "north")  # again, which changes nothing
-    assert refusal(world, second) == ""
-
-
-def test_nodes_say_where_balances_are_that_the_platform_cannot_know_of(world: World) -> None:
-    """They are handed a run that all have signed, and may have taken it or not."""
-    first = signed(world)
-    given_up(world, first, AGREED, SUBMITTED)
-    second = signed(world, continues=first)
-    given_up(world, second, AGREED)
-    assert (refusal(world, first), refusal(world, second)) == ("", "")
-    third = signed(world, continues=second)
-    assert world.ok("GET", f"/series/{third}", "op")["state"] == "agreed"
-    # If earlier nodes gave the balances to the second alone, it must be able to have a run.
-    assert world.ok("GET", f"/series/{second}", "op")["state"] == "agreed"
-    given_up(world, second, AGREED, SUBMITTED)
 
 
 def test_a_series_that_cannot_be_drawn_up_does_not_stop_the_clock(world: World) -> None:

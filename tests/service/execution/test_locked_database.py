@@ -163,9 +163,7 @@ def test_an_agreement_is_drawn_up_once_the_database_is_back(
             raise OperationalError("", None, Exception("the server ended the connection"))
 
     monkeypatch.setattr(drafter, "ready_to_draft", ready)
-    drafting = drafter.Drafter(
-        database, lambda name: pytest.fail(name), lambda _: pytest.fail("asked")
-    )
+    drafting = drafter.Drafter(database, lambda name: pytest.fail(name))
 
     async def work() -> None:
         assert not await drafting.draw_up(run_id)

@@ -8,7 +8,6 @@ from tacit.lazy import lazily
 
 if TYPE_CHECKING:
     from tacit.engine.coordinator.coordinator import Coordinator
-    from tacit.engine.coordinator.earlier_nodes import EarlierNodes, GivenBooks
     from tacit.engine.coordinator.node_client import NodeClient, clients_of
     from tacit.engine.coordinator.sealing_offers import (
         NodeOffer,

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from tacit.engine.agreement.sealing import SealedRows
 from tacit.engine.agreement.terms import Agreement, agreement_hash, canonical
-from tacit.engine.coordinator.earlier_nodes import GivenBooks
 from tacit.engine.coordinator.log_pages import fetched_log
 from tacit.engine.coordinator.loss import Loss
 from tacit.engine.coordinator.naming import Naming
@@ -105,12 +104,8 @@ class Coordinator:
         *,
         within: float,
         series: SignedSeries | None = None,
-        given: GivenBooks | None = None,
     ) -> list[AgreementTaken]:
-        """Connect and hand over the agreement, with the series that it is the first run of.
-
-        `given` is what other nodes gave of the balances that the series continues with.
-        """
+        """Connect and hand over the agreement, with the series that it is a run of."""
         until = asyncio.get_running_loop().time() + within
         await self.persist(partial(self.loss.connect, everybody=True), until=until)
         request = Agree(
@@ -120,16 +115,7 @@ class Coordinator:
             series=b"" if series is None else series.data,
             series_signatures={} if series is None else dict(series.signatures),
         )
-        if given is not None:
-            earlier, signed = given.earlier.data, dict(given.earlier.signatures)
-            request = msgspec.structs.replace(request, earlier=earlier, earlier_signatures=signed)
-
-        def with_book(client: NodeClient) -> Agree:
-            if given is None:
-                return request
-            return msgspec.structs.replace(request, books=given.for_node(client.number))
-
-        taken = await self.ask_all(with_book, within=within)
+        taken = await self.ask_all(lambda _: request, within=within)
         self._last_epoch = max(self._last_epoch, *(each.epoch for each in taken))
         for each in taken:
             self.naming.examine(each.evidence)

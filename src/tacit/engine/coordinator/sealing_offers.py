@@ -47,14 +47,14 @@ async def ask_for_sealing_keys(
     nonce: str,
     platform: str,
     within: float,
-    books: Sequence[str] = (),
+    series: str | None = None,
 ) -> list[NodeOffer]:
     """The nodes with the sealing keys that they offer for the agreement with this nonce.
 
-    `platform` is the fingerprint of the certificate that the agreement will name, and `books` the
-    series whose balances count in it.
+    `platform` is the fingerprint of the certificate that the agreement will name, and `series` the
+    one that it is a run of, where balances count.
     """
-    request = OfferSealingKey(nonce=nonce, platform=platform, signing_key="0" * 64, books=[*books])
+    request = OfferSealingKey(nonce=nonce, platform=platform, signing_key="0" * 64, series=series)
     until = asyncio.get_running_loop().time() + within
     async with asyncio.timeout_at(until):
         pairs = zip(clients, nodes, strict=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -82,11 +82,11 @@ def offered_node_terms(cluster: ClusterConfig, nonce: str, /) -> list[NodeTerms]
 
 
 def node_offers(
-    cluster: ClusterConfig, nonce: str, /, *, books: Sequence[str] = ()
+    cluster: ClusterConfig, nonce: str, /, *, series: str | None = None
 ) -> list[NodeOffer]:
     """The same with what each node allows, for whoever drafts the agreement.
 
-    Of the series whose balances count, they tell what they have counted.
+    Of a series with balances they tell what they have counted.
     """
 
     async def ask() -> list[NodeOffer]:
@@ -98,7 +98,7 @@ def node_offers(
                 nonce=nonce,
                 platform=platform_certificate(cluster),
                 within=OFFER_SECONDS,
-                books=books,
+                series=series,
             )
         except TimeoutError:
             raise PeerTimeoutError("the nodes", "offered no sealing keys; start them") from None

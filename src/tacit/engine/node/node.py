@@ -55,7 +55,6 @@ from tacit.engine.records.node_log import NodeLog
 from tacit.engine.series import SignedSeries
 from tacit.errors import FileError, LogError
 from tacit.mpc import Epoch, party_name
-from tacit.mpc.equity import StepBook
 from tacit.mpc.transport import FrameBudget, Listener, Mux, TlsLink, delayed
 
 if TYPE_CHECKING:
@@ -248,7 +247,6 @@ class Node:
         platform: str,
         public: Mapping[int, NDArray[np.int64]] | None = None,
         series: SignedSeries | None = None,
-        moved: StepBook | None = None,
         /,
     ) -> AgreementState:
         """Keep an agreement (checked, signed by all) if its nodes and platform are who we know."""
@@ -262,7 +260,7 @@ class Node:
         if agreement.series is not None:
             if series is None:
                 raise refuse("the agreement names a series, which was not looked at")
-            self.series.admit(agreement, series, now=time.time(), moved=moved)
+            self.series.admit(agreement, series, now=time.time())
         # What is on the disk also counts, though the platform may cancel what it asked for.
         return await to_the_end(self._create(agreement, signatures, public))
 

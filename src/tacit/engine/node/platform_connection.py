@@ -21,7 +21,6 @@ from tacit.engine.node.work import evaluation, sealed_work
 from tacit.engine.node.work.agreeing import agree
 from tacit.engine.node.work.epochs import open_epoch
 from tacit.engine.node.work.equity.counting import count_run
-from tacit.engine.node.work.equity.giving import give_book
 from tacit.engine.node.work.input_check import prepare
 from tacit.engine.node.work.log_pages import REST as PAGE_REST
 from tacit.engine.node.work.log_pages import log_page
@@ -37,7 +36,6 @@ from tacit.engine.wire.messages import (
     End,
     Evaluate,
     FetchLog,
-    GiveBook,
     OfferSealingKey,
     OpenEpoch,
     OpenPlan,
@@ -45,14 +43,12 @@ from tacit.engine.wire.messages import (
     Prepare,
     Reveal,
     Submit,
-    TellHead,
     decode_request,
     encode_message,
 )
 from tacit.engine.wire.replies import (
     Ended,
     Failed,
-    HeadTold,
     Pong,
     RefusalKind,
     Refused,
@@ -81,8 +77,6 @@ if TYPE_CHECKING:
 Work = (
     OfferSealingKey
     | Agree
-    | TellHead
-    | GiveBook
     | Submit
     | FetchLog
     | OpenEpoch
@@ -257,12 +251,6 @@ class PlatformConnection:
             return self._offer(request)
         if isinstance(request, Agree):
             return await agree(node, request, self.platform)
-        if isinstance(request, TellHead):
-            head, counted = node.series.head([request.series])
-            pending = node.series.pending(request.series)
-            return HeadTold(id=request.id, head=head, counted=counted, pending=pending)
-        if isinstance(request, GiveBook):
-            return await give_book(node, request, self.platform)
         agreement_state = node.agreement_state(request.agreement, self.platform)
         if isinstance(request, End):
             node.end_agreement(agreement_state, "the platform says that the run is over")
@@ -309,7 +297,7 @@ class PlatformConnection:
         public, signature = self._node.offer_sealing_key(
             request.nonce, request.platform, self.platform, signing_key=request.signing_key
         )
-        head, counted = self._node.series.head(request.books)
+        head, counted = self._node.series.head(request.series)
         return SealingKeyOffered(
             id=request.id,
             sealing_key=public,

@@ -8,7 +8,6 @@ from tacit.lazy import lazily
 
 if TYPE_CHECKING:
     from tacit.engine.series.check import check_series, check_still_runs
-    from tacit.engine.series.continuing import check_continues, check_who_stays, moves, who_left
     from tacit.engine.series.draft import draft_series
     from tacit.engine.series.run_record import (
         DAY,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tacit.engine.agreement.check import check_agreement, check_name, is_hash
+from tacit.engine.agreement.check import check_agreement, check_name
 from tacit.engine.agreement.sealed import sealed_terms
 from tacit.engine.series.terms import Series
 from tacit.errors import AgreementError
@@ -42,8 +42,6 @@ def check_series(series: Series, /) -> None:
 def _check_equity(series: Series) -> None:
     """What holds for single runs is checked with the pattern."""
     if series.equity is None:
-        if series.continues or series.left:
-            raise AgreementError("a series continues another for its balances; it has none")
         return
     if series.varying.least_participants < LEAST_PARTICIPANTS:
         raise AgreementError(
@@ -52,13 +50,6 @@ def _check_equity(series: Series) -> None:
         )
     if series.varying.least_columns < 2:
         raise AgreementError("with one column there is nothing to save; take at least two")
-    if series.continues and not is_hash(series.continues):
-        raise AgreementError("the series that this one continues is not named by its hash")
-    left = [each.name for each in series.left]
-    if left and not series.continues:
-        raise AgreementError("somebody can only leave a series that this one continues; name it")
-    if left != sorted(set(left) - {each.name for each in series.participants}):
-        raise AgreementError("who left is named once, in order, and takes no part; correct that")
 
 
 def _check_varying(series: Series) -> None:

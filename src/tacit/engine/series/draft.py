@@ -24,7 +24,6 @@ def draft_series(
     nonce: str,
     schedule: Schedule | None = None,
     equity: EquityTerms | None = None,
-    continues: str = "",
 ) -> Series:
     """A series whose runs are like this agreement, ready to be signed.
 
@@ -51,7 +50,6 @@ def draft_series(
         front=pattern.front,
         schedule=schedule,
         equity=equity,
-        continues=continues,
         nonce=nonce,
     )
     check_series(series)

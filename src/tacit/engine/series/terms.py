@@ -130,10 +130,6 @@ class Series(_Part, frozen=True, dict=True, kw_only=True):
     schedule: Schedule | None = None
     equity: EquityTerms | None = None
     """Where those count for more who are behind over the runs; see docs/equity.md."""
-    continues: str = ""
-    """The hash of the series whose balances this one takes over: with others, or other keys."""
-    left: list[ParticipantTerms] = []
-    """Who has a balance there and takes no part any more; with its key, should it come back."""
     nonce: str
 
     @cached_property

@@ -15,12 +15,10 @@ from tacit.engine.wire.attempt import Attempt, decode_attempt, encode_attempt
 from tacit.engine.wire.replies import (
     AgreementTaken,
     BestRevealed,
-    BookGiven,
     Ended,
     EpochOpened,
     Evidence,
     GenerationsDone,
-    HeadTold,
     InputsPrepared,
     LogPage,
     Message,
@@ -53,7 +51,6 @@ Signatures = Annotated[dict[str, bytes], msgspec.Meta(max_length=MOST_PARTICIPAN
 """By participant; more are refused before any is read."""
 PublicWeights = Annotated[dict[int, bytes], msgspec.Meta(max_length=MOST_OBJECTIVES)]
 Nonce = Annotated[bytes, msgspec.Meta(max_length=64)]
-Books = Annotated[dict[int, bytes], msgspec.Meta(max_length=4)]
 Hexadecimal = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32,64}$")]
 
 
@@ -84,11 +81,8 @@ class OfferSealingKey(Request[SealingKeyOffered], frozen=True, kw_only=True):
     """The fingerprint of the platform's certificate that the agreement will name."""
     signing_key: Hexadecimal
     """Which of the node's keys the agreement will name; while keys are rotated there are two."""
-    books: Annotated[list[Hexadecimal], msgspec.Meta(max_length=2)] = msgspec.field(
-        default_factory=list
-    )
-    """The series whose balances count, and the one that it continues: tell the head of the first
-    that is known."""
+    series: Hexadecimal | None = None
+    """The series that the agreement is a run of, where balances count: tell its head."""
 
 
 class Agree(Request[AgreementTaken], frozen=True, kw_only=True):
@@ -101,29 +95,6 @@ class Agree(Request[AgreementTaken], frozen=True, kw_only=True):
     series: bytes = b""
     """The series that it is a run of, in its canonical form; may be left out if it is known."""
     series_signatures: Signatures = msgspec.field(default_factory=dict)
-    earlier: bytes = b""
-    """The series that this one continues with other nodes, in its canonical form."""
-    earlier_signatures: Signatures = msgspec.field(default_factory=dict)
-    books: Books = msgspec.field(default_factory=dict)
-    """What the nodes of that one gave this node of its balances, by their numbers there."""
-
-
-class TellHead(Request[HeadTold], frozen=True, kw_only=True):
-    """Say which runs of a series were counted."""
-
-    series: Hexadecimal
-
-
-class GiveBook(Request[BookGiven], frozen=True, kw_only=True):
-    """Give the balances of a series to the nodes of this one, which continues it: once, for good.
-
-    The agreement is that of the first run there, for whose keys the balances are sealed.
-    """
-
-    agreement: bytes
-    signatures: Signatures
-    series: bytes
-    series_signatures: Signatures
 
 
 class Submit(Request[RowsTaken], frozen=True, kw_only=True):
@@ -232,8 +203,6 @@ AnyRequest = (
     Ping
     | OfferSealingKey
     | Agree
-    | TellHead
-    | GiveBook
     | Submit
     | OpenEpoch
     | Prepare

@@ -79,24 +79,6 @@ class SealingKeyOffered(Message, frozen=True, kw_only=True):
     """The number of the last run that was counted there."""
 
 
-class HeadTold(Message, frozen=True, kw_only=True):
-    """What was counted of a series."""
-
-    head: str
-    """Of the chain of its runs; empty if the series is not known here."""
-    counted: int
-    """The number of the last run that was counted."""
-    pending: str = ""
-    """The head that there would be if what is prepared were counted; empty without that."""
-
-
-class BookGiven(Message, frozen=True, kw_only=True):
-    """The balances are given away; the series has no more runs here."""
-
-    boxes: list[bytes]
-    """One for each node of the series that continues it, sealed to that node."""
-
-
 class Ended(Message, frozen=True, kw_only=True):
     """The agreement has ended here; its key, its boxes and all shares are gone."""
 
@@ -182,8 +164,6 @@ class RefusalKind(StrEnum):
     """Other rows of the same participant are here; `Prepare` drops what differs."""
     ROWS = "rows"
     """What a participant sealed is not what it should be; it has to seal anew."""
-    BOOK = "book"
-    """The balances that a series continues with are at other nodes; show what those give."""
     FULL = "full"
     """The node keeps nothing more for this platform; later it may."""
     EARLY = "early"
@@ -215,8 +195,6 @@ Result = (
     Pong
     | SealingKeyOffered
     | AgreementTaken
-    | HeadTold
-    | BookGiven
     | RowsTaken
     | EpochOpened
     | InputsPrepared

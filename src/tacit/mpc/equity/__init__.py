@@ -3,9 +3,8 @@
 After a run `steps_after` gives shares of the step of each participant, from its costs under a
 public reference plan and under the plan found; `balances` adds up stored steps without a message;
 before the next run `factors` and `multiplied` put shares of the weights into proportion. A
-`StepBook` counts each run once; `parts_given` and `book_taken` share it anew among other nodes.
-Nothing is opened here but what all are told, by `open_for_all` (docs/protocols/equity.md). `clear`
-is all of it over the integers.
+`StepBook` counts each run once. Nothing is opened here but what all are told, by `open_for_all`
+(docs/protocols/equity.md). `clear` is all of it over the integers.
 """
 
 from __future__ import annotations
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
         steps_of,
         weighted,
     )
-    from tacit.mpc.equity.moving import BookPart, book_taken, parts_given, public_part
     from tacit.mpc.equity.rule import FINENESS, MEMORY, NEUTRAL, UNIT, EquityRule
     from tacit.mpc.equity.shape import LEAST_PARTICIPANTS, EquityShape
     from tacit.mpc.equity.spread import balance_spread

@@ -21,7 +21,6 @@ from tacit.mpc.cost import Cost
 from tacit.mpc.equity import after_run, spread
 from tacit.mpc.equity.after_run import steps_after
 from tacit.mpc.equity.book import RunEntry, StepBook
-from tacit.mpc.equity.moving import draw_seeds
 from tacit.mpc.equity.rule import EquityRule
 from tacit.mpc.equity.shape import EquityShape
 from tacit.mpc.equity.spread import balance_spread
@@ -78,7 +77,7 @@ async def account_of(
     The names and the factors are those of `shape.active`, in that order. Nothing is opened.
     """
     after = await steps_after(session, weights, reference, plan, shape, label="account")
-    entry = replace(run, steps=after.steps, seeds=draw_seeds(session))
+    entry = replace(run, steps=after.steps)
     ahead = book.prepare(entry).count(run.number, run.attempt)
     balances = ahead.balances(run.participants, rule)
     told = await _told(session, [after.saved, factors, balances][: telling.numbers])

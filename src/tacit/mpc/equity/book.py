@@ -48,8 +48,6 @@ class RunEntry:
     """Which of the counted runs it is, from 1; numbers may have gaps, and these have none."""
     agreement: str = ""
     """The hash of the agreement that it is a run of: no other run takes its place."""
-    seeds: ArithmeticShare | None = None
-    """Of the masks by which balances move to other nodes; see `moving`."""
     plan: str = ""
     """The digest of the plan that was counted, where it was public; empty where it was shares."""
 
@@ -96,10 +94,6 @@ class StepBook:
     """Of each the last steps, the last one last."""
     runs: int = 0
     """How many runs were counted."""
-    seeds: ArithmeticShare | None = None
-    """Those of the last run that was counted with some."""
-    left: frozenset[str] = frozenset()
-    """Who takes no part in the series any more; its steps are here, should it come back."""
 
     @property
     def last(self) -> int:
@@ -162,13 +156,12 @@ class StepBook:
             taken=taken,
             steps=steps,
             runs=self.runs + 1,
-            seeds=entry.seeds or self.seeds,
         )
 
     @property
     def members(self) -> tuple[str, ...]:
-        """All who have a balance and have not left for good, whoever took part last."""
-        return tuple(sorted({*self.founders, *self.taken} - self.left))
+        """All who have a balance, whoever took part last."""
+        return tuple(sorted({*self.founders, *self.taken}))
 
     def participated(self, name: str) -> int:
         """How many steps a participant has taken."""

@@ -18,7 +18,6 @@ import msgspec
 
 from tacit.engine.agreement import Agreement, open_told
 from tacit.engine.records import Log
-from tacit.engine.series import Series
 from tacit.errors import FileError, SealError
 from tacit.mpc.equity import FINENESS, FIRST_HEAD, MEAN, NEUTRAL, SPREAD, UNIT
 from tacit.participant.account.private_files import changing, replace_private
@@ -111,13 +110,11 @@ def account_of_run(profile: Profile, run: str, agreement: Agreement, /) -> Count
     return next((each for each in known if each.run == run), None)
 
 
-def head_refusals(
-    profile: Profile, series_id: str, series: Series, agreement: Agreement
-) -> list[str]:
+def head_refusals(profile: Profile, series_id: str, agreement: Agreement, /) -> list[str]:
     """Why a run does not follow the runs that are known here to count."""
     if agreement.equity is None or agreement.series is None:
         return []
-    known, head = _chain(profile, series_id, series), agreement.equity.head
+    known, head = counted_runs(profile, series_id), agreement.equity.head
     if not known and head == FIRST_HEAD:
         return []
     if head == FIRST_HEAD or any(head == each.before for each in known):
@@ -135,13 +132,6 @@ def head_refusals(
         remedy = f"; check their logs first: tacit participant log {unchecked}" if unchecked else ""
         return [f"it follows runs that are not known here to count{remedy}"]
     return []
-
-
-def _chain(profile: Profile, series_id: str, series: Series) -> list[CountedRun]:
-    """The runs that count, with those of the series that this one continues."""
-    found = series_named(profile, series.continues) if series.continues else None
-    before = [] if found is None else _chain(profile, *found)
-    return [*before, *counted_runs(profile, series_id)]
 
 
 def account_words(account: CountedRun, /) -> list[str]:

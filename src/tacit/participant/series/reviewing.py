@@ -10,18 +10,15 @@ from msgspec.structs import replace
 
 from tacit.client import RunView, SeriesView
 from tacit.engine.agreement import canonical
-from tacit.engine.identity import key_fingerprint
 from tacit.engine.series import (
     Series,
-    check_continues,
     check_series,
     check_still_runs,
-    moves,
     read_series,
     series_hash,
     sign_series,
 )
-from tacit.errors import AgreementError, TacitError, TrustError
+from tacit.errors import TacitError, TrustError
 from tacit.participant.account.profile import Profile
 from tacit.participant.account.trust import Trust, load_trust, trust_refusals
 from tacit.participant.review_words import review_lines
@@ -53,8 +50,6 @@ class SeriesReview:
     pinned: bool
     refusals: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    earlier: Series | None = None
-    """The one that it continues, if this machine signed that."""
 
     @property
     def hash(self) -> str:
@@ -85,9 +80,7 @@ def review_series(
         series = read_series(client.series.document(series_id))
     if trust is None and profile.trust_file.exists():
         trust = load_trust(profile.trust_file)
-    continued = series_named(profile, series.continues) if series.continues else None
-    earlier = None if continued is None else continued[1]
-    made = SeriesReview(view, series, profile.account, trust is not None, earlier=earlier)
+    made = SeriesReview(view, series, profile.account, trust is not None)
     pattern = series.pattern()
     try:
         check_series(series)
@@ -108,7 +101,6 @@ def review_series(
             "under another name they would be counted anew"
         )
     made.warnings.extend(_left_behind(profile, series))
-    made.refusals.extend(_taken_over(profile, series))
     if trust is not None:
         # A series names no certificates: they may be renewed, and each run is held against them.
         keys = replace(trust, node=[replace(each, certificate=None) for each in trust.node])
@@ -120,18 +112,6 @@ def review_series(
     return made
 
 
-def _taken_over(profile: Profile, series: Series) -> list[str]:
-    """Why the balances of a series that this machine signed must not go on in this one."""
-    before = series_named(profile, series.continues) if series.continues else None
-    if before is None:
-        return []
-    try:
-        check_continues(before[1], series)
-    except AgreementError as error:
-        return [str(error)]
-    return []
-
-
 def _left_behind(profile: Profile, series: Series) -> list[str]:
     """Signed series whose balances would not go on in this one."""
     if series.equity is None:
@@ -141,11 +121,7 @@ def _left_behind(profile: Profile, series: Series) -> list[str]:
     for name, other in all_signed_series(profile):
         shared = here & {each.name for each in other.participants}
         stands = other.equity is not None and other.limits.expires > now
-        if (
-            stands
-            and len(shared) > 1
-            and series_hash(other) not in (series.continues, series_hash(series))
-        ):
+        if stands and len(shared) > 1 and series_hash(other) != series_hash(series):
             left.append(
                 f"balances of series {name} ({other.name}), which you signed with some of the same "
                 "participants, do not go on in this one"
@@ -180,7 +156,7 @@ def series_lines(review: SeriesReview, /) -> list[str]:
         "",
         "What may vary from run to run",
         *(f"  {line}" for line in _varies(series)),
-        *(f"  {line}" for line in _balances(series, review.earlier)),
+        *(["  balances begin at 0 for everybody"] if series.equity is not None else []),
         "  every plan tells something of your costs, and plans add up; small problems tell more",
         "",
         "A run if nothing varies",
@@ -191,34 +167,6 @@ def series_lines(review: SeriesReview, /) -> list[str]:
     lines += [f"Note: {warning}" for warning in review.warnings]
     lines += [f"DO NOT SIGN: {refusal}" for refusal in review.refusals]
     return [plain_line(line, longest=2000) for line in lines]
-
-
-def _balances(series: Series, earlier: Series | None = None) -> list[str]:
-    if series.equity is None:
-        return []
-    if not series.continues:
-        return ["balances begin at 0 for everybody"]
-    lines = [f"balances go on from series {series.continues[:16]}..., which ends with this one"]
-    moved = earlier is not None and moves(earlier, series)
-    if series.left:
-        names = ", ".join(each.name for each in series.left)
-        kept = "does NOT move and is 0" if moved else "is what its nodes have kept"
-        lines.append(f"left; the balance {kept} when it comes back: {names}")
-    if earlier is None:
-        lines.append("this machine did not sign that one, and does not know whose nodes have them")
-    elif moves(earlier, series):
-        lines.append(
-            f"balances MOVE to other nodes: from {_nodes(earlier)} to {_nodes(series)}; any two of "
-            "these could read them then, and the earlier ones could until then"
-        )
-    return lines
-
-
-def _nodes(series: Series) -> str:
-    return ", ".join(
-        f"{each.host}:{each.port} ({key_fingerprint(each.signing_key)[:8]})"
-        for each in series.nodes
-    )
 
 
 def _when(series: Series) -> str:

@@ -42,7 +42,7 @@ def series_refusals(
     taken, new = record_of(profile, series_id).runs(), as_taken(run, agreement)
     pace = objection_to_pace(taken, new, runs_per_day=series.limits.runs_per_day)
     reasons.extend(why for why in (objection_to_run(taken, new), pace) if why is not None)
-    reasons.extend(head_refusals(profile, series_id, series, agreement))
+    reasons.extend(head_refusals(profile, series_id, agreement))
     agreed = series.limits.deadline_seconds
     if deadline_seconds is not None and deadline_seconds > agreed:
         reasons.append(

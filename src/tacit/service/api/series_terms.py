@@ -84,11 +84,8 @@ class SeriesTerms(Taken):
     schedule: ScheduleTerms | None = None
     equity: EquitySettings | None = None
     """Left out: every run is for itself."""
-    continues: Annotated[str, StringConstraints(pattern=r"^s-[a-z2-7]{10}$")] | None = None
-    """The series whose balances this one takes over; who of it is not named here has left."""
     cluster: Label | None = None
-    """The cluster in service.toml whose nodes compute; left out: those of the series that this one
-    continues, or else the least busy ones."""
+    """The cluster in service.toml whose nodes compute; left out: the least busy one."""
 
 
 class NextRun(Taken):

@@ -17,7 +17,6 @@ from tacit.engine.series import SignedSeries
 from tacit.errors import NotThereError, SealError, WrongStateError
 from tacit.service.execution.port import SignedManifest
 from tacit.service.storage import members_of, read_run, sealed_rows
-from tacit.service.workflow.continued import moved_from
 from tacit.service.workflow.lifecycle import State
 from tacit.service.workflow.public_weights import Weights, public_weights
 from tacit.service.workflow.series import signed_series
@@ -55,8 +54,6 @@ class StoredAgreement:
     """Of public objectives."""
     series: SignedSeries | None = None
     """What everybody signed once, where it is a run of a series."""
-    earlier: SignedSeries | None = None
-    """The one whose balances move to the nodes of this run, where that continues another."""
 
     @property
     def is_complete(self) -> bool:
@@ -129,5 +126,4 @@ def stored_agreement(session: Session, run_id: str, /) -> StoredAgreement:
         rows=rows,
         public=public_weights(run.terms),
         series=None if run.series is None else signed_series(session, run.series),
-        earlier=None if run.series is None else moved_from(session, run.series),
     )

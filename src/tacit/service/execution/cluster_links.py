@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from tacit.engine.coordinator import (
     Coordinator,
-    NodeClient,
     NodeOffer,
     ask_for_sealing_keys,
     clients_of,
@@ -23,7 +21,6 @@ from tacit.engine.identity import (
     read_certificate,
 )
 from tacit.engine.local import node_terms, platform_certificate
-from tacit.engine.series import SeriesNode
 from tacit.errors import TacitError
 from tacit.service.execution.agreed_runs import StoredAgreement
 from tacit.service.execution.port import ClusterStatus, NodeStatus
@@ -57,26 +54,12 @@ class ClusterLinks:
         made.give_public(stored.public)
         return made
 
-    def client_of(self, node: SeriesNode, /) -> tuple[NodeClient, bool] | None:
-        """The link to a node of a series, and whether its key is the one that the series names.
-
-        One that has rotated its key since is found by its address.
-        """
-        found = list(zip(node_terms(self._config), self._clients, strict=True))
-        for terms, client in found:
-            if terms.signing_key == node.signing_key:
-                return client, True
-        for terms, client in found:
-            if (terms.host, terms.port) == (node.host, node.port):
-                return client, False
-        return None
-
     async def offered_nodes(
-        self, nonce: str, /, *, books: Sequence[str] = ()
+        self, nonce: str, /, *, series: str | None = None
     ) -> tuple[list[NodeOffer], str]:
         """The nodes for an agreement with this nonce, and the platform towards them.
 
-        The nodes draw sealing keys for it, and tell what they have counted of the series `books`.
+        The nodes draw sealing keys for it, and tell what they have counted of `series`.
         Files are read again: keys may have been rotated.
         """
         self._config = config = load_cluster_config(self.file)
@@ -87,7 +70,7 @@ class ClusterLinks:
             nonce=nonce,
             platform=platform,
             within=OFFER_SECONDS,
-            books=books,
+            series=series,
         )
         return offers, platform
 

@@ -11,9 +11,8 @@ import secrets
 from collections.abc import Callable
 from contextlib import suppress
 
-from tacit.engine.coordinator import EarlierNodes, head_of_series
+from tacit.engine.coordinator import head_of_series
 from tacit.engine.derived import check_nodes_allow
-from tacit.engine.series import SignedSeries
 from tacit.engine.wire import RefusalKind
 from tacit.errors import MpcError, RefusedError, StorageError, TacitError
 from tacit.service.execution.cluster_links import ClusterLinks
@@ -27,14 +26,8 @@ log = logging.getLogger("tacit.service.execution")
 class Drafter:
     """Draws up the agreements of one service."""
 
-    def __init__(
-        self,
-        database: Database,
-        links_of: Callable[[str], ClusterLinks],
-        earlier_of: Callable[[SignedSeries], EarlierNodes],
-        /,
-    ) -> None:
-        self._database, self._links_of, self._earlier_of = database, links_of, earlier_of
+    def __init__(self, database: Database, links_of: Callable[[str], ClusterLinks], /) -> None:
+        self._database, self._links_of = database, links_of
         self._retrying: set[str] = set()
 
     async def draw_up(self, run_id: str, /) -> bool:
@@ -72,10 +65,8 @@ class Drafter:
             return
         nonce = secrets.token_hex(16)
         links = self._links_of(ready.cluster)
-        offers, platform = await links.offered_nodes(nonce, books=ready.books)
+        offers, platform = await links.offered_nodes(nonce, series=ready.counted_series)
         nodes, head = [each.node for each in offers], head_of_series(offers)
-        if ready.earlier is not None and not any(each.head for each in offers):
-            head = await self._earlier_of(ready.earlier).head()
         agreement = await asyncio.to_thread(
             drafted,
             ready,

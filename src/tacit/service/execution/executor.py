@@ -11,14 +11,11 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from tacit.engine.agreement import read_agreement
-from tacit.engine.coordinator import EarlierNodes
-from tacit.engine.series import SignedSeries
 from tacit.errors import NotThereError, StorageError, WrongStateError
 from tacit.service.execution.agreed_runs import stored_agreement
 from tacit.service.execution.answer import result_of
 from tacit.service.execution.cluster_links import ClusterLinks
 from tacit.service.execution.drafter import Drafter
-from tacit.service.execution.earlier_clusters import earlier_nodes
 from tacit.service.execution.ended_runs import EndedRuns
 from tacit.service.execution.port import ClusterStatus, LogAnswer, SignedLog
 from tacit.service.execution.provisioner import Provisioner
@@ -67,7 +64,7 @@ class Executor:
             on_progress=self._progress.__setitem__,
             metrics=self.metrics,
         )
-        self._drafter = Drafter(database, self._links_of, self._earlier_of)
+        self._drafter = Drafter(database, self._links_of)
         self._schedule = SeriesSchedule(settings, database, self.draw_up)
         self._ended_runs = EndedRuns(database, self._links_of)
         self._provisioners: dict[str, Provisioner] = {}
@@ -173,9 +170,6 @@ class Executor:
             )
         return self._links[cluster]
 
-    def _earlier_of(self, series: SignedSeries) -> EarlierNodes:
-        return earlier_nodes(self._links, series)
-
     # Drawing up and handing over.
 
     async def draw_up(self, run_id: str, /) -> None:
@@ -199,8 +193,7 @@ class Executor:
     def _hand_over(self, run_id: str, cluster: str) -> None:
         if run_id in self._tasks or self._stopping:
             return
-        links = self._links_of(cluster)
-        provisioner = Provisioner(run_id, links, self._database, self._earlier_of)
+        provisioner = Provisioner(run_id, self._links_of(cluster), self._database)
         self._provisioners[run_id] = provisioner
         self.metrics.handing_over(len(self._provisioners))
         self._tasks[run_id] = self._spawn(self._provision(run_id, provisioner))

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
 from functools import partial
 
-from tacit.engine.coordinator import Coordinator, EarlierNodes
-from tacit.engine.series import SignedSeries
+from tacit.engine.coordinator import Coordinator
 from tacit.engine.wire import RefusalKind
 from tacit.errors import EngineError, MpcError, RefusedError, TacitError, WrongStateError
 from tacit.service.execution.agreed_runs import StoredAgreement, StoredRows, stored_agreement
@@ -33,16 +31,8 @@ log = logging.getLogger("tacit.service.execution")
 class Provisioner:
     """Between one run and its nodes, from `agreed` to `submitted`."""
 
-    def __init__(
-        self,
-        run_id: str,
-        links: ClusterLinks,
-        database: Database,
-        earlier_of: Callable[[SignedSeries], EarlierNodes],
-        /,
-    ) -> None:
+    def __init__(self, run_id: str, links: ClusterLinks, database: Database, /) -> None:
         self._run_id, self._links, self._database = run_id, links, database
-        self._earlier_of = earlier_of
         self._delivered: set[tuple[str, int, bytes]] = set()
         self._is_agreed = False
         self._news = asyncio.Event()
@@ -103,7 +93,9 @@ class Provisioner:
         stored = await self._database.read(stored_agreement, self._run_id)
         coordinator = self._links.coordinator(stored)
         if not self._is_agreed:
-            await self._start(coordinator, stored)
+            await coordinator.start_agreement(
+                stored.signatures, within=HAND_OVER_SECONDS, series=stored.series
+            )
             self._is_agreed = True
             await self._links.look()
             for warning in self._links.clock_warnings():
@@ -119,18 +111,6 @@ class Provisioner:
             return False
         await self._database.write(set_state, self._run_id, State.SUBMITTED)
         return True
-
-    async def _start(self, coordinator: Coordinator, stored: StoredAgreement) -> None:
-        """Hand over the agreement, and the balances of other nodes if these ask for them."""
-        start = partial(coordinator.start_agreement, stored.signatures, within=HAND_OVER_SECONDS)
-        try:
-            await start(series=stored.series)
-        except RefusedError as error:
-            if error.kind != RefusalKind.BOOK or stored.series is None or stored.earlier is None:
-                raise
-            earlier = self._earlier_of(stored.earlier)
-            given = await earlier.books(stored.agreement, stored.signatures, stored.series)
-            await start(series=stored.series, given=given)
 
     async def _deliver(self, coordinator: Coordinator, each: StoredRows) -> None:
         submit = partial(coordinator.submission, each.rows)

@@ -43,7 +43,6 @@ from tacit.service.storage.runs import (
     set_state,
 )
 from tacit.service.storage.series import (
-    has_had_run,
     list_series,
     members_of_series,
     read_series_member,

@@ -9,8 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, defer
 
 from tacit.errors import NotThereError
-from tacit.service.storage.models import Account, Event, Run, SeriesMember, StandingSeries
-from tacit.service.workflow.lifecycle import State
+from tacit.service.storage.models import Account, Run, SeriesMember, StandingSeries
 
 
 def new_series_id() -> str:
@@ -61,15 +60,3 @@ def runs_of_series(session: Session, series_id: str, /) -> list[Run]:
     large = (defer(Run.terms), defer(Run.agreement), defer(Run.result))
     query = select(Run).options(*large).where(Run.series == series_id)
     return list(session.scalars(query.order_by(Run.series_number)))
-
-
-def has_had_run(session: Session, series_id: str, reached: State, /) -> bool:
-    """Whether some run of a series ever was in a state, whatever became of it."""
-    # Events stay; a run that is cancelled says nothing of how far it came.
-    query = (
-        select(Event.id)
-        .join(Run, Run.id == Event.run)
-        .where(Run.series == series_id, Event.kind == "state")
-        .where(Event.data["state"].as_string() == reached.value)
-    )
-    return session.scalar(query.limit(1)) is not None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from tacit.engine.agreement import Agreement, NodeTerms, agreement_hash, canonical
-from tacit.engine.series import Series, SignedSeries, read_series, series_hash
+from tacit.engine.series import Series, read_series, series_hash
 from tacit.errors import ServiceError, WrongStateError
 from tacit.mpc.equity import FIRST_HEAD
 from tacit.service.access.addresses import own_addresses
@@ -35,7 +35,6 @@ from tacit.service.storage import (
     set_agreement,
     set_state,
 )
-from tacit.service.workflow.continued import moved_from
 from tacit.service.workflow.drafting import agreement_in_series, agreement_of_terms
 from tacit.service.workflow.lifecycle import State, check_state
 
@@ -122,16 +121,13 @@ class Undrafted:
     cluster: str
     series: tuple[Series, int] | None = None
     """The series that it is a run of, and its number there."""
-    earlier: SignedSeries | None = None
-    """The one whose balances move to the nodes of this, where other nodes have them."""
 
     @property
-    def books(self) -> list[str]:
-        """The series whose counted runs it follows: its own, or before its first run the other."""
+    def counted_series(self) -> str | None:
+        """The hash of its series, where balances count: nodes tell which runs it follows."""
         if self.series is None or self.series[0].equity is None:
-            return []
-        continues = "" if self.earlier is not None else self.series[0].continues
-        return [name for name in (series_hash(self.series[0]), continues) if name]
+            return None
+        return series_hash(self.series[0])
 
 
 def ready_to_draft(session: Session, run_id: str, /) -> Undrafted | None:
@@ -143,12 +139,11 @@ def ready_to_draft(session: Session, run_id: str, /) -> Undrafted | None:
     known = {name: key for name, key in keys.items() if key is not None}
     if len(known) < len(keys):
         return None
-    series, earlier = None, None
+    series = None
     if run.series is not None and run.series_number is not None:
         data = read_standing_series(session, run.series).data or b""
         series = (read_series(data), run.series_number)
-        earlier = moved_from(session, run.series)
-    return Undrafted(RunTerms.model_validate(run.terms), known, run.cluster, series, earlier)
+    return Undrafted(RunTerms.model_validate(run.terms), known, run.cluster, series)
 
 
 def drafted(

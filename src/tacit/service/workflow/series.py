@@ -20,11 +20,9 @@ from tacit.engine.series import (
     SeriesNode,
     SignedSeries,
     Varying,
-    check_series,
     draft_series,
     read_series,
     series_hash,
-    who_left,
 )
 from tacit.errors import NotThereError, ServiceError, WrongStateError
 from tacit.service.access.invitations import accounts_with_open_invitation, new_invitation
@@ -45,7 +43,6 @@ from tacit.service.storage import (
     set_state,
 )
 from tacit.service.storage.series import new_series_id
-from tacit.service.workflow.continued import check_may_continue, has_book
 from tacit.service.workflow.drafting import (
     agreement_in_series,
     agreement_of_terms,
@@ -79,9 +76,6 @@ def create_series(
         created_by=by,
         created=time.time(),
     )
-    before = _continued(session, terms, series.id)
-    if before is not None and terms.cluster is None:
-        series.cluster = before.cluster  # its nodes have the balances
     session.add(series)
     session.flush()
     for position, account in enumerate(accounts):
@@ -97,9 +91,8 @@ def series_of_terms(
     *,
     keys: Mapping[str, str],
     now: float,
-    before: Series | None = None,
 ) -> Series:
-    """The series that participants sign, on the nodes of a cluster; it continues one `before`."""
+    """The series that participants sign, on the nodes of a cluster."""
     file = next((each.file for each in settings.cluster if each.name == cluster), None)
     if file is None:
         raise NotThereError(f"there is no cluster {cluster!r} in service.toml any more; add it")
@@ -121,7 +114,7 @@ def series_of_terms(
     growth = max(varying.most_rows / problem.rows, varying.most_columns / problem.columns)
     pattern = with_steps_for(growth, pattern, terms.run)
     limits = pattern.limits
-    made = draft_series(
+    return draft_series(
         pattern,
         name=terms.name,
         nodes=[SeriesNode(each.host, each.port, each.signing_key) for each in nodes],
@@ -139,13 +132,8 @@ def series_of_terms(
         varying=varying,
         schedule=None if terms.schedule is None else _schedule(terms),
         equity=equity,
-        continues="" if before is None else series_hash(before),
         nonce=nonce,
     )
-    if before is not None:
-        made = replace(made, left=who_left(before, terms.run.participants))
-        check_series(made)
-    return made
 
 
 def _varying(terms: SeriesTerms) -> Varying:
@@ -201,24 +189,9 @@ def draw_up_series(session: Session, settings: Settings, series_id: str, /) -> b
     if series.data is not None or series.ended is not None or len(known) < len(keys):
         return False
     terms = SeriesTerms.model_validate(series.terms)
-    before = _continued(session, terms, series_id)
-    earlier = None if before is None or before.data is None else read_series(before.data)
-    made = series_of_terms(
-        terms, settings, series.cluster, keys=known, now=time.time(), before=earlier
-    )
+    made = series_of_terms(terms, settings, series.cluster, keys=known, now=time.time())
     series.data, series.hash = canonical(made), series_hash(made)
     return True
-
-
-def _continued(session: Session, terms: SeriesTerms, series_id: str) -> StandingSeries | None:
-    """The series whose balances another takes over, if it does."""
-    if terms.continues is None:
-        return None
-    before = read_standing_series(session, terms.continues)
-    if before.hash is None or not is_agreed(session, before.id):
-        raise WrongStateError(f"series {before.id} was not signed by all; it has no balances")
-    check_may_continue(session, before, terms.run.participants, by=series_id)
-    return before
 
 
 def series_bytes(session: Session, series_id: str, /) -> tuple[bytes, str]:
@@ -236,7 +209,6 @@ def sign_series(session: Session, series_id: str, participant: str, signature: b
     series = read_standing_series(session, series_id, for_update=True)
     data, digest = series_bytes(session, series_id)
     _check_stands(series)
-    before = _continued(session, SeriesTerms.model_validate(series.terms), series_id)
     member = read_series_member(session, series_id, participant)
     made = read_series(data)
     key = next(each.signing_key for each in made.participants if each.name == participant)
@@ -247,9 +219,6 @@ def sign_series(session: Session, series_id: str, participant: str, signature: b
     agreed = is_agreed(session, series_id)
     if agreed and series.next_at is None and made.schedule is not None:
         series.next_at = next_time(made.schedule, time.time())
-    # One that may not have the balances stays: it may be the only one that nodes give them to.
-    if agreed and before is not None and before.ended is None and has_book(session, before.id):
-        end_series(session, before.id, f"series {series_id} continues it")
     return agreed
 
 
@@ -366,14 +335,12 @@ def begin_run(session: Session, settings: Settings, run_id: str, /) -> None:
     assert run.series is not None
     series = read_standing_series(session, run.series, for_update=True)
     _check_stands(series)
-    # A run of the series that this one continues would count in a book that nobody follows.
-    for each in filter(None, (run.series, series.terms.get("continues"))):
-        _fail_expired(session, each, time.time())
-        under_way = open_run(session, each)
-        if under_way is not None:
-            raise WrongStateError(
-                f"run {under_way.series_number} of series {each}, {under_way.id}, is "
-                f"{under_way.state}; wait until it has ended, or cancel it"
-            )
+    _fail_expired(session, run.series, time.time())
+    under_way = open_run(session, run.series)
+    if under_way is not None:
+        raise WrongStateError(
+            f"run {under_way.series_number} of series {run.series}, {under_way.id}, is "
+            f"{under_way.state}; wait until it has ended, or cancel it"
+        )
     renumber(session, series, run)
     invite_members(session, settings, run_id, series.cluster)

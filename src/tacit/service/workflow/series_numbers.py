@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
-from tacit.service.storage import Run, StandingSeries, read_standing_series, runs_of_series
+from tacit.service.storage import Run, StandingSeries, runs_of_series
 from tacit.service.workflow.lifecycle import State
 
 
 def next_number(session: Session, series: StandingSeries, /) -> int:
-    """The first number that no run has; a series that continues another goes on after it."""
-    return 1 + _last_number(session, series)
-
-
-def _last_number(session: Session, series: StandingSeries) -> int:
+    """The first number that no run has."""
     runs = runs_of_series(session, series.id)
-    before = series.terms.get("continues")
-    if not runs and before:
-        return _last_number(session, read_standing_series(session, before))
-    return max((run.series_number or 0 for run in runs), default=0)
+    return 1 + max((run.series_number or 0 for run in runs), default=0)
 
 
 def name_of_run(series: StandingSeries, number: int, /) -> str:

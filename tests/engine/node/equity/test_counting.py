@@ -16,12 +16,8 @@ from msgspec.structs import replace
 
 from tacit.engine.agreement import Agreement
 from tacit.engine.node.state.equity.kept_book import KeptBook
-from tacit.engine.node.state.policy import refuse
-from tacit.engine.node.work import input_check
 from tacit.engine.node.work.equity import counting
 from tacit.engine.node.work.equity.voids import check_counts
-from tacit.engine.wire import Attempt
-from tacit.engine.wire.messages import CountRun, Prepare
 from tacit.errors import RefusedError, TacitError
 from tacit.mpc import Session
 from tacit.mpc.equity import RunEntry, StepBook, empty_book, open_for_all
@@ -149,38 +145,3 @@ def test_what_was_prepared_with_another_plan_is_not_counted_for_it(
     run_parties(nodes.count)
     latest = [book.book.latest for book in nodes.books]
     assert [(each.attempt, each.plan) for each in latest if each is not None] == [("3:6", "bb")] * 3
-
-
-def test_nothing_is_frozen_or_counted_in_a_book_that_was_taken_over_meanwhile(
-    tmp_path: Path, agreement: Agreement
-) -> None:
-    """Both wait for their turn, and another series takes the book over before it comes."""
-    book, taken = KeptBook(tmp_path / "book", empty_book(0, 3, NAMES)), list[bool]()
-
-    def book_of(_: Agreement) -> KeptBook:
-        if taken:
-            raise refuse("another series has taken over")
-        return book
-
-    node: Any = SimpleNamespace(
-        series=SimpleNamespace(book_of=book_of), peers=SimpleNamespace(current=dict)
-    )
-
-    async def work() -> None:
-        inputs = SimpleNamespace(preparing=asyncio.Lock())
-        state: Any = SimpleNamespace(agreement=agreement, inputs=inputs)
-        named: Any = {"agreement": agreement.digest, "epoch": 1, "attempt": 1}
-        count = CountRun(**named, search=0, state=Attempt("2:3:4"))
-        prepare = Prepare(**named, objective=0)
-        async with book.turn:
-            waiting = [
-                asyncio.create_task(counting.count_run(node, state, count)),
-                asyncio.create_task(input_check.prepare(node, state, prepare)),
-            ]
-            await asyncio.sleep(0)
-            taken.append(True)
-        for each in waiting:
-            with pytest.raises(RefusedError, match="has taken over"):
-                await each
-
-    asyncio.run(work())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -53,21 +52,6 @@ class OwnKeys:
                 "the agreement gives us a sealing key that we did not offer for it, or that is "
                 "used up; ask for a key and draft again"
             )
-
-    def offered_for(self, agreement: Agreement, /) -> tuple[X25519PrivateKey, int]:
-        """What opens boxes of an agreement that is about to be taken, and our number there."""
-        self.check_named(agreement)
-        key = self.sealing.pending(owner_of(agreement))
-        assert key is not None
-        return key, self._node
-
-    def named_in(self, signing_keys: Sequence[str], /) -> tuple[int, Ed25519PrivateKey]:
-        """Which node of a series we were, by the keys it names, whatever our number is today."""
-        for number, each in enumerate(signing_keys):
-            key = self._keyring.signing(each)
-            if key is not None:
-                return number, key
-        raise refuse("the key that the series knows us by was removed; ask the operator")
 
     def claim(self, agreement: Agreement, /) -> X25519PrivateKey | None:
         """What opens an agreement's boxes, for it alone; nothing once it has ended."""

@@ -23,22 +23,19 @@ from tacit.engine.agreement.size_limits import MOST_PARTICIPANTS, check_agreemen
 from tacit.engine.agreement.terms import Agreement, ParticipantTerms, read_agreement
 from tacit.engine.derived import check_derivable, with_public_weights
 from tacit.engine.node.state.agreement_state import AgreementState
-from tacit.engine.node.state.own_keys import OwnKeys
 from tacit.engine.node.state.policy import check_still_valid, refuse
-from tacit.engine.node.work.equity.taking import SeriesHere, moved_book
 from tacit.engine.node.work.off_loop import Turns, in_thread
 from tacit.engine.series import SignedSeries
 from tacit.engine.wire.messages import Agree
 from tacit.engine.wire.replies import AgreementTaken
 from tacit.errors import AgreementError
-from tacit.mpc.equity import StepBook
 
 Weights = dict[int, NDArray[np.int64]]
 REST = 3.0
 """Agreements of a platform take a quarter of a node's time at most."""
 
 
-class SeriesOfNode(SeriesHere, Protocol):
+class SeriesOfNode(Protocol):
     """What it needs of the series that the node knows."""
 
     def examined(
@@ -53,7 +50,6 @@ class AgreeingNode(Protocol):
 
     agreement_states: dict[bytes, AgreementState]
     turns: Turns
-    own_keys: OwnKeys
 
     @property
     def series(self) -> SeriesOfNode:
@@ -75,7 +71,6 @@ class AgreeingNode(Protocol):
         platform: str,
         public: Weights | None = None,
         series: SignedSeries | None = None,
-        moved: StepBook | None = None,
         /,
     ) -> AgreementState:
         """Keep an agreement (checked, signed by all) if its nodes and platform are who we know."""
@@ -97,18 +92,14 @@ async def agree(node: AgreeingNode, request: Agree, platform: str, /) -> Agreeme
     check_agreement_bytes(len(request.agreement))
     async with node.turns.of(platform, rest=REST):
         is_sender = partial(node.are_one_platform, platform)
-        await in_thread(check_signed, request.agreement, request.signatures, is_sender)
+        await in_thread(_check_signed, request.agreement, request.signatures, is_sender)
         agreement_state = node.agreement_states.get(hashlib.sha256(request.agreement).digest())
         if agreement_state is None:
             node.check_count(len(request.agreement), platform)
             agreement, public = await in_thread(_read, request)
             series = await in_thread(_series, node.series, agreement, request)
-            moved = None
-            if series is not None:
-                keys = node.own_keys
-                moved = await in_thread(moved_book, node.series, keys, agreement, series, request)
             agreement_state = await node.take_agreement(
-                agreement, request.signatures, platform, public, series, moved
+                agreement, request.signatures, platform, public, series
             )
     return AgreementTaken(
         id=request.id,
@@ -121,13 +112,10 @@ async def agree(node: AgreeingNode, request: Agree, platform: str, /) -> Agreeme
     )
 
 
-def check_signed(
-    data: bytes,
-    signatures: dict[str, bytes],
-    is_sender: Callable[[str], bool] = lambda _: True,
-    /,
+def _check_signed(
+    data: bytes, signatures: dict[str, bytes], is_sender: Callable[[str], bool], /
 ) -> None:
-    """Refuse an agreement that not all signed, or that is with another platform, where that counts.
+    """Refuse an agreement that not all signed, or that is with another platform.
 
     Nothing else of it is read.
     """

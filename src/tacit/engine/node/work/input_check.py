@@ -71,9 +71,6 @@ async def prepare(
             book = node.series.book_of(agreement_state.agreement)
         if book is not None:
             await stack.enter_async_context(book.turn)
-            async with refusals_told(node, context_of(request, b"prepare"), None):
-                # Again: another series may have taken it over meanwhile.
-                node.series.book_of(agreement_state.agreement)
         return await _prepare(node, agreement_state, request, book)
 
 

@@ -32,9 +32,6 @@ class EquityForm:
             self._reference = self._choice("Savings count from", REFERENCES, "reference")
             self._told = self._choice("Each participant is told of itself", TOLD, "told")
             self._every = whole_number("Told in every so many-th run", self._rule["every"], 1, 1000)
-            self._continues = ui.input("Balances go on from series").props(
-                'outlined dense stack-label placeholder="s-... or empty: from 0"'
-            )
         with ui.element("div").classes("checks") as checks:
             self._mean = ui.checkbox("Tell all what was saved on average", value=self._rule["mean"])
             self._spread = ui.checkbox(
@@ -64,4 +61,4 @@ class EquityForm:
             "mean": self._mean.value,
             "spread": self._spread.value,
         }
-        return {"equity": rule, "continues": str(self._continues.value or "").strip() or None}
+        return {"equity": rule}

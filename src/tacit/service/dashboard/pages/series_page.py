@@ -160,8 +160,6 @@ def series_terms_list(series: Series, /) -> str:
         ("Nodes", series["cluster"]),
         ("Series", series["id"]),
     ]
-    if terms.get("continues"):
-        items.append(("Balances go on from", terms["continues"]))
     if series["hash"]:
         items.append(("What is signed", series["hash"]))
     cells = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in items)

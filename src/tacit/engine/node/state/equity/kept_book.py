@@ -31,7 +31,6 @@ class StoredEntry(msgspec.Struct, frozen=True, array_like=True):
     for_all: StoredShare | None
     place: int
     agreement: str
-    seeds: StoredShare | None = None
     plan: str = ""
 
 
@@ -48,7 +47,6 @@ class StoredBook(Stored, frozen=True, tag="book/1"):
     taken: dict[str, int]
     steps: dict[str, StoredShare]
     runs: int
-    seeds: StoredShare | None = None
 
 
 _READ = msgspec.msgpack.Decoder(StoredBook)
@@ -67,8 +65,7 @@ def _entry_to_file(entry: RunEntry | None) -> StoredEntry | None:
         return None
     shares = _stored(entry.steps), _stored(entry.told), _stored(entry.for_all)
     public = entry.number, entry.attempt, entry.participants
-    seeds = _stored(entry.seeds)
-    return StoredEntry(*public, *shares, entry.place, entry.agreement, seeds, entry.plan)
+    return StoredEntry(*public, *shares, entry.place, entry.agreement, entry.plan)
 
 
 def _entry_from_file(entry: StoredEntry | None) -> RunEntry | None:
@@ -76,8 +73,7 @@ def _entry_from_file(entry: StoredEntry | None) -> RunEntry | None:
         return None
     shares = _read(entry.steps), _read(entry.told), _read(entry.for_all)
     public = entry.number, entry.attempt, entry.participants
-    seeds = _read(entry.seeds)
-    return RunEntry(*public, *shares, entry.place, entry.agreement, seeds, entry.plan)
+    return RunEntry(*public, *shares, entry.place, entry.agreement, entry.plan)
 
 
 def book_to_file(book: StepBook, /) -> StoredBook:
@@ -93,7 +89,6 @@ def book_to_file(book: StepBook, /) -> StoredBook:
         dict(book.taken),
         {name: StoredShare.of(share) for name, share in book.steps.items()},
         book.runs,
-        _stored(book.seeds),
     )
 
 
@@ -110,7 +105,6 @@ def book_from_file(stored: StoredBook, /) -> StepBook:
         stored.taken,
         {name: share.read() for name, share in stored.steps.items()},
         stored.runs,
-        _read(stored.seeds),
     )
 
 
@@ -121,8 +115,6 @@ class KeptBook:
         self._path = path
         self.turn = asyncio.Lock()
         """Whoever freezes inputs or counts a run holds it, so that one is never amid the other."""
-        self.left: frozenset[str] = frozenset()
-        """Who has a balance here and takes no part in the series any more."""
         self.book = self._read() if path.exists() else first
 
     def _read(self) -> StepBook:
@@ -136,15 +128,8 @@ class KeptBook:
     def keep(self, book: StepBook, /) -> None:
         """From now on it is this, also after a power cut."""
         if book is not self.book:
-            self._write(book)
+            replace_secret(self._path, msgspec.msgpack.encode(book_to_file(book)))
             self.book = book
-
-    def write(self) -> None:
-        """Put on the disk what is taken over from another series."""
-        self._write(self.book)
-
-    def _write(self, book: StepBook) -> None:
-        replace_secret(self._path, msgspec.msgpack.encode(book_to_file(book)))
 
     def check_head(self, head: str, /) -> None:
         """Refuse a run that follows others than were counted here, or prepared last."""

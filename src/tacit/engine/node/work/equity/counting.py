@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -77,7 +77,6 @@ async def count_run(
             raise refuse("this run is of no series with equity; there is nothing to count")
     async with book.turn:
         async with refusals_told(node, context, None):
-            node.series.book_of(agreement)  # again: another series may have taken it over meanwhile
             plan = await _plan_to_count(agreement_state, request, book)
         problem = agreement.problem
         away = problem.rows * problem.columns > LARGE_CELLS
@@ -238,7 +237,7 @@ class _Counting:
             self._plan.columns(),
             inputs.weighted.factors(),
             shape,
-            book=replace(self._book.book, left=self._book.left),
+            book=self._book.book,
             rule=equity.terms.rule,
             telling=self._telling(place),
         )

@@ -12,14 +12,14 @@ from msgspec.structs import replace
 
 from tacit.engine.agreement import Agreement, RunOfSeries, agreement_hash, seal_told
 from tacit.engine.records import RunCounted
-from tacit.engine.series import Series, TakenRun, series_hash
+from tacit.engine.series import Series, series_hash
 from tacit.mpc.equity import FIRST_HEAD, RunEntry, head_after
 from tacit.mpc.local import deal_integers
 from tacit.participant import account_lines, checking, counted_runs
 from tacit.participant.explanations import equity_words
-from tacit.participant.series import reviewing
-from tacit.participant.series.accounts import account_of_run, head_refusals, keep_account
-from tacit.participant.series.kept import keep_series, record_of
+from tacit.participant.following import series_review
+from tacit.participant.following.balances import account_of_run, head_refusals, keep_account
+from tacit.participant.following.run_records import keep_run, keep_series
 from tacit.verify import Claim, Finding, Verdict, check_counted
 from tests.engine.agreement.test_equity import (
     KEYS,
@@ -87,8 +87,7 @@ def take(profile: Any, series: Series, number: int, head: str) -> str:
     """Sign a run, and check its logs afterwards; the head after it."""
     agreement = run_of(series, number, head)
     assert head_refusals(profile, SERIES, agreement) == []
-    taken = TakenRun(number, agreement_hash(agreement).hex(), 0.0, f"r-{number}")
-    record_of(profile, SERIES).add(taken)
+    keep_run(profile, f"r-{number}", agreement)
     keep_account(profile, f"r-{number}", agreement, logs_of(agreement))
     return counted_runs(profile, SERIES)[-1].head
 
@@ -132,8 +131,7 @@ def test_each_run_follows_those_that_count(profile: Any, series: Series) -> None
     assert why(4, second) == ""
     assert why(4, "ab" * 32) == ""
     # It signed run 3: whether that counts, its logs tell.
-    taken = TakenRun(3, "cd" * 32, 0.0, "r-3")
-    record_of(profile, SERIES).add(taken)
+    keep_run(profile, "r-3", run_of(series, 3, second))
     assert "tacit participant log r-3" in why(4, "ab" * 32)
 
 
@@ -148,7 +146,7 @@ def test_boxes_that_do_not_open_are_said(profile: Any, series: Series) -> None:
 def test_a_run_that_counts_and_was_never_opened_is_followed(profile: Any, series: Series) -> None:
     """The platform died just then: that is not proven to be well, and the next run follows it."""
     first = run_of(series, 1, FIRST_HEAD)
-    record_of(profile, SERIES).add(TakenRun(1, agreement_hash(first).hex(), 0.0, "r-1"))
+    keep_run(profile, "r-1", first)
     logs = logs_of(first)
     found = Finding.of("balances", check_counted, first, logs, Claim())
     assert found.unproven
@@ -162,8 +160,8 @@ def test_a_run_that_counts_and_was_never_opened_is_followed(profile: Any, series
 
 def test_whoever_signs_is_told_of_balances_that_do_not_go_on(profile: Any, series: Series) -> None:
     anew = replace(series, nonce="ab" * 16)
-    assert "do not go on in this one" in reviewing._left_behind(profile, anew)[0]
-    assert reviewing._left_behind(profile, series) == []
+    assert "do not go on in this one" in series_review._left_behind(profile, anew)[0]
+    assert series_review._left_behind(profile, series) == []
 
 
 def test_whoever_signs_is_told_what_ranks_tell_of_factors() -> None:

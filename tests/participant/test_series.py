@@ -31,7 +31,7 @@ from tacit.participant import (
     series_lines,
     sign_reviewed_series,
 )
-from tacit.participant.series.following import following
+from tacit.participant.following.follower import following
 from tacit.service.server.app import make_app
 from tacit.service.workflow.lifecycle import State
 from tests.service.example_terms import example_terms

@@ -12,10 +12,11 @@ from typing import Any, BinaryIO
 import pytest
 
 import tacit.files
-import tacit.participant.series.following as followed
+import tacit.participant.following.follower as followed
 import tacit.participant.submission
 from tacit.errors import InputError
 from tacit.participant import CommandCosts, FileCosts, follow
+from tacit.participant.following import run_states
 from tests.participant.test_series import Cast, cast, platform
 from tests.participant.test_series_faults import agreed_run, checking, settled
 from tests.participant.test_series_lies import Fine, finished_run
@@ -48,7 +49,7 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
 @pytest.fixture
 def later(monkeypatch: pytest.MonkeyPatch) -> None:
     """What failed is tried again at the next look."""
-    monkeypatch.setattr(followed, "AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr(run_states, "AGAIN_SECONDS", 0.0)
 
 
 def costs_file(cast: Cast, number: int) -> Path:
@@ -77,7 +78,7 @@ def test_costs_are_sealed_when_there_is_room_again(cast: Cast, disk: Disk, name:
     disk.full_for = None
     follow(follower, every=1, once=True)
     assert state_of(cast, run) == "accepted"
-    assert follower.undone == {}
+    assert follower.undone == []
 
 
 def test_a_full_disk_is_not_tried_at_every_look(cast: Cast, disk: Disk) -> None:
@@ -127,7 +128,7 @@ def test_a_plan_that_was_stored_and_not_marked_is_not_called_lost(
 ) -> None:
     monkeypatch.setattr(followed, "check_logs", lambda *_: Fine())
     finished_run(cast)
-    plans, disk.full_for = cast.folder / "plans", "stored"
+    plans, disk.full_for = cast.folder / "plans", "runs.jsonl"
     follower = checking(cast, plans)
     with pytest.raises(InputError, match="its plan was stored, but not marked as stored"):
         follow(follower, every=1, once=True)
@@ -136,3 +137,27 @@ def test_a_plan_that_was_stored_and_not_marked_is_not_called_lost(
     (plans / "1.csv").unlink()
     follow(checking(cast, plans), every=1, once=True)
     assert not (plans / "1.csv").exists()
+
+
+@pytest.mark.usefixtures("later")
+def test_logs_that_were_checked_and_not_marked_are_checked_again(
+    cast: Cast, disk: Disk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a kill between both; no run is refused for a full disk."""
+    checks: list[str] = []
+
+    def check_logs(_profile: object, run: str) -> Fine:
+        checks.append(run)
+        return Fine()
+
+    monkeypatch.setattr(followed, "check_logs", check_logs)
+    run = finished_run(cast)
+    follower = cast.follower()
+    follower.check, disk.full_for = True, "runs.jsonl"
+    with pytest.raises(InputError, match="what its logs show was not kept"):
+        follow(follower, every=1, once=True)
+    assert follower.refused == {}
+    disk.full_for = None
+    for _ in range(2):
+        follow(follower, every=1, once=True)
+    assert checks == [run, run]

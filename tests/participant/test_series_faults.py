@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-import tacit.participant.series.following as followed
+import tacit.participant.following.follower as followed
 from tacit.errors import InputError
 from tacit.participant import CommandCosts, FileCosts, Follower, follow, result
-from tacit.participant.series.kept import checked_runs, is_stored, mark_checked
+from tacit.participant.following.run_records import followed_runs, keep_run
 from tests.participant.test_series import Cast, cast, platform
-from tests.participant.test_series_lies import Fine, finished_run, withhold
+from tests.participant.test_series_lies import Fine, finished_run, record_of, withhold
 from tests.support.command_line import Tacit
 
 __all__ = ["cast", "platform"]
@@ -101,7 +101,7 @@ def test_a_plan_that_cannot_be_stored_is_no_refusal(
     cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(followed, "check_logs", lambda *_: Fine())
-    finished_run(cast)
+    run = finished_run(cast)
     plans = cast.folder / "plans"
     plans.write_text("a file where the folder should be")
     follower = checking(cast, plans)
@@ -109,6 +109,7 @@ def test_a_plan_that_cannot_be_stored_is_no_refusal(
         follow(follower, every=1, once=True)
     assert follower.refused == {}
     plans.unlink()
+    follower.progress[run].retry_now()
     follow(follower, every=1, once=True)
     assert (plans / "1.csv").exists()
 
@@ -154,7 +155,7 @@ def test_a_plan_is_stored_although_its_run_was_called_failed_before(
     monkeypatch.setattr(followed, "store_plan", lambda *_: False)  # as if there were no plan
     checking(cast, plans).look()
     monkeypatch.undo()
-    assert not is_stored(cast.north, run)
+    assert not record_of(cast, run).stored
     monkeypatch.setattr(followed, "check_logs", lambda *_: Fine())
     checking(cast, plans).look()
     assert (plans / "1.csv").exists()
@@ -170,11 +171,12 @@ def test_a_run_without_a_plan_is_said_once(cast: Cast, monkeypatch: pytest.Monke
 
 
 def test_two_followers_at_a_time_forget_no_run_that_was_checked(cast: Cast) -> None:
+    agreement = cast.north.need_signed_agreement(agreed_run(cast))
     runs = [f"r-{number:010}" for number in range(60)]
-    before = checked_runs(cast.north)
     with ThreadPoolExecutor(4) as threads:
-        list(threads.map(lambda run: mark_checked(cast.north, run), runs))
-    assert sorted(checked_runs(cast.north)) == sorted([*before, *runs])
+        list(threads.map(lambda run: keep_run(cast.north, run, agreement, checked=True), runs))
+    found = followed_runs(cast.north, cast.series_id)
+    assert sorted(each.run for each in found if each.checked) == runs
 
 
 def test_balances_of_a_series_that_has_none_are_not_shown_as_empty(

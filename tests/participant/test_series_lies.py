@@ -12,19 +12,20 @@ from typing import Any
 import msgspec
 import pytest
 
-import tacit.participant.series.following as followed
+import tacit.participant.following.follower as followed
 from tacit.engine.series import DAY, check_series
 from tacit.engine.series.run_record import KEEP_SECONDS
 from tacit.errors import AgreementError, LogError, PlatformError, TrustError, UnprovenError
 from tacit.participant import FileCosts, Follower, follow, signed_series
-from tacit.participant.series.kept import (
+from tacit.participant.following.run_records import (
+    FollowedRun,
     folder_of_series,
-    is_checked,
+    followed_runs,
+    keep_run,
     keep_series,
-    mark_checked,
+    unseen_runs,
 )
-from tacit.participant.series.reviewing import review_series
-from tacit.participant.series.unseen_logs import unseen_runs
+from tacit.participant.following.series_review import review_series
 from tacit.service.workflow.lifecycle import State
 from tests.participant.test_series import Cast, cast, platform
 from tests.service.example_terms import example_terms
@@ -62,6 +63,11 @@ def finished_run(cast: Cast) -> str:
         each.look()
     cast.world.run_to(run, State.FINISHED)
     return run
+
+
+def record_of(cast: Cast, run: str) -> FollowedRun:
+    (found,) = (each for each in followed_runs(cast.north, cast.series_id) if each.run == run)
+    return found
 
 
 def test_a_run_of_another_signed_series_is_refused(cast: Cast) -> None:
@@ -174,7 +180,7 @@ def test_logs_that_were_shown_of_an_interrupted_run_do_not_count_for_what_came_a
     second = cast.run()
     monkeypatch.setattr(followed, "check_logs", withhold)
     called = then
-    follower._not_before.clear()  # a minute later
+    follower.progress[run].retry_now()  # a minute later
     follower.look()
     assert run in follower.refused[second]
     assert not cast.signed(second)
@@ -189,10 +195,10 @@ def test_an_interrupted_run_that_has_expired_is_checked_for_good(
     clock = SimpleNamespace(monotonic=time.monotonic, time=lambda: time.time() + late)
     monkeypatch.setattr(followed, "time", clock)
     followers(cast, check=True)[0].look()
-    assert not is_checked(cast.north, run), "it may go on"
+    assert not record_of(cast, run).checked, "it may go on"
     late = KEEP_SECONDS + DAY
     followers(cast, check=True)[0].look()
-    assert is_checked(cast.north, run)
+    assert record_of(cast, run).checked
 
 
 def test_runs_whose_logs_are_withheld_count_however_long_ago_they_were(
@@ -215,7 +221,7 @@ def test_runs_whose_logs_are_withheld_count_however_long_ago_they_were(
     follower.unseen = 2
     follower.look()
     assert first in follower.refused[third]
-    mark_checked(cast.north, first)
+    keep_run(cast.north, first, cast.north.need_signed_agreement(first), checked=True)
     assert unseen_runs(cast.north, cast.series_id) == [second]
 
 
@@ -235,6 +241,19 @@ def test_nothing_is_signed_before_the_last_logs_are_checked(
     monkeypatch.setattr(followed, "check_logs", lambda *_: Fine())
     follower.look()
     assert cast.signed(second)
+
+
+def test_a_finished_run_without_logs_ends_with_an_error(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = finished_run(cast)
+    follower = followers(cast, check=True)[0]
+    with monkeypatch.context() as patch:
+        patch.setattr(followed, "check_logs", withhold)
+        with pytest.raises(UnprovenError, match=run):
+            follow(follower, every=1, once=True)
+    monkeypatch.setattr(followed, "check_logs", lambda *_: Fine())
+    follow(follower, every=1, once=True)
 
 
 def test_costs_are_handed_in_again_after_a_break(

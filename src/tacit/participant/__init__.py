@@ -27,33 +27,29 @@ if TYPE_CHECKING:
     )
     from tacit.participant.bundle_checking import check_bundle_here
     from tacit.participant.checking import check_logs
-    from tacit.participant.leakage_budget import budget, budget_json, budget_lines, repeated
-    from tacit.participant.plan_costs import OwnCosts, own_costs
-    from tacit.participant.plan_table import plan_csv, plan_heads, plan_rows, table_lines
-    from tacit.participant.results import result, runs, series_of
-    from tacit.participant.review_words import review_json, review_lines
-    from tacit.participant.reviewing import Review, check_is_expected, review, sign
-    from tacit.participant.series.accounts import (
+    from tacit.participant.following.balances import account_lines, account_of_run, account_words
+    from tacit.participant.following.cost_sources import AnyCosts, CommandCosts, FileCosts
+    from tacit.participant.following.follower import Follower, follow
+    from tacit.participant.following.run_records import (
         CountedRun,
-        account_lines,
-        account_of_run,
-        account_words,
         counted_runs,
-    )
-    from tacit.participant.series.cost_sources import AnyCosts, CommandCosts, FileCosts
-    from tacit.participant.series.following import Follower, follow
-    from tacit.participant.series.kept import (
         keep_reviewed_series,
         reviewed_series,
         signed_series,
     )
-    from tacit.participant.series.reviewing import (
+    from tacit.participant.following.series_review import (
         SeriesReview,
         review_series,
         series_json,
         series_lines,
         sign_reviewed_series,
     )
+    from tacit.participant.leakage_budget import budget, budget_json, budget_lines, repeated
+    from tacit.participant.plan_costs import OwnCosts, own_costs
+    from tacit.participant.plan_table import plan_csv, plan_heads, plan_rows, table_lines
+    from tacit.participant.results import result, runs, series_of
+    from tacit.participant.review_words import review_json, review_lines
+    from tacit.participant.reviewing import Review, check_is_expected, review, sign
     from tacit.participant.several_plans import check_number, count_plans, other_plans, plan_title
     from tacit.participant.submission import submissions, submit, withdraw
     from tacit.participant.waiting import check_is_finished, wait_for_check, wait_for_end

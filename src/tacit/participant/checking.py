@@ -23,12 +23,12 @@ from tacit.engine.records import (
 )
 from tacit.errors import LogError, PlatformError, SealError, TrustError
 from tacit.participant.account.profile import Profile
+from tacit.participant.following.balances import keep_account
 from tacit.participant.own_parts import Seen, fetch_own_parts
 from tacit.participant.public_weights import fetch_public_problem
 from tacit.participant.receipts import check_receipts
 from tacit.participant.results import with_shown
 from tacit.participant.reviewing import clock_warnings
-from tacit.participant.series.accounts import keep_account
 from tacit.plain_text import plain_line
 from tacit.verify import (
     ClaimedResult,

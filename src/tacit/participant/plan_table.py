@@ -5,15 +5,19 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 
 from tacit.engine.agreement import Agreement
 from tacit.errors import TrustError
+from tacit.files import replace_file, writing
 from tacit.participant.account.shapes import Outcome
 from tacit.plain_text import plain_cell, plain_line
 
 YOURS = "yours"
+MOST_ROWS_SHOWN = 20
+"""Of a plan, where a follower prints it."""
 
 
 def plan_heads(agreement: Agreement | None, /, *, of_cells: bool = False) -> tuple[str, str]:
@@ -121,3 +125,27 @@ def plan_csv(
     writer.writerow(heads)
     writer.writerows([plain_cell(cell) for cell in row] for row in rows)
     return out.getvalue()
+
+
+def own_lines(outcome: Outcome, agreement: Agreement, account: str, run: str, /) -> list[str]:
+    """One's own rows of a plan, as a follower prints them; all rows where none is one's own."""
+    rows = plan_rows(outcome, agreement, account)
+    mine = [each for each in rows if each[2]] or rows
+    lines = [f"{row}  {column}" for row, column, _ in mine[:MOST_ROWS_SHOWN]]
+    if len(mine) > MOST_ROWS_SHOWN:
+        lines.append(f"and {len(mine) - MOST_ROWS_SHOWN} more: tacit participant result {run}")
+    return lines
+
+
+def store_plan(outcome: Outcome, agreement: Agreement, account: str, folder: Path, /) -> bool:
+    """Store the plan of a run of a series as NUMBER.csv, whole or not at all, if there is one."""
+    rows = plan_rows(outcome, agreement, account)
+    if not rows:
+        return False
+    assert agreement.series is not None
+    path = folder / f"{agreement.series.number}.csv"
+    with writing(path):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        text = plan_csv(rows, heads=(*plan_heads(agreement), "whose"))
+        replace_file(path, text.encode())
+    return True

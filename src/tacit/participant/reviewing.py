@@ -25,10 +25,10 @@ from tacit.errors import InputError, TacitError, TrustError
 from tacit.participant.account.profile import Profile
 from tacit.participant.account.trust import Trust, load_trust, trust_refusals
 from tacit.participant.costs import read_costs
+from tacit.participant.following.run_records import keep_run
+from tacit.participant.following.run_rules import series_refusals
 from tacit.participant.leakage_budget import repeated
 from tacit.participant.public_weights import public_refusals, public_warnings
-from tacit.participant.series.unseen_logs import note_run
-from tacit.participant.series.within import series_refusals
 from tacit.search.moves import AssignmentParameters
 
 MOST_CLOCK_SECONDS = 2.0
@@ -299,7 +299,7 @@ def sign(
     agreement = made.agreement
     # First kept, then sent: whatever the platform has a signature for is known here.
     profile.keep_agreement(run, agreement)
-    note_run(profile, run, agreement)
+    keep_run(profile, run, agreement)
     signature = sign_agreement(agreement, profile.keys().signing)
     with profile.connect() as client:
         return client.runs.sign(run, signature)

@@ -1,4 +1,4 @@
-"""Which runs of a series were taken here, and when: kept by every node and every participant.
+"""Which runs of a series were taken, and when: every node and every participant keeps a record.
 
 Each decides by its own record and its own clock, so that a platform which replays a run, uses a
 number twice, goes back to an earlier one or starts runs more often than was signed needs all of
@@ -7,7 +7,7 @@ them to have forgotten. A line is on the disk before the run counts.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -86,7 +86,7 @@ class RunRecord:
         self._path = path
 
     def runs(self) -> list[TakenRun]:
-        """Those that were taken lately, the last one, and what was to be kept, the oldest first."""
+        """Those that were taken lately, and the last one, the oldest first."""
         if not self._path.exists():
             return []
         try:
@@ -96,13 +96,13 @@ class RunRecord:
             remedy = "restore it from a backup, or sign a new series"
             raise FileError(self._path, None, f"was changed ({error})", remedy) from None
 
-    def add(self, new: TakenRun, /, *, keep: Collection[str] = ()) -> None:
-        """Write a run down for good, once, however often it is taken; `keep` are not dropped."""
+    def add(self, new: TakenRun, /) -> None:
+        """Write a run down for good, once, however often it is taken."""
         known = self.runs()
         if any(each.agreement == new.agreement for each in known):
             return
         # The agreement of an older run has expired, and its number is below the last.
-        kept = [each for each in known if each.at > new.at - KEEP_SECONDS or each.run in keep]
+        kept = [each for each in known if each.at > new.at - KEEP_SECONDS]
         data = b"".join(msgspec.json.encode(each) + b"\n" for each in [*kept, new])
         with writing(self._path, remedy="make room"):
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

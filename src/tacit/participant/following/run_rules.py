@@ -12,8 +12,8 @@ from tacit.engine.agreement import Agreement
 from tacit.engine.series import check_still_runs, departures, objection_to_pace, objection_to_run
 from tacit.errors import AgreementError
 from tacit.participant.account.profile import Profile
-from tacit.participant.series.accounts import head_refusals
-from tacit.participant.series.kept import as_taken, record_of, series_named
+from tacit.participant.following.balances import head_refusals
+from tacit.participant.following.run_records import as_followed, followed_runs, series_named
 
 
 def series_refusals(
@@ -39,7 +39,7 @@ def series_refusals(
         check_still_runs(series, now)
     except AgreementError as error:
         reasons.append(str(error))
-    taken, new = record_of(profile, series_id).runs(), as_taken(run, agreement)
+    taken, new = followed_runs(profile, series_id), as_followed(run, agreement)
     pace = objection_to_pace(taken, new, runs_per_day=series.limits.runs_per_day)
     reasons.extend(why for why in (objection_to_run(taken, new), pace) if why is not None)
     reasons.extend(head_refusals(profile, series_id, agreement))

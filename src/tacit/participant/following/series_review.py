@@ -21,15 +21,15 @@ from tacit.engine.series import (
 from tacit.errors import TacitError, TrustError
 from tacit.participant.account.profile import Profile
 from tacit.participant.account.trust import Trust, load_trust, trust_refusals
-from tacit.participant.review_words import review_lines
-from tacit.participant.reviewing import HOW_TO_PIN, UNPINNED, Review, refusals_of_pattern
-from tacit.participant.series.kept import (
+from tacit.participant.following.run_records import (
     all_signed_series,
     folder_of_series,
     keep_series,
     series_named,
     signed_series,
 )
+from tacit.participant.review_words import review_lines
+from tacit.participant.reviewing import HOW_TO_PIN, UNPINNED, Review, refusals_of_pattern
 from tacit.plain_text import plain_line
 
 WHAT_VARIES = {

@@ -1,9 +1,5 @@
 """What this machine knows of the runs that counted, and of its own balance.
 
-::
-
-    series/SERIES/counted.jsonl   one line per run whose logs were checked here, and that counts
-
 A run must follow the runs that counted before it. The head of their chain is known here up to the
 last run whose logs were checked, so a head that was followed before shows that somebody was set
 back. Of runs without this participant nothing is known here: after one, the nodes alone decide.
@@ -12,55 +8,22 @@ back. Of runs without this participant nothing is known here: after one, the nod
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import msgspec
 
 from tacit.engine.agreement import Agreement, open_told
 from tacit.engine.records import Log
-from tacit.errors import FileError, SealError
+from tacit.errors import SealError
 from tacit.mpc.equity import FINENESS, FIRST_HEAD, MEAN, NEUTRAL, SPREAD, UNIT
-from tacit.participant.account.private_files import changing, replace_private
 from tacit.participant.account.profile import Profile
-from tacit.participant.series.kept import folder_of_series, record_of, series_named
+from tacit.participant.following.run_records import (
+    CountedRun,
+    counted_runs,
+    followed_runs,
+    keep_run,
+    series_named,
+)
 from tacit.verify import counted_run, surely_counted
-
-
-class CountedRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A run that counts, as its logs told it."""
-
-    number: int
-    run: str
-    before: str
-    """The head that it follows."""
-    head: str
-    participants: int
-    opened: dict[str, int] = {}
-    saved: int | None = None
-    """In 128ths of what could be saved; none where nothing was told."""
-    factor: int | None = None
-    balance: int | None = None
-
-
-_READ = msgspec.json.Decoder(CountedRun)
-
-
-def _file(profile: Profile, series_id: str) -> Path:
-    return folder_of_series(profile, series_id) / "counted.jsonl"
-
-
-def counted_runs(profile: Profile, series_id: str, /) -> list[CountedRun]:
-    """The runs of a series that are known to count, in their order."""
-    path = _file(profile, series_id)
-    if not path.exists():
-        return []
-    try:
-        found = [_READ.decode(line) for line in path.read_bytes().splitlines()]
-    except msgspec.DecodeError as error:
-        remedy = "restore it from a backup"
-        raise FileError(path, None, f"was changed ({error})", remedy) from None
-    # Logs may be checked once more, or late.
-    return sorted(found, key=lambda each: each.number)
 
 
 def keep_account(
@@ -70,7 +33,6 @@ def keep_account(
     event = surely_counted(agreement, logs)
     if agreement.equity is None or agreement.series is None or event is None:
         return []
-    found = series_named(profile, agreement.series.series)
     made = CountedRun(
         event.number,
         run,
@@ -92,20 +54,13 @@ def keep_account(
             made = msgspec.structs.replace(
                 made, saved=own.saved, factor=own.factor, balance=own.balance
             )
-    if found is not None:
-        path = _file(profile, found[0])
-        with changing(path):
-            known = [each for each in counted_runs(profile, found[0]) if each.run != run]
-            lines = [msgspec.json.encode(each) + b"\n" for each in [*known, made]]
-            replace_private(path, b"".join(lines))
+    keep_run(profile, run, agreement, counted=made)
     return [*account_lines(made), *trouble]
 
 
 def account_of_run(profile: Profile, run: str, agreement: Agreement, /) -> CountedRun | None:
     """What is known here of a run of a series with equity."""
-    if agreement.series is None:
-        return None
-    found = series_named(profile, agreement.series.series)
+    found = None if agreement.series is None else series_named(profile, agreement.series.series)
     known = [] if found is None else counted_runs(profile, found[0])
     return next((each for each in known if each.run == run), None)
 
@@ -125,7 +80,7 @@ def head_refusals(profile: Profile, series_id: str, agreement: Agreement, /) -> 
     if known and head == known[-1].head:
         return []
     last = max((each.number for each in known), default=0)
-    signed = {each.number: each.run for each in record_of(profile, series_id).runs()}
+    signed = {each.number: each.run for each in followed_runs(profile, series_id)}
     between = range(last + 1, agreement.series.number)
     if all(number in signed for number in between):
         unchecked = ", ".join(signed[number] for number in between)

@@ -1,0 +1,484 @@
+"""A machine that follows a series: it signs runs that are within it, seals costs, shows plans.
+
+It asks the platform what there is and believes it nothing else: `review` holds each run against
+what this machine signed, its own records and its own clock. Every few seconds it looks at all runs
+of the series; `run_states` has the table of what it does for each.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tacit.client import RunSummary
+from tacit.engine.agreement import Agreement
+from tacit.engine.series import DAY, series_hash
+from tacit.errors import (
+    FileError,
+    InputError,
+    LogError,
+    PlatformError,
+    TacitError,
+    TrustError,
+    UnprovenError,
+)
+from tacit.participant.account.profile import Profile
+from tacit.participant.account.shapes import Outcome, Submission
+from tacit.participant.checking import ENDED, check_logs
+from tacit.participant.following.balances import account_lines, account_of_run
+from tacit.participant.following.cost_sources import AnyCosts, Wanted
+from tacit.participant.following.run_records import (
+    MOST_UNSEEN,
+    FollowedRun,
+    as_followed,
+    check_not_stopped,
+    folder_of_series,
+    followed_runs,
+    is_sealed_here,
+    keep_run,
+    signed_series,
+    stop_following,
+    unseen_runs,
+    unseen_words,
+)
+from tacit.participant.following.run_states import Logs, RunProgress, RunState
+from tacit.participant.plan_table import own_lines, store_plan
+from tacit.participant.results import result, runs
+from tacit.participant.reviewing import review, sign
+from tacit.participant.submission import submissions, submit
+
+
+@dataclass
+class Follower:
+    """Follows one series for as long as somebody calls `look`."""
+
+    profile: Profile
+    series_id: str
+    costs: AnyCosts | None
+    say: Callable[[str], None]
+    again: bool = False
+    """Whether costs are sealed that were sealed for other runs before."""
+    results: Path | None = None
+    """A folder for the plans, one CSV per run."""
+    check: bool = True
+    """Whether the nodes' logs are checked after each run."""
+    unseen: int = MOST_UNSEEN
+    """With so many runs whose logs were never shown nothing more is signed."""
+    progress: defaultdict[str, RunProgress] = field(
+        default_factory=lambda: defaultdict(RunProgress)
+    )
+    """By run."""
+    _records: dict[str, FollowedRun] | None = None
+    """Those on the disk, as far as they were read since the last action."""
+    _said: set[str] = field(default_factory=set)
+
+    @property
+    def refused(self) -> dict[str, str]:
+        """Runs that this machine does not sign, and why."""
+        return {run: each.refused for run, each in self.progress.items() if each.refused}
+
+    @property
+    def undone(self) -> list[str]:
+        """Costs not sealed, receipts not kept, plans not stored and marks not made, and why."""
+        return [why for each in self.progress.values() for why in each.undone.values()]
+
+    @property
+    def missing_logs(self) -> list[str]:
+        """Runs that have ended, with costs of ours in them, whose logs could not be had."""
+        return sorted(run for run, each in self.progress.items() if each.logs is Logs.MISSING)
+
+    def look(self) -> None:
+        """Do whatever can be done now for all runs of the series."""
+        check_not_stopped(self.profile, self.series_id)
+        self._records = None
+        try:
+            listed = [each for each in runs(self.profile) if each.series == self.series_id]
+            self._note_claims(listed)
+            # By number, so that the logs of a run are checked before the next one is signed.
+            for run in sorted(listed, key=lambda each: each.series_number or 0):
+                self._advance_or_refuse(run)
+        except PlatformError as error:
+            if error.status in (401, 403):
+                raise
+            self._once(f"{error}; this is tried again")
+
+    def _note_claims(self, listed: Sequence[RunSummary]) -> None:
+        for run in listed:
+            self.progress[run.id].claimed = run.state
+        interrupted = {each.id for each in listed if each.state == "interrupted"}
+        for run_id, each in self.progress.items():
+            # Logs in order count only while the run is called interrupted: it may have gone on
+            # since, and what the nodes were asked then is not in the logs that were seen.
+            if each.logs is Logs.IN_ORDER and run_id not in interrupted:
+                each.logs = Logs.UNKNOWN
+
+    def _advance_or_refuse(self, run: RunSummary) -> None:
+        """A run that makes no sense must not keep this machine from the others."""
+        try:
+            self._advance(run)
+        except (PlatformError, LogError):
+            raise
+        except TacitError as error:
+            self._refuse(run, str(error))
+
+    def _advance(self, run: RunSummary) -> None:
+        """Do what is next, until nothing is, or it cannot be done in this look."""
+        state = self._state_of(run)
+        while (action := ACTIONS[state]) is not None:
+            action(self, run)
+            self._records = None
+            before, state = state, self._state_of(run)
+            if state is before:
+                return
+
+    def _state_of(self, run: RunSummary) -> RunState:
+        """The table of `run_states`, from its first line on."""
+        progress = self.progress[run.id]
+        if run.state == "invited":
+            return (
+                RunState.IDLE if progress.signed or not progress.may("sign") else RunState.TO_SIGN
+            )
+        if run.state == "agreed":
+            return RunState.IDLE if progress.sealed else RunState.TO_SEAL
+        if progress.done or run.state not in ENDED:
+            return RunState.IDLE
+        agreement = self._own_agreement(run)
+        if agreement is None:
+            return RunState.IDLE
+        record = self._record(run, agreement)
+        if run.state == "interrupted":
+            return RunState.PAUSED
+        if not progress.presented and progress.may("show"):
+            return RunState.TO_SHOW
+        # A finished run keeps others from being signed, so its logs are asked for at every look.
+        soon = run.state == "finished" or progress.may("check")
+        unchecked = self._wants_logs(agreement) and not record.checked
+        if unchecked and soon:
+            return RunState.TO_CHECK
+        progress.done = progress.presented and not unchecked
+        return RunState.IDLE
+
+    def _own_agreement(self, run: RunSummary) -> Agreement | None:
+        """What this machine signed for a run, if that is one of the series that it follows."""
+        agreement = self.profile.signed_agreement(run.id)
+        return agreement if self._is_ours(agreement) else None
+
+    def _is_ours(self, agreement: Agreement | None) -> bool:
+        """Whether it names the series that is followed, whatever the platform says of it."""
+        signed = signed_series(self.profile, self.series_id)
+        if signed is None:
+            raise TrustError(f"this machine has not signed series {self.series_id}; sign it first")
+        named = None if agreement is None else agreement.series
+        return named is not None and named.series == series_hash(signed)
+
+    def _record(self, run: RunSummary, agreement: Agreement) -> FollowedRun:
+        if self._records is None:
+            found = followed_runs(self.profile, self.series_id)
+            self._records = {each.run: each for each in found}
+        return self._records.get(run.id) or as_followed(run.id, agreement)
+
+    def _wants_logs(self, agreement: Agreement) -> bool:
+        """Where balances are kept, the next run must follow this one if it counts."""
+        return self.check or agreement.equity is not None
+
+    def _once(self, line: str) -> None:
+        if line not in self._said:
+            self._said.add(line)
+            self.say(line)
+
+    # TO_SIGN
+
+    def _sign(self, run: RunSummary) -> None:
+        progress = self.progress[run.id]
+        finished = [
+            run_id for run_id in self.missing_logs if self.progress[run_id].claimed == "finished"
+        ]
+        if finished:
+            waiting = ", ".join(finished)
+            self._once(f"{_called(run)} is not signed before the logs of {waiting} are checked")
+            return
+        if self.check:
+            seen = [i for i, each in self.progress.items() if each.logs is Logs.IN_ORDER]
+            unseen = unseen_runs(self.profile, self.series_id, seen=seen)
+            if len(unseen) >= self.unseen:
+                self._refuse(run, unseen_words(unseen))
+                return
+        try:
+            # Where nothing is pinned, the keys were accepted with the series, which fixes them.
+            made = review(self.profile, run.id, unpinned=True)
+        except PlatformError as error:
+            if error.status == 404:  # it is being drawn up
+                return
+            raise
+        if not self._is_ours(made.agreement):
+            made.refusals.append(
+                "the platform calls it a run of the series, and it names none or another one"
+            )
+        if made.refusals:
+            self._refuse(run, "; ".join(made.refusals))
+            return
+        # The record is on the disk before the signature leaves. If this process dies in between,
+        # the number is used and the next process signs the same agreement again; the other way
+        # round a second run could be signed under the number.
+        sign(self.profile, run.id, seen=made)
+        progress.refused, progress.signed = "", True
+        self.say(f"signed {_called(run)}, agreement {made.hash[:16]}...")
+
+    def _refuse(self, run: RunSummary, why: str) -> None:
+        progress = self.progress[run.id]
+        progress.refused = why
+        progress.put_off("sign")
+        self._once(f"REFUSED {_called(run)}: {why}")
+
+    # TO_SEAL
+
+    def _seal(self, run: RunSummary) -> None:
+        agreement = self._own_agreement(run)
+        if agreement is None:
+            self._once(f"{_called(run)} is agreed, says the platform, without this machine")
+            return
+        if self.costs is None:
+            self._once(
+                f"{_called(run)} takes your costs, and this machine was given none to seal: tacit "
+                f"participant submit {run.id} FILE hands them in"
+            )
+            return
+        own = [k for k in agreement.confidential() if agreement.rows_of(self.profile.account, k)]
+        # After a kill between sealing and handing in, or between that and the answer, the platform
+        # says what it has: `submit` sends the same boxes again, and draws no new shares.
+        states = {each.objective: each for each in submissions(self.profile, run.id)}
+        for k in own:
+            if k in states and states[k].state != "refused":
+                continue
+            if k in states:
+                self._once(f"{_called(run)}: the nodes refuse your rows: {states[k].reason}")
+            self._seal_objective(run, agreement, k, is_only=len(own) == 1)
+        self.progress[run.id].sealed = all(
+            k in states and states[k].state == "accepted" for k in own
+        )
+
+    def _seal_objective(
+        self, run: RunSummary, agreement: Agreement, objective: int, *, is_only: bool
+    ) -> None:
+        assert self.costs is not None
+        assert agreement.series is not None
+        progress, key = self.progress[run.id], f"costs {objective}"
+        number = agreement.series.number
+        wanted = Wanted(run.id, number, agreement, self.profile.account, objective, is_only=is_only)
+        if not progress.may(key):
+            return
+        if self.costs.is_slow:
+            progress.put_off(key)
+        try:
+            with self.costs.opened(wanted) as path:
+                if path is None:
+                    self._once(f"{_called(run)} waits for your costs in {self.costs.words(wanted)}")
+                    return
+                digest = hashlib.sha256(path.read_bytes()).hexdigest()
+                if progress.tried.get(objective) == digest:
+                    return  # a file that does not fit is tried again once it has changed
+                progress.tried[objective] = digest
+                done = self._submit(wanted, path, key)
+        except PlatformError:
+            progress.tried.pop(objective, None)
+            raise
+        except (InputError, TrustError, OSError) as error:
+            why = str(error).removeprefix("nothing was sealed: ")
+            progress.undone[key] = f"{_called(run)}: nothing was sealed: {why}"
+            more = "" if objective in progress.tried else "; this is tried again"
+            self._once(f"{progress.undone[key]}{more}")
+            return
+        progress.undone.pop(key, None)
+        self.say(f"sealed and handed in your costs for {_called(run)}")
+        if done.unkept is not None:  # `result` and the check of the logs ask for them again
+            why = f"handed in, but its receipts were not kept: {done.unkept}"
+            progress.undone[key] = f"{_called(run)}: {why}"
+            self._once(progress.undone[key])
+
+    def _submit(self, wanted: Wanted, path: Path, key: str) -> Submission:
+        """Hand in a file; what is no fault of the file, as a full disk, is tried again with it."""
+        progress, objective = self.progress[wanted.run], wanted.objective
+        name = wanted.agreement.objectives[objective].name
+        try:
+            return submit(self.profile, wanted.run, path, objective=name, again=self.again)
+        except (FileError, OSError) as error:
+            if not (isinstance(error, FileError) and error.path == str(path)):
+                progress.tried.pop(objective, None)
+                progress.put_off(key)
+            raise
+
+    # PAUSED
+
+    def _pause(self, run: RunSummary) -> None:
+        """Whether the logs of a run that may go on are there; what they prove, its end shows."""
+        self._once(f"{_called(run)} is interrupted{f' ({run.reason})' if run.reason else ''}")
+        agreement, progress = self.profile.need_signed_agreement(run.id), self.progress[run.id]
+        is_checked = self._record(run, agreement).checked
+        if not self.check or is_checked or not progress.may("check"):
+            return
+        progress.put_off("check")
+        progress.logs = Logs.UNKNOWN
+        try:
+            check_logs(self.profile, run.id).check()
+        except UnprovenError:
+            pass  # as after most interruptions
+        except (LogError, PlatformError) as error:
+            self._once(f"  the logs of {run.id} are not complete so far ({error})")
+            return
+        if time.time() > agreement.limits.expires + DAY:  # no node goes on, whatever its clock
+            keep_run(self.profile, run.id, agreement, checked=True)
+        progress.logs = Logs.IN_ORDER
+
+    # TO_SHOW
+
+    def _show(self, run: RunSummary) -> None:
+        """Say a plan that this machine has not seen, and store it, whatever the run is called."""
+        agreement, progress = self.profile.need_signed_agreement(run.id), self.progress[run.id]
+        record, wants_logs = self._record(run, agreement), self._wants_logs(agreement)
+        was_shown = bool(self.profile.shown_plan(run.id) or self.profile.own_heads(run.id))
+        # One that was finished may be called failed until its logs are checked, so it is asked for
+        # until then.
+        unchecked = wants_logs and not record.checked
+        is_new = unchecked or not (wants_logs or was_shown)
+        to_store = self.results is not None and not record.stored
+        if is_new or to_store:
+            # `result` keeps what it shows. After a kill between that and storing the plan, the plan
+            # is not said again and is stored all the same.
+            outcome = result(self.profile, run.id)
+            if is_new and not was_shown and "show" not in progress.undone:
+                self._say_plan(run, agreement, outcome)
+            if to_store:
+                self._store(run, agreement, outcome, unchecked=unchecked)
+        progress.presented = "show" not in progress.undone
+        if not progress.presented:
+            progress.put_off("show")
+
+    def _say_plan(self, run: RunSummary, agreement: Agreement, outcome: Outcome) -> None:
+        why = f" ({outcome.reason})" if outcome.reason else ""
+        self.say(f"{_called(run)} is {outcome.state}{why}")
+        for line in own_lines(outcome, agreement, self.profile.account, run.id):
+            self.say(f"  {line}")
+
+    def _store(
+        self, run: RunSummary, agreement: Agreement, outcome: Outcome, *, unchecked: bool
+    ) -> None:
+        """Store a plan once; if that fails or is cut short, this process or the next one does.
+
+        The mark in the record counts, not the file, which another program may have taken away.
+        After a kill between both the plan is stored a second time, and none is lost.
+        """
+        assert self.results is not None
+        progress, done = self.progress[run.id], "was not stored"
+        try:
+            is_there = store_plan(outcome, agreement, self.profile.account, self.results)
+            done = "was stored, but not marked as stored"
+            # Before the logs are checked a run may be called failed that has a plan after all.
+            if is_there or not unchecked:
+                keep_run(self.profile, run.id, agreement, stored=True)
+        except FileError as error:
+            progress.undone["show"] = f"{_called(run)}: its plan {done}: {error}"
+            self._once(f"{progress.undone['show']}; this is tried again")
+        else:
+            progress.undone.pop("show", None)
+
+    # TO_CHECK
+
+    def _check(self, run: RunSummary) -> None:
+        """Check the logs once; what they contradict ends all signing until somebody looks at it."""
+        agreement, progress = self.profile.need_signed_agreement(run.id), self.progress[run.id]
+        if run.state != "finished":
+            progress.put_off("check")
+        try:
+            verdict = check_logs(self.profile, run.id)
+            known = account_of_run(self.profile, run.id, agreement)
+            for line in [] if known is None else account_lines(known):
+                self.say(f"  {line}")
+            verdict.check()
+        except UnprovenError as error:
+            self.say(f"  {error}")
+        except FileError as error:
+            self._not_kept(run, error)
+            return
+        except LogError as error:
+            # On the disk before this ends: the next process must sign nothing either.
+            stop_following(self.profile, self.series_id, f"{run.id}: {error}")
+            raise
+        except PlatformError as error:
+            # One that never began has no logs; it must not end all later runs.
+            again = run.state == "finished" or is_sealed_here(self.profile, run.id)
+            if again:
+                progress.logs = Logs.MISSING
+            more = "; this is tried again" if again else ""
+            self._once(f"  the logs of {run.id} were not checked ({error}){more}")
+            return
+        else:
+            self.say("  everything is as it was signed")
+        try:
+            # After a kill before this they are checked again.
+            keep_run(self.profile, run.id, agreement, checked=True)
+        except FileError as error:
+            self._not_kept(run, error)
+            return
+        progress.undone.pop("check", None)
+        progress.logs = Logs.UNKNOWN
+
+    def _not_kept(self, run: RunSummary, error: FileError) -> None:
+        progress = self.progress[run.id]
+        progress.put_off("check")
+        progress.undone["check"] = f"{_called(run)}: what its logs show was not kept: {error}"
+        self._once(f"{progress.undone['check']}; this is tried again")
+
+
+ACTIONS: dict[RunState, Callable[[Follower, RunSummary], None] | None] = {
+    RunState.TO_SIGN: Follower._sign,
+    RunState.TO_SEAL: Follower._seal,
+    RunState.PAUSED: Follower._pause,
+    RunState.TO_SHOW: Follower._show,
+    RunState.TO_CHECK: Follower._check,
+    RunState.IDLE: None,
+}
+
+
+def _called(run: RunSummary) -> str:
+    return f"run {run.series_number} ({run.id})"
+
+
+@contextmanager
+def following(profile: Profile, series_id: str, /) -> Iterator[None]:
+    """Only one process follows a series at a time: two would each count runs by themselves."""
+    folder = folder_of_series(profile, series_id)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with (folder / "lock").open("wb") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise TacitError(
+                f"another process follows series {series_id} already; end that one first"
+            ) from None
+        yield
+
+
+def follow(follower: Follower, /, *, every: float, once: bool) -> None:
+    """Look every so many seconds, or once; ends with an error if a run was refused then."""
+    with following(follower.profile, follower.series_id):
+        while True:
+            follower.look()
+            if once:
+                break
+            time.sleep(every)
+    if follower.refused:
+        run, why = next(iter(follower.refused.items()))
+        raise TrustError(f"{run} is not signed: {why}. Ask the operator, and the others")
+    if follower.undone:
+        raise InputError(follower.undone[0])
+    if follower.missing_logs:
+        raise UnprovenError(
+            f"the logs of {', '.join(follower.missing_logs)} could not be had, and your costs "
+            "were sealed for it: nothing contradicts what was signed, and nothing proves it"
+        )

@@ -1,0 +1,222 @@
+"""What this machine keeps of the series that it signed: the series itself, and one record per run.
+
+::
+
+    series/SERIES/series.json   what this machine signed, canonical
+    series/SERIES/reviewed      the hash that it showed last for a review
+    series/SERIES/runs.jsonl    one line per run that it signed (`FollowedRun`)
+    series/SERIES/stopped       why it signs nothing more, until somebody removes this file
+    series/SERIES/lock          held by the process that follows the series
+
+A record begins when a run is signed, and stays as long as the series: a platform that waits, or
+that names an old run again, must find that this machine remembers.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from tacit.engine.agreement import Agreement, agreement_hash, canonical
+from tacit.engine.series import Series, TakenRun, read_series, series_hash
+from tacit.errors import AgreementError, FileError, InputError, TrustError
+from tacit.files import check_secret
+from tacit.participant.account.private_files import changing, replace_private
+from tacit.participant.account.profile import Profile
+
+MOST_UNSEEN = 3
+"""With so many runs whose logs were never shown, nothing more is signed."""
+_SERIES = re.compile(r"s-[a-z2-7]{10}", re.ASCII)
+
+
+class CountedRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What checked logs say of a run that counts for balances."""
+
+    number: int
+    run: str
+    before: str
+    """The head that it follows."""
+    head: str
+    participants: int
+    opened: dict[str, int] = {}
+    saved: int | None = None
+    """In 128ths of what could be saved; none where nothing was told."""
+    factor: int | None = None
+    balance: int | None = None
+
+
+class FollowedRun(TakenRun, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """All that this machine remembers of a run of a series, from when it signs it."""
+
+    checked: bool = False
+    """Whether its logs were checked, and prove nothing against anybody."""
+    stored: bool = False
+    """Whether its plan was stored, wherever that file may be now."""
+    counted: CountedRun | None = None
+
+
+_READ = msgspec.json.Decoder(FollowedRun)
+
+
+def folder_of_series(profile: Profile, series_id: str, /) -> Path:
+    """Where a series is kept."""
+    if not _SERIES.fullmatch(series_id):
+        raise InputError(
+            f"{series_id[:70]!r} is not a series; tacit participant series lists yours"
+        )
+    return profile.folder / "series" / series_id
+
+
+# The series.
+
+
+def signed_series(profile: Profile, series_id: str, /) -> Series | None:
+    """The series that this machine signed under this name, or None."""
+    path = folder_of_series(profile, series_id) / "series.json"
+    if not path.exists():
+        return None
+    check_secret(path, remedy="chmod 600 it")
+    try:
+        return read_series(path.read_bytes())
+    except AgreementError as error:
+        raise FileError(path, None, "was changed", f"restore it: {error}") from None
+
+
+def keep_series(profile: Profile, series_id: str, series: Series, /) -> None:
+    """Remember what is about to be signed."""
+    path = folder_of_series(profile, series_id) / "series.json"
+    replace_private(path, canonical(series))
+
+
+def reviewed_series(profile: Profile, series_id: str, /) -> str | None:
+    """The hash of the series that this machine has shown last, before it is signed."""
+    path = folder_of_series(profile, series_id) / "reviewed"
+    return path.read_text().strip() if path.exists() else None
+
+
+def keep_reviewed_series(profile: Profile, series_id: str, digest: str, /) -> None:
+    """Remember which series somebody has read."""
+    replace_private(folder_of_series(profile, series_id) / "reviewed", f"{digest}\n".encode())
+
+
+def all_signed_series(profile: Profile, /) -> Iterator[tuple[str, Series]]:
+    """The series that this machine signed, with what each is called here."""
+    for path in sorted((profile.folder / "series").glob("s-*/series.json")):
+        series = signed_series(profile, path.parent.name)
+        if series is not None:
+            yield path.parent.name, series
+
+
+def series_named(profile: Profile, digest: str, /) -> tuple[str, Series] | None:
+    """The series with this hash, if this machine signed it, and what it is called here."""
+    signed = all_signed_series(profile)
+    return next((each for each in signed if series_hash(each[1]) == digest), None)
+
+
+def stop_following(profile: Profile, series_id: str, why: str, /) -> None:
+    """Sign nothing more of a series, also after a restart."""
+    replace_private(folder_of_series(profile, series_id) / "stopped", f"{why}\n".encode())
+
+
+def check_not_stopped(profile: Profile, series_id: str, /) -> None:
+    """Refuse to go on where logs contradicted what was signed."""
+    path = folder_of_series(profile, series_id) / "stopped"
+    if path.exists():
+        raise TrustError(
+            f"series {series_id} is not followed any more, since the logs of a run contradict what "
+            f"was signed ({path.read_text().strip()}); talk to the others, and remove {path} to "
+            "go on"
+        )
+
+
+# Its runs.
+
+
+def as_followed(run: str, agreement: Agreement, /) -> FollowedRun:
+    """The record of a run that is signed now."""
+    assert agreement.series is not None
+    digest = agreement_hash(agreement).hex()
+    return FollowedRun(agreement.series.number, digest, time.time(), run)
+
+
+def followed_runs(profile: Profile, series_id: str, /) -> list[FollowedRun]:
+    """The records of a series' runs, in the order in which they were signed."""
+    path = folder_of_series(profile, series_id) / "runs.jsonl"
+    if not path.exists():
+        return []
+    try:
+        return [_READ.decode(line) for line in path.read_bytes().splitlines()]
+    except msgspec.DecodeError as error:
+        remedy = "restore it from a backup, or sign a new series"
+        raise FileError(path, None, f"was changed ({error})", remedy) from None
+
+
+def keep_run(
+    profile: Profile,
+    run: str,
+    agreement: Agreement,
+    /,
+    *,
+    checked: bool = False,
+    stored: bool = False,
+    counted: CountedRun | None = None,
+) -> None:
+    """Write what is new of a run of a series into its record; nothing for a run of none."""
+    named = None if agreement.series is None else agreement.series.series
+    found = None if named is None else series_named(profile, named)
+    if found is None:
+        return
+    path = folder_of_series(profile, found[0]) / "runs.jsonl"
+    # `follow` and `tacit participant log` may both write.
+    with changing(path):
+        records = {each.run: each for each in followed_runs(profile, found[0])}
+        known = records.get(run) or as_followed(run, agreement)
+        records[run] = replace(
+            known,
+            checked=checked or known.checked,
+            stored=stored or known.stored,
+            counted=counted or known.counted,
+        )
+        lines = [msgspec.json.encode(each) + b"\n" for each in records.values()]
+        replace_private(path, b"".join(lines))
+
+
+def counted_runs(profile: Profile, series_id: str, /) -> list[CountedRun]:
+    """The runs of a series that are known to count, by their numbers: logs may be checked late."""
+    found = [each.counted for each in followed_runs(profile, series_id)]
+    return sorted((each for each in found if each is not None), key=lambda each: each.number)
+
+
+# Runs whose logs nobody has shown. A platform can call a finished run failed, keep it running for
+# ever or leave it out of its list, and withhold the logs: then nobody sees what was asked of the
+# nodes. So these records count, and not what the platform says of a run.
+
+
+def is_sealed_here(profile: Profile, run: str, /) -> bool:
+    """Whether this machine has sealed costs for a run, so that it can have begun."""
+    agreement = profile.signed_agreement(run)
+    objectives = [] if agreement is None else agreement.confidential()
+    return any(profile.manifests(run, k) for k in objectives)
+
+
+def unseen_runs(profile: Profile, series_id: str, /, *, seen: Collection[str] = ()) -> list[str]:
+    """The runs that took costs and whose logs were not checked, the oldest first, but for `seen`.
+
+    However old they are, so that a platform gains nothing by waiting between them.
+    """
+    unchecked = (each.run for each in followed_runs(profile, series_id) if not each.checked)
+    return [run for run in unchecked if run not in seen and is_sealed_here(profile, run)]
+
+
+def unseen_words(runs: Collection[str], /) -> str:
+    """What is wrong where so many are missing."""
+    return (
+        f"the logs of {', '.join(sorted(runs))} were never shown, and your costs were sealed for "
+        "them: what the nodes were asked there is not known; ask the others and the nodes' "
+        "operators for the logs, or allow more with --unseen"
+    )

@@ -19,7 +19,7 @@ from tacit.engine.agreement.terms import (
     canonical,
 )
 from tacit.engine.series import Schedule, Series, check_series, departures, read_series
-from tacit.engine.series.within import PARTS_OF_PROBLEM, RULES
+from tacit.engine.series.series_rules import PARTS_OF_PROBLEM, RULES
 from tacit.errors import AgreementError
 from tacit.problems import PublicProblem, generate_assignment
 from tacit.search.moves import AssignmentParameters

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import typer
 
+from tacit.cli.participant.following import balance, follow, series
 from tacit.cli.participant.keys import keys_app, trust
 from tacit.cli.participant.outcome import log, result, watch
-from tacit.cli.participant.series import balance, follow, series
 from tacit.cli.participant.taking_part import (
     join,
     notify,

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
-    from tacit.engine.series.check import check_series, check_still_runs
-    from tacit.engine.series.draft import draft_series
     from tacit.engine.series.run_record import (
         DAY,
         RunRecord,
@@ -16,16 +14,24 @@ if TYPE_CHECKING:
         objection_to_pace,
         objection_to_run,
     )
-    from tacit.engine.series.signed import SignedSeries, check_series_signed, sign_series
-    from tacit.engine.series.terms import (
+    from tacit.engine.series.series_rules import (
+        check_series,
+        check_still_runs,
+        check_within,
+        departures,
+        draft_series,
+    )
+    from tacit.engine.series.series_terms import (
         Schedule,
         Series,
         SeriesLimits,
         SeriesNode,
+        SignedSeries,
         Varying,
+        check_series_signed,
         read_series,
         series_hash,
+        sign_series,
     )
-    from tacit.engine.series.within import check_within, departures
 else:
     __getattr__ = lazily(__name__)

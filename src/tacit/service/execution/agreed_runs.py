@@ -19,7 +19,7 @@ from tacit.service.execution.port import SignedManifest
 from tacit.service.storage import members_of, read_run, sealed_rows
 from tacit.service.workflow.lifecycle import State
 from tacit.service.workflow.public_weights import Weights, public_weights
-from tacit.service.workflow.series import signed_series
+from tacit.service.workflow.series_lifecycle import signed_series
 
 
 @dataclass(frozen=True)

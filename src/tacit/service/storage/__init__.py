@@ -42,7 +42,7 @@ from tacit.service.storage.runs import (
     set_progress,
     set_state,
 )
-from tacit.service.storage.series import (
+from tacit.service.storage.series_queries import (
     list_series,
     members_of_series,
     read_series_member,

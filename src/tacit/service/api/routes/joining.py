@@ -15,7 +15,7 @@ from tacit.service.api.gate import Asker, ThePlatform, gated_router
 from tacit.service.api.shapes.accounts import Join, Joined, Me
 from tacit.service.api.shapes.general import Health
 from tacit.service.workflow.inviting import join, undrafted_runs
-from tacit.service.workflow.series import draw_up_series, undrafted_series
+from tacit.service.workflow.series_lifecycle import draw_up_series, undrafted_series
 
 
 def joining_router() -> list[APIRouter]:

@@ -23,8 +23,7 @@ from tacit.service.workflow.drafting import checked_terms
 from tacit.service.workflow.inviting import invite_members
 from tacit.service.workflow.lifecycle import BEFORE_RUNNING, State, check_state
 from tacit.service.workflow.public_weights import public_weights
-from tacit.service.workflow.series import begin_run
-from tacit.service.workflow.series_drafts import draft_in_series, fitting_draft
+from tacit.service.workflow.series_lifecycle import begin_run, draft_in_series, fitting_draft
 
 DRAFT = frozenset({State.DRAFT})
 

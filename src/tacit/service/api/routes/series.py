@@ -20,7 +20,7 @@ from tacit.service.storage import (
     read_standing_series,
     runs_of_series,
 )
-from tacit.service.workflow.series import (
+from tacit.service.workflow.series_lifecycle import (
     checked_series_terms,
     create_series,
     draw_up_series,

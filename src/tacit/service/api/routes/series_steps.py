@@ -15,7 +15,7 @@ from tacit.service.api.series_terms import NextRun
 from tacit.service.api.shapes.general import Why
 from tacit.service.api.shapes.runs import RunAnswer, Signed
 from tacit.service.api.shapes.series import SeriesAnswer
-from tacit.service.workflow.series import (
+from tacit.service.workflow.series_lifecycle import (
     add_run,
     begin_run,
     end_series,

@@ -1,4 +1,8 @@
-"""A series from its terms to its end: members join, sign it once, and runs are made of it."""
+"""A series from its terms to its end: members join, sign it once, and runs are made of it.
+
+A series is *invited* until all have joined, then drawn up and *agreed* once all have signed, and
+*ended* at last. Its runs begin one after the other; their numbers only grow, in that order.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 from sqlalchemy.orm import Session
 
-from tacit.engine.agreement import canonical, is_signed, read_agreement
+from tacit.engine.agreement import canonical, is_exact, is_signed, read_agreement
 from tacit.engine.identity import Keys, load_cluster_config
 from tacit.engine.local import node_terms, platform_certificate
 from tacit.engine.series import (
@@ -42,7 +46,7 @@ from tacit.service.storage import (
     runs_of_series,
     set_state,
 )
-from tacit.service.storage.series import new_series_id
+from tacit.service.storage.series_queries import new_series_id
 from tacit.service.workflow.drafting import (
     agreement_in_series,
     agreement_of_terms,
@@ -54,7 +58,6 @@ from tacit.service.workflow.drafting import (
 from tacit.service.workflow.inviting import accounts_of, invite_members
 from tacit.service.workflow.lifecycle import State
 from tacit.service.workflow.schedule_times import next_time
-from tacit.service.workflow.series_numbers import name_of_run, next_number, renumber
 
 
 def create_series(
@@ -344,3 +347,104 @@ def begin_run(session: Session, settings: Settings, run_id: str, /) -> None:
         )
     renumber(session, series, run)
     invite_members(session, settings, run_id, series.cluster)
+
+
+# Numbers of runs.
+
+
+def next_number(session: Session, series: StandingSeries, /) -> int:
+    """The first number that no run has."""
+    runs = runs_of_series(session, series.id)
+    return 1 + max((run.series_number or 0 for run in runs), default=0)
+
+
+def name_of_run(series: StandingSeries, number: int, /) -> str:
+    """What a run is called that nobody has given a name."""
+    return f"{series.name} {number}"[-200:]
+
+
+def renumber(session: Session, series: StandingSeries, draft: Run, /) -> None:
+    """Give a draft another number if runs after it have begun: nobody would sign its own."""
+    begun = [
+        run.series_number or 0
+        for run in runs_of_series(session, series.id)
+        if run.where is not State.DRAFT
+    ]
+    if draft.series_number is None or draft.series_number > max(begun, default=0):
+        return
+    number = next_number(session, series)
+    if draft.name == name_of_run(series, draft.series_number):
+        draft.name = name_of_run(series, number)
+        draft.terms = {**draft.terms, "name": draft.name}
+    draft.series_number = number
+    session.flush()
+
+
+# Changes of a draft: within what was signed, and nothing is left out silently.
+
+OF_EACH_RUN = frozenset({"name", "problem", "participants", "reference", "deadline_seconds"})
+"""What a run has of its own; `limits` has both, and everything else is the series'."""
+
+LIMITS_OF_SERIES = {
+    False: ("expiry_hours", "distinct_min"),
+    True: ("expiry_hours", "distinct_min", "evaluations"),
+}
+"""By whether it is a series of sealed assignments, whose steps are pinned with their search."""
+
+
+def draft_in_series(
+    session: Session, run_id: str, terms: RunTerms, /
+) -> tuple[RunTerms, Series] | None:
+    """The changed terms of a draft and the series that they have to fit; None if it has none."""
+    run = read_run(session, run_id)
+    if run.series is None:
+        return None
+    series = read_standing_series(session, run.series)
+    made = read_series(series.data or b"")
+    _check_signed(RunTerms.model_validate(series.terms["run"]), terms, made)
+    owners = in_order_of_series(session, run.series, terms.participants)
+    return terms.model_copy(update={"participants": owners}), made
+
+
+def fitting_draft(terms: RunTerms, series: Series, /) -> RunTerms:
+    """The changed terms with their budget; refused if no run of the series could be made of it."""
+    checked = fitting_terms(terms, series)
+    if is_exact(series.pattern()):  # whose steps are pinned
+        return checked
+    most = min(checked.limits.evaluations or series.limits.evaluations, series.limits.evaluations)
+    limits = checked.limits.model_copy(update={"evaluations": most})
+    return checked.model_copy(update={"limits": limits})
+
+
+def _check_signed(signed: RunTerms, asked: RunTerms, series: Series) -> None:
+    """Refuse what a run of the series would not have, and what the series decides alone.
+
+    The agreement has the search and the limits of the series whatever a draft says, so other ones
+    in the draft would be shown and not be true.
+    """
+    differ = [
+        name
+        for name in RunTerms.model_fields
+        if name not in OF_EACH_RUN | {"limits"} and getattr(asked, name) != getattr(signed, name)
+    ]
+    differ += [
+        name
+        for name in LIMITS_OF_SERIES[is_exact(series.pattern())]
+        if getattr(asked.limits, name) != getattr(signed.limits, name)
+    ]
+    if differ:
+        raise ServiceError(
+            f"{', '.join(differ)}: signed with the series, the same in all its runs; leave it as "
+            "it is, or have all sign a new series"
+        )
+    most = series.limits
+    if asked.deadline_seconds > most.deadline_seconds:
+        raise ServiceError(
+            f"the deadline of a run of this series is {most.deadline_seconds:g} s at most; "
+            "all have signed that"
+        )
+    if (asked.limits.evaluations or 0) > most.evaluations:
+        raise ServiceError(
+            f"the number of evaluations of a run of this series is {most.evaluations} at most; "
+            "all have signed that"
+        )

@@ -9,6 +9,7 @@ import pytest
 
 from tacit.engine.agreement import AssignmentCourse, problem_courses
 from tacit.engine.agreement.working_memory import generations_bytes
+from tacit.engine.identity.config import MOST_WORKING_MEGABYTES
 from tacit.engine.node.work.sealed_methods import AssignmentMethod
 from tacit.engine.wire.attempt import Attempt
 from tacit.engine.wire.messages import Advance
@@ -33,6 +34,27 @@ def step(first: int, count: int) -> Advance:
     )
 
 
+def large(rows: int, bound: int) -> Assignment:
+    weights = np.random.default_rng(1).integers(0, bound, (rows, rows))
+    about = Objective("pay", weights, weight_bound=bound)
+    return Assignment(name="large", rows=rows, columns=rows, objectives=(about,))
+
+
+def course_of(problem: Assignment, lag: int) -> AssignmentCourse:
+    settings = AssignmentParameters(generations=2, iterations=3, lag=lag, gap=2)
+    shapes = [public_shape(problem, (1,))]
+    (course,) = problem_courses(problem, shapes, settings, seed=1)
+    assert isinstance(course, AssignmentCourse)
+    return course
+
+
+@pytest.mark.parametrize("lag", [0, 1])
+def test_a_node_as_it_is_set_up_takes_a_thousand_rows(lag: int) -> None:
+    shares = 2 * 8 * 1000 * 1000
+    needed = generations_bytes(course_of(large(1000, 1000), lag), nodes=3) + shares
+    assert needed < MOST_WORKING_MEGABYTES * 1_000_000
+
+
 @pytest.mark.parametrize("nodes", [3, 4])
 @pytest.mark.parametrize(
     ("rows", "bound", "lag"),
@@ -41,6 +63,7 @@ def step(first: int, count: int) -> Advance:
         (80, 1000, 0),
         (80, 1000, 1),
         (80, 1 << 34, 1),
+        (300, 1000, 0),
         (300, 1000, 1),
         (300, 1 << 32, 1),
     ],
@@ -48,19 +71,14 @@ def step(first: int, count: int) -> Advance:
 def test_a_run_takes_no_more_memory_than_is_declared(
     rows: int, bound: int, lag: int, nodes: int
 ) -> None:
-    weights = np.random.default_rng(1).integers(0, bound, (rows, rows))
-    about = Objective("pay", weights, weight_bound=bound)
-    problem = Assignment(name="large", rows=rows, columns=rows, objectives=(about,))
-    settings = AssignmentParameters(generations=1, iterations=3, lag=lag, gap=2)
-    shapes = [public_shape(problem, (1,))]
-    (course,) = problem_courses(problem, shapes, settings, seed=1)
-    assert isinstance(course, AssignmentCourse)
+    problem = large(rows, bound)
+    course = course_of(problem, lag)
     method = AssignmentMethod(course)
     values = deal_integers(weighted_values(problem, (1,)), nodes=nodes)
 
     async def node(s: Session) -> ArithmeticShare:
         kept = await method.start(s, lambda _: values[s.me])
-        return (await method.advance(s, lambda _: values[s.me], kept, step(0, 4))).shares[-1]
+        return (await method.advance(s, lambda _: values[s.me], kept, step(0, 5))).shares[-1]
 
     declared = generations_bytes(course, nodes=nodes)
     tracemalloc.start()

@@ -115,7 +115,7 @@ def test_rounds_and_bytes_are_those_declared_for_the_group(cluster: LocalCluster
             return second.rounds, second.sent
 
     # One generation of the descent is left, then two iterations.
-    cost = greeting_cost(3, iterations.first_letters(3, shape))
+    cost = greeting_cost(3, descent.first_letters(3, blocks.generation(2), shape.word))
     cost = cost.then(
         descent.cost(
             3,

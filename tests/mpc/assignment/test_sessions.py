@@ -141,7 +141,7 @@ def test_a_session_of_its_own_costs_what_is_declared(step: str, nodes: int) -> N
                 nodes, shape, problem.descent.generation(1),
                 bits=problem.descent.key_bits, generations=1, levels=problem.descent.levels,
             ),
-            table,
+            block_descent.first_letters(nodes, problem.descent.generation(1), shape.word),
         ),
         "iterations": (of_iterations(0), table),
         "beside": (of_iterations(1), table),

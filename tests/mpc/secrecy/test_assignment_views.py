@@ -44,7 +44,7 @@ MINIMA = ["first", "1", "2", "3", "prove.least"]
 """Of the first prices, of a generation, of two iterations, of the proof."""
 LEFT_OUT = [
     "drawn.lines.q1", "first.shuffle.q1",
-    "0.lines.01", "1.shuffle.q1", "1.0.0.01", "1.0.opened.1.0", "1.back.q1", "1.update.01",
+    "1.table.01", "1.shuffle.q1", "1.0.0.01", "1.0.opened.1.0", "1.back.q1", "1.update.01",
     "1.begin.01", "2.0.0.01", "2.0.opened.1.0", "2.marks.q1", "2.keep.01",
     "2.cycles.diagonal.01", "2.taken.01", "2.matching.bits.1", "2.table.01",
     "prove.table.01", "prove.signs.kept.01", "prove.bits.bits.1", "prove.all.kept.01",

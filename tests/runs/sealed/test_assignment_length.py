@@ -60,9 +60,23 @@ def test_lengths_have_their_bounds(rows: int, time: KnownTime | None) -> None:
 
 def test_more_time_gives_more_steps_up_to_a_length() -> None:
     problem = generate_assignment(1, rows=300)
-    steps = [chosen(problem, KnownTime(deadline=each)).steps for each in (0.5, 1, 2, 5, 20, 60)]
-    assert steps == sorted(steps)
-    assert steps[0] < steps[-1] == 30 + 360
+    fitted = [chosen(problem, KnownTime(deadline=each)) for each in (2, 5, 20, 60)]
+    lengths = [each.iterations for each in fitted]
+    assert lengths == sorted(lengths)
+    assert lengths[0] < lengths[-1] == 360
+    assert {each.generations for each in fitted} == {20}
+
+
+def test_where_few_iterations_fit_the_descent_takes_all_the_time() -> None:
+    problem = generate_assignment(1, rows=500)
+    fitted = [chosen(problem, KnownTime(deadline=each)) for each in (1, 2, 5, 20, 60)]
+    assert [each.iterations for each in fitted[:3]] == [1, 1, 1]
+    generations = [each.generations for each in fitted]
+    # With time for iterations the descent is as long as pays, however much time there is.
+    assert generations[0] < generations[1] < generations[2] > generations[3] == generations[4] > 20
+    assert min(each.iterations for each in fitted[3:]) > 100
+    # Over slow links a generation takes about as long as an iteration.
+    assert chosen(problem, KnownTime(deadline=600, delay=0.05)).generations < generations[3]
 
 
 def test_slow_links_have_a_lag_and_fewer_iterations() -> None:

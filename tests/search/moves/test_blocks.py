@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,10 +26,12 @@ def descents(draw: st.DrawFn, *, weightings: int = 1) -> BlockDescent:
     )
 
 
-def table_of(costs: NDArray[np.int64], place_of: NDArray[np.intp]) -> NDArray[np.int64]:
-    """A line for each row: the costs of its place to all rows, then its place."""
-    size = len(costs)
-    return np.hstack([costs[:, place_of].T, np.eye(size, dtype=np.int64)[place_of]])
+def table_of(
+    costs: NDArray[np.int64], place_of: NDArray[np.intp], blocks: NDArray[np.integer[Any]]
+) -> NDArray[np.int64]:
+    """Of each block a line for each row: the costs of its place to all rows of the block."""
+    table: NDArray[np.int64] = costs[blocks[:, None], place_of[blocks][:, :, None]]
+    return table
 
 
 def costs_of(descent: BlockDescent, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -45,7 +49,7 @@ def test_gains_are_what_moves_change_of_the_cost(
     rng = np.random.default_rng(seed)
     costs, place_of = costs_of(descent, rng), rng.permutation(descent.places)
     moves = descent.generation(number)
-    gains = moves.gains(table_of(costs, place_of))
+    gains = moves.gains(table_of(costs, place_of, moves.positions))
     assert (gains[:, 0] == 0).all()  # to stay
     rows = np.arange(descent.places)
     for _ in range(5):
@@ -64,9 +68,9 @@ def test_keys_are_distinct_and_fit_their_bits(
     descent: BlockDescent, number: int, seed: int
 ) -> None:
     rng = np.random.default_rng(seed)
-    table = table_of(costs_of(descent, rng), rng.permutation(descent.places))
     moves = descent.generation(number)
-    gains = moves.gains(table)
+    place_of = rng.permutation(descent.places)
+    gains = moves.gains(table_of(costs_of(descent, rng), place_of, moves.positions))
     keys = gains * descent.factor + descent.offsets.reshape(gains.shape)
     for block in keys.tolist():
         assert len(set(block)) == len(block)
@@ -92,13 +96,13 @@ def test_every_row_takes_part_and_every_move_of_a_block_is_there() -> None:
     assert moves.children == 1 + 66 + 2 * 220  # to stay, swaps, 3-cycles
 
 
-def test_weightings_are_stacked_and_each_moves_as_it_does_alone() -> None:
+def test_blocks_of_weightings_follow_each_other_and_each_moves_as_it_does_alone() -> None:
     together = BlockDescent(rows=9, places=11, spread=9, seed=3, weightings=(0, 4)).generation(2)
-    cells = 11 * 22
     for at, weighting in enumerate((0, 4)):
         alone = BlockDescent(9, 11, 9, 3, (weighting,)).generation(2)
         lines = slice(at * alone.blocks, (at + 1) * alone.blocks)
         children = slice(lines.start * alone.children, lines.stop * alone.children)
+        cells = alone.blocks * alone.positions.shape[1] ** 2
         assert np.array_equal(together.positions[lines], alone.positions + 11 * at)
         assert np.array_equal(together.plus[children], alone.plus + cells * at)
         assert np.array_equal(together.minus[children], alone.minus + cells * at)

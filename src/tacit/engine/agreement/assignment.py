@@ -6,7 +6,7 @@ go together follows from public sizes alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby, pairwise
@@ -61,14 +61,16 @@ class AssignmentCourse:
         layout = self.layout
         return BlockDescent(layout.rows, layout.size, layout.widest, self.seed, self.searches)
 
-    def generations(self, first: int, end: int, /) -> list[Step]:
-        """Return the generations of block descent among the steps after `first` up to `end`."""
+    def generations(self, first: int, end: int, /) -> Iterator[Step]:
+        """Yield the generations of block descent among the steps after `first` up to `end`.
+
+        One at a time: the moves of a large problem take megabytes.
+        """
         descent = self.descent
         numbers = range(first + 1, min(end, self.parameters.generations) + 1)
-        return [
-            Step(descent.generation(each), descent.offsets, descent.factor, descent.key_bits)
-            for each in numbers
-        ]
+        for each in numbers:
+            moves = descent.generation(each)
+            yield Step(moves, descent.offsets, descent.factor, descent.key_bits)
 
     @property
     def steps(self) -> int:
@@ -114,11 +116,11 @@ class AssignmentCourse:
 
     @property
     def largest_message(self) -> int:
-        """Bytes of a table, or of one bit per bit of the comparisons of a level."""
+        """Bytes of the proof's comparisons, or of one bit per bit of those of a level."""
         size, word = self.shape.size, self.shape.word.itemsize * self.shape.weightings
         compared = most_compared(self.shape) * self.shape.key_bits // 8
         # The proof compares every reduced cost with both ends of its range, in whole words.
-        most = max(2 * size * size * word, compared, (2 * size * size + 4 * size + 1) * word)
+        most = max(compared, (2 * size * size + 4 * size + 1) * word)
         return max(most, self._largest_of_descent) if self.parameters.generations else most
 
     @property

@@ -13,9 +13,11 @@ from tacit.engine.agreement.terms import Agreement
 
 CHILD_BYTES = 256
 """Of a child of a generation: where its gain comes from, what it moves, its key."""
-CELL_BYTES = {3: 300, 4: 350}
-"""Of a cell of the square of an assignment, by the number of nodes: costs, matching and parents in
-shares, the tables of two steps that go on side by side, and their tie-breaks."""
+CELL_BYTES = {(3, 0): 180, (3, 1): 250, (4, 0): 220, (4, 1): 290}
+"""Of a cell of the square of an assignment, by the number of nodes and the lag: costs, matching and
+parents in shares, tables and tie-breaks; with lag 1 those of two steps that go on side by side."""
+DESCENT_BYTES = 100
+"""Of a cell during a generation of block descent."""
 BATCH_FACTOR = {3: 14, 4: 28}
 """The memory of a comparison's steps, in messages of it, by the number of nodes."""
 BOX_FACTOR = 5
@@ -63,10 +65,11 @@ def generations_bytes(course: Course, /, *, nodes: int) -> int:
     """The start of a sealed run, or a batch of its steps."""
     batch = BATCH_FACTOR[nodes] * largest_message(course)
     if isinstance(course, AssignmentCourse):
-        descent = course.descent
+        descent, parameters = course.descent, course.parameters
         children = descent.blocks * descent.children * len(course.searches)
         cells = len(course.searches) * course.shape.size**2
-        return batch + CELL_BYTES[nodes] * cells + CHILD_BYTES * children
+        descending = DESCENT_BYTES * cells + CHILD_BYTES * children if parameters.generations else 0
+        return batch + max(CELL_BYTES[nodes, parameters.lag] * cells, descending)
     return batch + CHILD_BYTES * course.blocks * course.children
 
 

@@ -21,6 +21,7 @@ from tacit.mpc.assignment import cost_of_end, cost_of_generations, cost_of_itera
 from tacit.mpc.sealed import cost as search_cost
 from tacit.problems import Problem
 from tacit.search.moves import (
+    MOST_GENERATIONS,
     AssignmentParameters,
     Schedule,
     TourParameters,
@@ -39,11 +40,12 @@ LAG_FACTOR = 1.3
 """With lag 1 it takes about so many times the iterations until a plan is proved."""
 LEAST_PART = 3
 """One iteration in so many is made before a plan may be opened, unless the deadline comes first."""
-DESCENT_PART = 0.4
-"""Of the time, at most, for the descent before the iterations."""
-FEW_PLACES, MANY_PLACES = 200, 450
-GENERATIONS = (20, 30, 40)
-"""Of block descent: up to so few places, up to so many, and beyond."""
+LEAST_DESCENT = 20
+"""Generations of block descent at least. More do not pay up to some 300 places."""
+DESCENT_PLACES = 45
+"""The descent of a larger problem takes as long as one iteration for so many places."""
+REST_PLACES = 50
+"""Fewer iterations than one for so many places are worth less than a descent as long as they."""
 MOSTLY_FORBIDDEN = 0.75
 """The share of forbidden pairs above which a descent finds nothing."""
 PER_STOP = 40
@@ -135,12 +137,19 @@ def fitted_assignment(
     >>> fitted = fitted_assignment(problem, settings, [(1,)], KnownTime(deadline=60, delay=0.01))
     >>> fitted.lag, fitted.least
     (1, 40)
+    >>> problem = generate_assignment(1, rows=500)
+    >>> for seconds in (5, 20, 60):
+    ...     fitted = fitted_assignment(problem, settings, [(1,)], KnownTime(deadline=seconds))
+    ...     fitted.generations, fitted.iterations
+    (214, 1)
+    (48, 189)
+    (48, 592)
     """
     if any(len(each) != len(problem.objectives) for each in weightings):
         return settings  # whoever makes an agreement of it, is told
     shapes = [public_shape(problem, each) for each in weightings]
     places = len(problem.sealed_items)
-    settings = replace(settings, generations=_generations(problem, places))
+    settings = replace(settings, generations=LEAST_DESCENT if _descends(problem, places) else 0)
     try:
         courses = assignment_courses(problem, shapes, settings, seed=0)
     except AgreementError:
@@ -157,16 +166,21 @@ def fitted_assignment(
         for lag in (0, 1)
     ]
     lag = int(LAG_FACTOR * lags[1] < lags[0])
+    each = [step_seconds(c, nodes=known.nodes, delay=known.delay) for c in courses]
+    descending, iterating = sum(seconds.generation for seconds in each), lags[lag]
     generations = settings.generations
+    if generations:
+        generations = max(generations, ceil(places / DESCENT_PLACES * iterating / descending))
     length = settings.iterations or max(ceil(PER_PLACE * places), places + SPARE_ITERATIONS)
     if known.deadline is not None:
-        each = [step_seconds(c, nodes=known.nodes, delay=known.delay) for c in courses]
-        descending = FASTEST * sum(seconds.generation for seconds in each)
-        fits = floor(DESCENT_PART * known.deadline / descending)
-        generations = min(generations, fits)
-        left = known.deadline - generations * descending
+        left = known.deadline - generations * descending - sum(seconds.end for seconds in each)
+        if generations and left < places / REST_PLACES * iterating:
+            # What is left is too short for iterations on a machine as in the model.
+            generations = floor(known.deadline / (FASTEST * descending))
+        left = known.deadline - generations * FASTEST * descending
         if not settings.iterations:
-            length = min(length, max(1, floor(left / (FASTEST * lags[lag]))))
+            length = min(length, max(1, floor(left / (FASTEST * iterating))))
+    generations = min(generations, MOST_GENERATIONS)
     if known.steps is not None:
         generations = min(generations, known.steps // 2)
         length = max(1, min(length, known.steps - generations))
@@ -187,12 +201,10 @@ def fitted_assignment(
     )
 
 
-def _generations(problem: Problem, places: int) -> int:
-    """Return how long the descent is: none where nearly all moves lead to forbidden pairs."""
+def _descends(problem: Problem, places: int) -> bool:
+    """Return whether there is a descent: not where nearly all moves lead to forbidden pairs."""
     mask = problem.forbidden
-    if places < 2 or (mask is not None and mask.mean() > MOSTLY_FORBIDDEN):
-        return 0
-    return GENERATIONS[(places > FEW_PLACES) + (places > MANY_PLACES)]
+    return places > 1 and (mask is None or bool(mask.mean() <= MOSTLY_FORBIDDEN))
 
 
 def _with_lag(course: AssignmentCourse, lag: int) -> AssignmentCourse:

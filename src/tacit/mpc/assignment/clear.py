@@ -6,7 +6,7 @@ iteration are equal to those on shares.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -69,22 +69,24 @@ class ClearAssignment:
         index = np.arange(len(self.costs))
         return ClearState(np.argsort(column_of), self.costs.min(axis=0), index, 0)
 
-    def descend(self, state: ClearState, steps: Sequence[Step]) -> ClearState:
+    def descend(self, state: ClearState, steps: Iterable[Step]) -> ClearState:
         """Return the state after these generations of block descent."""
-        column_of = state.column_of
+        column_of, number = state.column_of, state.step
         for step in steps:
-            table = np.zeros((len(self.costs), 2 * len(self.costs)), dtype=np.int64)
-            table[:, : len(self.costs)] = self.costs[:, column_of].T
-            flat, moves = table.reshape(-1), step.moves
+            number += 1
+            moves = step.moves
+            at = moves.positions
+            # The cost of each place of a block to each row of it.
+            flat = self.costs[at[:, None], column_of[at][:, :, None]].reshape(-1)
             change = flat[moves.plus].sum(axis=1) - flat[moves.minus].sum(axis=1)
             keys = change * step.factor + step.offsets
             winners = keys.reshape(-1, moves.children).argmin(axis=1)
             chosen = np.arange(len(winners)) * moves.children + winners
-            at = np.isin(moves.runs.child, chosen)
-            block = moves.runs.child[at] // moves.children
-            to = moves.positions[block, moves.runs.to[at]]
-            column_of[to] = column_of[moves.positions[block, moves.runs.source[at]]]
-        return replace(state, row_of=np.argsort(column_of), step=state.step + len(steps))
+            runs = np.isin(moves.runs.child, chosen)
+            block = moves.runs.child[runs] // moves.children
+            to = at[block, moves.runs.to[runs]]
+            column_of[to] = column_of[at[block, moves.runs.source[runs]]]
+        return replace(state, row_of=np.argsort(column_of), step=number)
 
     def advance(self, state: ClearState, iterations: int) -> ClearState:
         """Return the state after so many iterations."""

@@ -5,29 +5,31 @@ swaps and 3-cycles of the places of its rows, or stays as it is, so a plan never
 blocks move at once, where an iteration moves only the columns on cycles: on a drawn plan a
 generation is worth several iterations.
 
-The table has a line for each row: the cost of its place to every row, then the place itself as one
-bit among n. Lines change places together, so after the last generation the matching is read off
-the table without a message.
+What changes is the matching alone, a line for each row. Before each generation the cost of every
+place of a block to every row of it is a product of their lines of the matching and of the costs: so
+few words per row that costs need not change places with the rows.
 
-1 round for the table, then per generation the rounds of a shuffle, of a comparison per level, of
-marks going back and of one product. The nodes learn a uniformly random order per block and
-generation, that is, nothing.
+Per generation the rounds of a product, of a shuffle, of a comparison per level, of marks going back
+and of another product, of which only the last has n words for each row. The nodes learn a uniformly
+random order per block and generation, that is, nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tacit.mpc.assignment.iterations import cost_of_table, transposed
+from tacit.mpc.assignment.iterations import transposed
 from tacit.mpc.assignment.shape import AssignmentShape
 from tacit.mpc.assignment.state import AssignmentState, lowest_bits
 from tacit.mpc.cost import Cost
+from tacit.mpc.letters import Letter
 from tacit.mpc.protocols import minimum, pairwise
 from tacit.mpc.protocols.minimum import find_least
-from tacit.mpc.ring import multiplied
 from tacit.mpc.sealed import update
 from tacit.mpc.sealed.moves import Moves, Step
 from tacit.mpc.sealed.update import permute_lines
@@ -40,7 +42,7 @@ async def descend(
     session: Session,
     state: AssignmentState,
     costs: ArithmeticShare,
-    steps: Sequence[Step],
+    steps: Iterable[Step],
     shape: AssignmentShape,
     *,
     levels: int = 2,
@@ -60,7 +62,7 @@ async def descend(
     ...                        source=np.array([1, 0]), length=np.array([1, 1]),
     ...                        step=np.array([1, 1]))
     >>> swap = SimpleNamespace(positions=np.array([[0, 1]]), children=2, runs=runs,
-    ...                        plus=np.array([[0, 0], [4, 1]]), minus=np.array([[0, 0], [0, 5]]),
+    ...                        plus=np.array([[0, 0], [2, 1]]), minus=np.array([[0, 0], [0, 3]]),
     ...                        turns=np.zeros((0, 2), dtype=int))
     >>> async def node(s):
     ...     matched, matching = public_matching(s, [[0, 1]], shape)
@@ -71,14 +73,13 @@ async def descend(
     array([[0, 1],
            [1, 0]], dtype=uint32)
     """
-    if not steps:
-        return state
-    size = shape.size
-    product = await pairwise.product(
-        session, costs, state.matching, multiplied, label=f"{state.step}.lines"
-    )
-    table = _beside(transposed(product), transposed(state.matching))
-    for number, step in enumerate(steps, start=state.step + 1):
+    lines, number = transposed(state.matching), state.step
+    for step in steps:
+        number += 1
+        of_block = np.divmod(step.moves.positions, shape.size)
+        table = await pairwise.product(
+            session, lines[of_block], costs[of_block], _by_lines, label=f"{number}.table"
+        )
         keys = child_keys(table, step)
         found = await find_least(
             session,
@@ -89,17 +90,16 @@ async def descend(
             levels=levels,
         )
         marks = await found.marks(session, keys.dtype, label=f"{number}.back")
-        table = await permute_lines(session, table, marks, step.moves, label=f"{number}.update")
-    matching = transposed(table[..., size:])
-    return replace(
-        state, matched=lowest_bits(matching), matching=matching, step=state.step + len(steps)
-    )
+        lines = await permute_lines(session, lines, marks, step.moves, label=f"{number}.update")
+    if number == state.step:
+        return state
+    matching = transposed(lines)
+    return replace(state, matched=lowest_bits(matching), matching=matching, step=number)
 
 
-def _beside(left: ArithmeticShare, right: ArithmeticShare) -> ArithmeticShare:
-    return ArithmeticShare(
-        {c: np.concatenate([part, right.parts[c]], axis=-1) for c, part in left.parts.items()}
-    )
+def _by_lines(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """The product of every line of a block with every line of the same block."""
+    return np.asarray(np.einsum("bij,bkj->bik", a, b))
 
 
 def _groups(moves: Moves) -> tuple[int, ...]:
@@ -116,13 +116,17 @@ def cost(
     levels: int = 2,
 ) -> Cost:
     """Return the cost of some generations with such children in one session."""
-    if not generations:
-        return Cost.free(nodes)
     groups, word = _groups(moves), shape.word
-    each = minimum.cost(nodes, groups, bits=bits, dtype=word, levels=levels)
+    each = update.cost_of_lines(nodes, moves, moves.positions.shape[1], word)
+    each = each.then(minimum.cost(nodes, groups, bits=bits, dtype=word, levels=levels))
     each = each.then(minimum.cost_of_marks(nodes, groups, word))
-    each = each.then(update.cost_of_lines(nodes, moves, 2 * shape.size, word))
-    total = cost_of_table(nodes, shape)
+    each = each.then(update.cost_of_lines(nodes, moves, shape.size, word))
+    total = Cost.free(nodes)
     for _ in range(generations):
         total = total.then(each)
     return total
+
+
+def first_letters(nodes: int, moves: Moves, word: np.dtype[Any]) -> list[Letter]:
+    """Return the letters of the first round, with which greetings go."""
+    return pairwise.reshare_letters(nodes, (*moves.positions.shape, moves.positions.shape[1]), word)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
-    from tacit.search.moves.assignment import SETTINGS, AssignmentParameters
+    from tacit.search.moves.assignment import MOST_GENERATIONS, SETTINGS, AssignmentParameters
     from tacit.search.moves.blocks import BlockDescent
     from tacit.search.moves.fitting import fitted_parameters
     from tacit.search.moves.move_set import MoveSet

@@ -5,8 +5,8 @@ swaps and 3-cycles of the places of its rows, or stays as it is. All of this is 
 from the seed, the weighting and the number of the generation.
 
 Row r below `rows` is one of the problem; those above were added to make the problem square, and
-have the places that are not assigned. The table has a line per row: cell (a, r) is the cost to row
-r of the place that row a has now.
+have the places that are not assigned. The table has a matrix per block: cell (a, b) is the cost to
+the b-th row of the block of the place that its a-th row has now.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.search.moves.move_set import MoveSet, stacked
+from tacit.search.moves.move_set import MoveSet
 from tacit.search.moves.runs import Indices, Runs
 
 TERMS = 3
@@ -32,7 +32,7 @@ FEW_BLOCKS = 8
 
 @dataclass(frozen=True)
 class BlockDescent:
-    """The public course of a descent of some weightings, which are stacked in one table.
+    """The public course of a descent of some weightings, whose blocks follow each other.
 
     The key of a move is the change of the plan's cost, then its number: the least one wins.
 
@@ -95,17 +95,23 @@ class BlockDescent:
 
     def generation(self, number: int, /) -> MoveSet:
         """Return the moves of a generation, counted from 1."""
-        return stacked(
-            [self._moves(number, each) for each in self.weightings],
-            lines=self.places,
-            width=2 * self.places,
+        positions = np.concatenate(
+            [
+                self._positions(number, each) + k * self.places
+                for k, each in enumerate(self.weightings)
+            ]
         )
+        return moves_of(positions)
 
-    def _moves(self, number: int, weighting: int) -> MoveSet:
+    def _positions(self, number: int, weighting: int) -> Indices:
         # The fourth word keeps these apart from the words of tie-breaks.
         words = np.random.PCG64([self.seed, weighting, number, 1]).random_raw(self.places)
-        size = {"rows": self.rows, "columns": self.places, "width": 2 * self.places}
-        return block_moves(np.asarray(words, dtype=np.uint64), block=self.block, **size)
+        return block_positions(
+            np.asarray(words, dtype=np.uint64),
+            rows=self.rows,
+            columns=self.places,
+            block=self.block,
+        )
 
 
 @cache
@@ -149,36 +155,26 @@ def block_positions(words: NDArray[np.uint64], *, rows: int, columns: int, block
     return np.ascontiguousarray(pool[: blocks * size].reshape(size, blocks).T)
 
 
-def block_moves(
-    words: NDArray[np.uint64], *, rows: int, columns: int, block: int, width: int
-) -> MoveSet:
-    """All swaps and 3-cycles of random disjoint blocks; the table has `width` columns.
+def moves_of(positions: Indices, /) -> MoveSet:
+    """Return all swaps and 3-cycles of blocks of positions.
 
-    >>> moves = block_moves(np.arange(4, dtype=np.uint64), rows=4, columns=4, block=2, width=5)
-    >>> moves.blocks, moves.children
-    (2, 2)
+    >>> moves = moves_of(np.array([[0, 2], [3, 1]]))
+    >>> moves.children, moves.plus.tolist()
+    (2, [[0, 0, 0], [2, 1, 0], [4, 4, 4], [6, 5, 4]])
     """
-    positions = block_positions(words, rows=rows, columns=columns, block=block)
-    to, source = cycles_of(positions.shape[1])
-    return _moves(positions, to, source, rows=rows, width=width)
-
-
-def _moves(positions: Indices, to: Indices, source: Indices, *, rows: int, width: int) -> MoveSet:
-    """From entries inside each block (children x 3); one that stays contributes nothing."""
-    blocks = len(positions)
+    blocks, size = positions.shape
+    to, source = cycles_of(size)
     children = len(to)
-    at, wherefrom = positions[:, to], positions[:, source]
-    counts = (at < rows) & (to != source)
-    # Cell 0 on both sides cancels out.
-    plus = np.where(counts, wherefrom * width + at, 0).reshape(blocks * children, TERMS)
-    minus = np.where(counts, at * width + at, 0).reshape(blocks * children, TERMS)
-    child, entry = np.nonzero(to != source)
+    table = size * size * np.arange(blocks)[:, None, None]
+    moving = to != source
+    child, entry = np.nonzero(moving)
     first = np.arange(blocks)[:, None] * children
     return MoveSet(
         positions=positions,
         children=children,
-        plus=plus,
-        minus=minus,
+        # What stays in place is cell 0 of the block on both sides and so cancels out.
+        plus=(table + moving * (source * size + to)).reshape(-1, TERMS),
+        minus=(table + moving * to * (size + 1)).reshape(-1, TERMS),
         runs=Runs.single(
             (first + child).reshape(-1),
             np.tile(to[child, entry], blocks),

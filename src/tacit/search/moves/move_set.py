@@ -8,7 +8,6 @@ positions and cells are numbered through all of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -80,27 +79,3 @@ class MoveSet:
         child, to, source = self.runs[is_chosen[self.runs.child]].expanded()
         block = child // self.children
         return self.positions[block, to], self.positions[block, source]
-
-
-def stacked(sets: Sequence[MoveSet], /, *, lines: int, width: int) -> MoveSet:
-    """Return the moves of several weightings, whose tables of so many lines are stacked."""
-    if len(sets) == 1:
-        return sets[0]
-    children = sets[0].blocks * sets[0].children
-    return MoveSet(
-        positions=_counted_on([each.positions for each in sets], lines),
-        children=sets[0].children,
-        plus=_counted_on([each.plus for each in sets], lines * width),
-        minus=_counted_on([each.minus for each in sets], lines * width),
-        runs=Runs(
-            child=_counted_on([each.runs.child for each in sets], children),
-            to=np.concatenate([each.runs.to for each in sets]),
-            source=np.concatenate([each.runs.source for each in sets]),
-            length=np.concatenate([each.runs.length for each in sets]),
-            step=np.concatenate([each.runs.step for each in sets]),
-        ),
-    )
-
-
-def _counted_on(parts: Sequence[Indices], step: int) -> Indices:
-    return np.concatenate([part + k * step for k, part in enumerate(parts)])

@@ -40,10 +40,10 @@ LAG_FACTOR = 1.3
 """With lag 1 it takes about so many times the iterations until a plan is proved."""
 LEAST_PART = 3
 """One iteration in so many is made before a plan may be opened, unless the deadline comes first."""
-LEAST_DESCENT = 20
-"""Generations of block descent at least. More do not pay up to some 300 places."""
+LEAST_DESCENT, GENERATION_PLACES = 20, 12
+"""Generations of block descent at least, and one for so many places."""
 DESCENT_PLACES = 45
-"""The descent of a larger problem takes as long as one iteration for so many places."""
+"""A descent takes as long as one iteration for so many places, where those are more generations."""
 REST_PLACES = 50
 """Fewer iterations than one for so many places are worth less than a descent as long as they."""
 MOSTLY_FORBIDDEN = 0.75
@@ -170,7 +170,8 @@ def fitted_assignment(
     descending, iterating = sum(seconds.generation for seconds in each), lags[lag]
     generations = settings.generations
     if generations:
-        generations = max(generations, ceil(places / DESCENT_PLACES * iterating / descending))
+        equal = places / DESCENT_PLACES * iterating / descending
+        generations = ceil(max(generations, places / GENERATION_PLACES, equal))
     length = settings.iterations or max(ceil(PER_PLACE * places), places + SPARE_ITERATIONS)
     if known.deadline is not None:
         left = known.deadline - generations * descending - sum(seconds.end for seconds in each)

@@ -14,7 +14,7 @@ from studies.equity.plan import shipped_equity
 from studies.equity.tables import equity_blocks, gain, shares
 from studies.report.table import ReportPage
 
-from tacit.mpc.equity import (
+from tacit.equity import (
     NEUTRAL,
     UNIT,
     EquityRule,

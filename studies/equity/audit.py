@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from studies.equity.figures import DIGITS
 from studies.equity.plan import Cell
 from studies.equity.series import Series, Setting
-from tacit.mpc.equity import FINENESS, NEUTRAL, balance_of, factor_of, steps_of
+from tacit.equity import FINENESS, NEUTRAL, balance_of, factor_of, steps_of
 
 Reals = NDArray[np.float64]
 WINDOW = 10

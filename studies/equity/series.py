@@ -12,7 +12,7 @@ from scipy.optimize import linear_sum_assignment
 
 from studies.equity.conduct import Conduct
 from studies.equity.market import LARGEST, Day, Market, draw_day
-from tacit.mpc.equity import (
+from tacit.equity import (
     FINENESS,
     NEUTRAL,
     NEW_FOR,

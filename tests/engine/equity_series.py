@@ -18,17 +18,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tacit.disclosure import BestMode, parse_disclosure
-from tacit.engine.agreement import (
-    EquityTerms,
-    RunEquity,
-    RunOfSeries,
-    canonical,
-    columns_of,
-    draft_agreement,
-    equity_shape,
-    first_come,
-    pin_sealed,
-)
+from tacit.engine.agreement import RunOfSeries, canonical, draft_agreement, equity_shape, pin_sealed
 from tacit.engine.agreement.sealing import SealedRows
 from tacit.engine.agreement.terms import AgreementLimits, PinnedSearch, PlanFor
 from tacit.engine.coordinator.coordinator import Coordinator
@@ -39,12 +29,16 @@ from tacit.engine.local.engine import node_offers, platform_certificate, public_
 from tacit.engine.node.kept_series import FOLDER
 from tacit.engine.node.state.equity.kept_book import KeptBook
 from tacit.engine.series import Series, SignedSeries, series_hash, sign_series
-from tacit.mpc.equity import (
+from tacit.equity import (
     EquityRule,
+    EquityTerms,
+    RunEquity,
     StepBook,
     balance_of,
+    columns_of,
     empty_book,
     factor_of,
+    first_come,
     saved_shares,
     steps_of,
 )

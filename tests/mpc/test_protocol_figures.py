@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tacit.equity import EquityRule, EquityShape, after_run, before_run, spread
 from tacit.mpc import FitnessBound, ParetoWidths, Spec, epoch
 from tacit.mpc.assignment import Layout, checkpoint, descent, iterations, ladder, outcome, start
 from tacit.mpc.cost import Cost
-from tacit.mpc.equity import EquityRule, EquityShape, after_run, before_run, spread
 from tacit.mpc.pareto import disclosed, front
 from tacit.mpc.protocols import (
     b2a,

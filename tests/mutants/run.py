@@ -1,7 +1,8 @@
 """Runs tests against one mutation, in a temporary copy of the source tree.
 
-First the tests that concern it, then all of `tests/mpc` with the doctests of `mpc`, the quick
-ones first. A mutation is killed by a test that fails; one that cannot be imported kills nothing.
+First the tests that concern it, then all of `tests/mpc` and `tests/equity` with the doctests, the
+quick ones first. A mutation is killed by a test that fails; one that cannot be imported kills
+nothing.
 """
 
 from __future__ import annotations
@@ -20,11 +21,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from tests.mutants.mutation import MPC, ROOT, Mutation
+from tests.mutants.mutation import MPC, ROOT, SOURCES, Mutation
 
 COPIED = ("conftest.py", "pyproject.toml", "src", "tests")
 # Rules about the text of the source say nothing of what it does.
-ALL = ("tests/mpc", str(MPC), "--ignore=tests/mpc/test_house.py")
+ALL = (
+    "tests/mpc",
+    "tests/equity",
+    str(MPC),
+    str(SOURCES / "equity"),
+    "--ignore=tests/mpc/test_house.py",
+)
 QUICK = ("-m", "not slow and not processes")
 REST = ("-m", "slow or processes")
 SECONDS = 900.0

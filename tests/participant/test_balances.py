@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from tacit.engine.agreement import Agreement, RunOfSeries, agreement_hash, seal_told
 from tacit.engine.records import RunCounted
 from tacit.engine.series import Series, series_hash
-from tacit.mpc.equity import FIRST_HEAD, RunEntry, head_after
+from tacit.equity import FIRST_HEAD, RunEntry, head_after
 from tacit.mpc.local import deal_integers
 from tacit.participant import account_lines, checking, counted_runs
 from tacit.participant.explanations import equity_words

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from tacit.engine.agreement import Agreement, plan_digest
 from tacit.engine.records import EvaluationBegun, PlanSent, RunCounted
 from tacit.engine.wire import Attempt
+from tacit.equity import FIRST_HEAD, RunEntry, head_after
 from tacit.errors import LogError, UnprovenError
-from tacit.mpc.equity import FIRST_HEAD, RunEntry, head_after
 from tacit.verify import Claim, check_counted, surely_counted
 from tests.engine.agreement.test_equity import KEYS, TERMS, plain, ranked, with_equity
 

@@ -19,7 +19,7 @@ from tacit.engine.agreement import (
     is_exact,
     sealed_terms,
 )
-from tacit.mpc.equity import FINENESS, NEUTRAL
+from tacit.equity import FINENESS, NEUTRAL
 from tacit.search.moves import AssignmentParameters, TourParameters
 
 

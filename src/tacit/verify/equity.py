@@ -14,8 +14,8 @@ from tacit.engine.records import (
     RevealBegun,
     RunCounted,
 )
+from tacit.equity import RunEntry, head_after
 from tacit.errors import LogError, UnprovenError
-from tacit.mpc.equity import RunEntry, head_after
 from tacit.verify.verdict import Claim
 
 NEEDED_WHERE_KNOWN = 3

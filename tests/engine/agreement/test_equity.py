@@ -16,8 +16,6 @@ from msgspec.structs import replace
 
 from tacit.engine.agreement import (
     Agreement,
-    EquityTerms,
-    RunEquity,
     RunOfSeries,
     check_agreement,
     draft_agreement,
@@ -29,8 +27,8 @@ from tacit.engine.agreement.terms import AgreementLimits, PinnedSearch, canonica
 from tacit.engine.identity.keys import Keys
 from tacit.engine.local.engine import public_keys
 from tacit.engine.series import check_series, departures
+from tacit.equity import FIRST_HEAD, EquityTerms, RunEquity
 from tacit.errors import AgreementError, SealError
-from tacit.mpc.equity import FIRST_HEAD
 from tacit.mpc.local import deal_integers
 from tacit.search.moves import AssignmentParameters, TourParameters
 from tests.engine.equity_series import problem_of

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from tacit.engine.agreement.equity.boxes import open_told
-from tacit.engine.agreement.equity.check import equity_shape
+from tacit.engine.agreement.account_boxes import open_told
+from tacit.engine.agreement.equity_check import equity_shape
 from tacit.engine.agreement.own_part import whole_plan
 from tacit.engine.agreement.sealed import pin_sealed
 from tacit.engine.local.cluster import LocalCluster
@@ -22,9 +22,9 @@ from tacit.engine.node.state.equity.weighted import _READ
 from tacit.engine.node.state.store import cipher_of_states, folder_name
 from tacit.engine.records.events import RunCounted
 from tacit.engine.series import series_hash
+from tacit.equity import empty_book, weighted
+from tacit.equity.account import cost, cost_for_all
 from tacit.errors import RefusedError
-from tacit.mpc.equity import empty_book, weighted
-from tacit.mpc.equity.account import cost, cost_for_all
 from tacit.mpc.local import reveal
 from tacit.problems import Problem
 from tacit.search.moves import AssignmentParameters

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tacit.disclosure import BestMode, estimator_named, parse_disclosure
-from tacit.engine.agreement import columns_of, equity_shape, pin_sealed, plan_digest
+from tacit.engine.agreement import equity_shape, pin_sealed, plan_digest
 from tacit.engine.derived import agreed_parameters
 from tacit.engine.evaluators import SideBySide, SimulatedObjective
 from tacit.engine.local.cluster import LocalCluster
@@ -22,8 +22,8 @@ from tacit.engine.records.events import RunCounted
 from tacit.engine.wire.attempt import NO_ATTEMPT
 from tacit.engine.wire.messages import CountRun
 from tacit.engine.wire.request import pack_candidates, request_hash
+from tacit.equity import columns_of, least_costs, plan_costs
 from tacit.errors import AgreementError, LogError, RefusedError
-from tacit.mpc.equity import least_costs, plan_costs
 from tacit.problems import Objective, Participant, Problem, Tour
 from tacit.runs import Agreed, Limits, StopReason, agreed_driver, drive
 from tacit.runs.agreed.evaluating import AgreedEvaluating

@@ -18,7 +18,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from tacit.mpc.equity import (
+from tacit.equity import (
     EquityRule,
     EquityShape,
     RunEntry,
@@ -31,7 +31,7 @@ from tacit.mpc.equity import (
     row_minima,
     under_plan,
 )
-from tacit.mpc.equity import account as account_module
+from tacit.equity import account as account_module
 from tacit.mpc.local import parties
 from tacit.mpc.protocols.minimum import with_ties
 from tacit.mpc.ring import Words

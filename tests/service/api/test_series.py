@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from tacit.engine.agreement import canonical, read_agreement, sealed_terms
 from tacit.engine.series import departures, read_series, series_hash
-from tacit.mpc.equity import FIRST_HEAD
+from tacit.equity import FIRST_HEAD
 from tacit.search.moves import AssignmentParameters
 from tacit.service.execution.series_schedule import SeriesSchedule
 from tacit.service.storage import read_run

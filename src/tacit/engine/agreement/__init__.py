@@ -7,18 +7,11 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
+    from tacit.engine.agreement.account_boxes import OwnAccount, open_told, seal_told
     from tacit.engine.agreement.assignment import AssignmentCourse, assignment_courses
     from tacit.engine.agreement.check import check_agreement
     from tacit.engine.agreement.draft import draft_agreement, weights_digest, with_front
-    from tacit.engine.agreement.equity.boxes import OwnAccount, open_told, seal_told
-    from tacit.engine.agreement.equity.check import (
-        columns_of,
-        equity_shape,
-        first_come,
-        owners_by_name,
-        plan_digest,
-    )
-    from tacit.engine.agreement.equity.terms import EquityTerms, RunEquity
+    from tacit.engine.agreement.equity_check import equity_shape, owners_by_name, plan_digest
     from tacit.engine.agreement.own_part import OwnPart, put_together
     from tacit.engine.agreement.owners import rows_for
     from tacit.engine.agreement.participant_keys import sealing_private, sealing_public

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from tacit.engine.agreement.equity.check import check_equity
+from tacit.engine.agreement.equity_check import check_equity
 from tacit.engine.agreement.frame_sizes import check_frame_sizes
 from tacit.engine.agreement.owners import check_plan_for
 from tacit.engine.agreement.sealed import check_sealed

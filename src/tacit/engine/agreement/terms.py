@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from tacit.disclosure import PARETO, SEALED, parse_best_mode, parse_disclosure
-from tacit.engine.agreement.equity.terms import RunEquity
+from tacit.equity import RunEquity
 from tacit.errors import AgreementError
 from tacit.mpc import FitnessBound, ParetoWidths, Spec
 from tacit.problems import (

@@ -13,8 +13,8 @@ from tacit.engine.agreement.terms import NodeTerms
 from tacit.engine.coordinator.node_client import CONNECT_SECONDS, NodeClient
 from tacit.engine.wire.messages import OfferSealingKey
 from tacit.engine.wire.replies import Allowed
+from tacit.equity import FIRST_HEAD
 from tacit.errors import EngineError, PeerTimeoutError
-from tacit.mpc.equity import FIRST_HEAD
 
 
 @dataclass(frozen=True, slots=True)

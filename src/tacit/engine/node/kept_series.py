@@ -38,9 +38,9 @@ from tacit.engine.series import (
     series_hash,
 )
 from tacit.engine.wire.replies import RefusalKind
+from tacit.equity import empty_book
 from tacit.errors import FileError
 from tacit.files import remove_drafts, replace_secret
-from tacit.mpc.equity import empty_book
 
 FOLDER = "series"
 

@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec.structs import replace
 
 from tacit.engine.agreement.check import check_agreement, check_name
-from tacit.engine.agreement.equity.check import first_come
-from tacit.engine.agreement.equity.terms import EquityTerms
 from tacit.engine.agreement.sealed import sealed_terms
 from tacit.engine.agreement.terms import Agreement
 from tacit.engine.series.series_terms import (
@@ -25,8 +23,8 @@ from tacit.engine.series.series_terms import (
     Varying,
     series_hash,
 )
+from tacit.equity import LEAST_PARTICIPANTS, EquityTerms, first_come
 from tacit.errors import AgreementError, InputError
-from tacit.mpc.equity import LEAST_PARTICIPANTS
 from tacit.problems import PublicProblem
 from tacit.search.moves import AssignmentParameters
 

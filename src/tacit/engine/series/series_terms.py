@@ -17,7 +17,6 @@ from typing import Annotated, Literal
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from tacit.engine.agreement.equity.terms import EquityTerms, RunEquity
 from tacit.engine.agreement.signatures import check_all_signed, sign
 from tacit.engine.agreement.size_limits import MOST_PARTICIPANTS, check_agreement_bytes
 from tacit.engine.agreement.terms import FORMAT as AGREEMENT_FORMAT
@@ -35,8 +34,8 @@ from tacit.engine.agreement.terms import (
     PublicProblem,
     canonical,
 )
+from tacit.equity import FIRST_HEAD, EquityTerms, RunEquity
 from tacit.errors import AgreementError
-from tacit.mpc.equity import FIRST_HEAD
 
 FORMAT = "tacit-series/1"
 Part = Literal["rows", "columns", "forbidden", "data"]

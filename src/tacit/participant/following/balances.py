@@ -13,8 +13,8 @@ import msgspec
 
 from tacit.engine.agreement import Agreement, open_told
 from tacit.engine.records import Log
+from tacit.equity import FINENESS, FIRST_HEAD, MEAN, NEUTRAL, SPREAD, UNIT
 from tacit.errors import SealError
-from tacit.mpc.equity import FINENESS, FIRST_HEAD, MEAN, NEUTRAL, SPREAD, UNIT
 from tacit.participant.account.profile import Profile
 from tacit.participant.following.run_records import (
     CountedRun,

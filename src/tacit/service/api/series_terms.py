@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from tacit.engine.agreement import EquityTerms
+from tacit.equity import EquityTerms
 from tacit.service.api.terms import Index, Label, ParticipantName, ProblemTerms, RunTerms, Taken
 
 TimeOfDay = Annotated[str, StringConstraints(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$")]

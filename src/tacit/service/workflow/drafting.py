@@ -14,14 +14,11 @@ from tacit.disclosure import PARETO, SEALED, parse_best_mode, parse_disclosure
 from tacit.engine.agreement import (
     Agreement,
     AgreementLimits,
-    EquityTerms,
     NodeTerms,
     PinnedSearch,
-    RunEquity,
     RunOfSeries,
     check_agreement,
     draft_agreement,
-    first_come,
     is_exact,
     pin_sealed,
     sealed_terms,
@@ -31,8 +28,8 @@ from tacit.engine.agreement import (
 from tacit.engine.derived import KnownTime, tour_length
 from tacit.engine.identity import Keys
 from tacit.engine.series import Series, check_within, series_hash
+from tacit.equity import FIRST_HEAD, EquityTerms, RunEquity, first_come
 from tacit.errors import ParameterError
-from tacit.mpc.equity import FIRST_HEAD
 from tacit.problems import (
     Objective,
     Participant,

@@ -9,8 +9,8 @@ from sqlalchemy.orm import Session
 
 from tacit.engine.agreement import Agreement, NodeTerms, agreement_hash, canonical
 from tacit.engine.series import Series, read_series, series_hash
+from tacit.equity import FIRST_HEAD
 from tacit.errors import ServiceError, WrongStateError
-from tacit.mpc.equity import FIRST_HEAD
 from tacit.service.access.addresses import own_addresses
 from tacit.service.access.invitations import (
     JoiningKey,

@@ -18,9 +18,9 @@ from tacit.engine.agreement import Agreement
 from tacit.engine.node.state.equity.kept_book import KeptBook
 from tacit.engine.node.work.equity import counting
 from tacit.engine.node.work.equity.voids import check_counts
+from tacit.equity import RunEntry, StepBook, empty_book, open_for_all
 from tacit.errors import RefusedError, TacitError
 from tacit.mpc import Session
-from tacit.mpc.equity import RunEntry, StepBook, empty_book, open_for_all
 from tacit.mpc.local import deal_integers, run_parties
 from tests.engine.agreement.test_equity import KEYS, TERMS, plain, with_equity
 
@@ -62,7 +62,7 @@ class Nodes:
         unused: Any = None
         plan = counting.PlanToCount(unused, self.plan)
         work = counting._Counting(s, state, unused, plan, self.books[s.me])
-        # The account itself is compared with its twin in `tests/mpc/equity`.
+        # The account itself is compared with its twin in `tests/equity`.
         work._account = lambda: asyncio.sleep(0, self.made[s.me])  # type: ignore[method-assign]
         await work.count()
         return work.opened

@@ -13,12 +13,12 @@ import pytest
 from msgspec.structs import replace
 
 from tacit.engine.agreement import Agreement, RunOfSeries
-from tacit.engine.agreement.equity.check import equity_shape
+from tacit.engine.agreement.equity_check import equity_shape
 from tacit.engine.node.state.equity.kept_book import KeptBook
 from tacit.engine.node.work.equity.weighing import use_number, weigh
+from tacit.equity import FIRST_HEAD, empty_book
 from tacit.errors import RefusedError
 from tacit.mpc import Session
-from tacit.mpc.equity import FIRST_HEAD, empty_book
 from tacit.mpc.local import deal_integers, reveal, run_parties
 from tests.engine.agreement.test_equity import plain, with_equity
 from tests.engine.node.equity.test_counting import NAMES, entries

@@ -14,10 +14,10 @@ import msgspec
 from tacit.engine.node.state.policy import refuse
 from tacit.engine.node.state.sealed_progress import StoredShare
 from tacit.engine.node.state.stored import Stored
+from tacit.equity import RunEntry, StepBook
 from tacit.errors import FileError, ParameterError
 from tacit.files import replace_secret
 from tacit.mpc import ArithmeticShare
-from tacit.mpc.equity import RunEntry, StepBook
 
 
 class StoredEntry(msgspec.Struct, frozen=True, array_like=True):

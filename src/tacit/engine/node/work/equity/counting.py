@@ -4,7 +4,7 @@
 
     bind      to the one plan of a sealed search, on the disk
     tell      whether the run is counted or prepared here
-    account   everybody's step from the plan in shares (`mpc/equity`); on the disk as prepared
+    account   everybody's step from the plan in shares (`equity`); on the disk as prepared
     tell      that it is; whoever hears it from all counts the run, on the disk
     tell      that it is counted, and open what all are told, where something is; then the log
 
@@ -28,13 +28,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.agreement.equity.boxes import seal_told
-from tacit.engine.agreement.equity.check import (
-    columns_of,
-    equity_shape,
-    owners_by_name,
-    plan_digest,
-)
+from tacit.engine.agreement.account_boxes import seal_told
+from tacit.engine.agreement.equity_check import equity_shape, owners_by_name, plan_digest
 from tacit.engine.agreement.sealed import words_before_plan
 from tacit.engine.agreement.working_memory import account_bytes
 from tacit.engine.node.state.agreement_state import AgreementState
@@ -53,8 +48,8 @@ from tacit.engine.records.events import RunCounted
 from tacit.engine.wire.messages import CountRun
 from tacit.engine.wire.replies import RunAccounted
 from tacit.engine.wire.request import context_of, count_hash, unpack_candidates
+from tacit.equity import RunEntry, Telling, account_of, columns_of, open_for_all
 from tacit.mpc import ArithmeticShare, Session
-from tacit.mpc.equity import RunEntry, Telling, account_of, open_for_all
 
 _NONE = bytes(32)
 LARGE_CELLS = 1 << 12

@@ -11,7 +11,7 @@ from tacit.engine.agreement.terms import Agreement
 from tacit.engine.node.state.equity.kept_book import KeptBook
 from tacit.engine.node.state.policy import refuse
 from tacit.engine.node.work.session import BooksOfNode
-from tacit.mpc.equity import RunEntry
+from tacit.equity import RunEntry
 
 
 def is_of(entry: RunEntry | None, agreement: Agreement, /) -> bool:

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import hashlib
 
-from tacit.engine.agreement.equity.check import equity_shape, owners_by_name
+from tacit.engine.agreement.equity_check import equity_shape, owners_by_name
 from tacit.engine.agreement.terms import Agreement
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.equity.kept_book import KeptBook
 from tacit.engine.node.state.policy import refuse
+from tacit.equity import StepBook, factors, multiplied
 from tacit.mpc import Session
-from tacit.mpc.equity import StepBook, factors, multiplied
 
 _HASH = 32
 

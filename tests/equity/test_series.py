@@ -12,9 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from tacit.mpc.assignment import Layout, Ties, iterations, outcome
-from tacit.mpc.assignment.start import drawn_matching
-from tacit.mpc.equity import (
+from tacit.equity import (
     EquityRule,
     EquityShape,
     balance_of,
@@ -27,6 +25,8 @@ from tacit.mpc.equity import (
     steps_of,
     weighted,
 )
+from tacit.mpc.assignment import Layout, Ties, iterations, outcome
+from tacit.mpc.assignment.start import drawn_matching
 from tacit.mpc.local import deal_integers, reveal, run_parties
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, concatenate, reconstruct

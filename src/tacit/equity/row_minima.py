@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tacit.equity.shape import EquityShape
 from tacit.mpc.cost import Cost
-from tacit.mpc.equity.shape import EquityShape
 from tacit.mpc.protocols import minimum
 from tacit.mpc.protocols.minimum import find_least, with_ties
 from tacit.mpc.session import Session

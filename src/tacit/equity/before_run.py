@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.equity.rule import BALANCE_BITS, MEMORY, EquityRule
 from tacit.mpc.cost import Cost
-from tacit.mpc.equity.rule import BALANCE_BITS, MEMORY, EquityRule
 from tacit.mpc.linear import scale
 from tacit.mpc.protocols import b2a, less_than, pairwise
 from tacit.mpc.ring import to_ring

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from tacit.equity.before_run import balances
+from tacit.equity.rule import MEMORY, EquityRule
 from tacit.errors import ParameterError
-from tacit.mpc.equity.before_run import balances
-from tacit.mpc.equity.rule import MEMORY, EquityRule
 from tacit.mpc.shares import ArithmeticShare, concatenate
 
 NEW_FOR = 32

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.equity.rule import FINENESS
 from tacit.errors import ParameterError
-from tacit.mpc.equity.rule import FINENESS
 
 LEAST_PARTICIPANTS = 3
 """Balances add up to zero: of two participants each would know the other's."""

@@ -17,12 +17,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from nacl.exceptions import CryptoError
 from nacl.public import PublicKey, SealedBox
 
-from tacit.engine.agreement.equity.check import equity_shape, owners_by_name
+from tacit.engine.agreement.equity_check import equity_shape, owners_by_name
 from tacit.engine.agreement.participant_keys import sealing_private, sealing_public
 from tacit.engine.agreement.terms import Agreement, agreement_hash
+from tacit.equity import NEUTRAL
 from tacit.errors import AgreementError, SealError
 from tacit.mpc import ArithmeticShare, from_ring, held_by
-from tacit.mpc.equity import NEUTRAL
 
 
 class _Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True):

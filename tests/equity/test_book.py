@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tacit.equity import MEMORY, NEW_FOR, EquityRule, RunEntry, StepBook, balance_of
 from tacit.errors import ParameterError
-from tacit.mpc.equity import MEMORY, NEW_FOR, EquityRule, RunEntry, StepBook, balance_of
 from tacit.mpc.local import deal_integers, reveal
 from tacit.mpc.shares import held_by
 

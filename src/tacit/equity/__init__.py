@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
-    from tacit.mpc.equity.account import (
+    from tacit.equity.account import (
         MEAN,
         SPREAD,
         Telling,
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
         empty_book,
         open_for_all,
     )
-    from tacit.mpc.equity.after_run import RunSteps, steps_after
-    from tacit.mpc.equity.before_run import balances, factors, multiplied
-    from tacit.mpc.equity.book import FIRST_HEAD, NEW_FOR, RunEntry, StepBook, head_after
-    from tacit.mpc.equity.clear import (
+    from tacit.equity.after_run import RunSteps, steps_after
+    from tacit.equity.agreed_terms import EquityTerms, RunEquity
+    from tacit.equity.before_run import balances, factors, multiplied
+    from tacit.equity.book import FIRST_HEAD, NEW_FOR, RunEntry, StepBook, head_after
+    from tacit.equity.clear import (
         balance_of,
         factor_of,
         least_costs,
@@ -34,8 +35,9 @@ if TYPE_CHECKING:
         steps_of,
         weighted,
     )
-    from tacit.mpc.equity.rule import FINENESS, MEMORY, NEUTRAL, UNIT, EquityRule
-    from tacit.mpc.equity.shape import LEAST_PARTICIPANTS, EquityShape
-    from tacit.mpc.equity.spread import balance_spread
+    from tacit.equity.reference import columns_of, first_come
+    from tacit.equity.rule import FINENESS, MEMORY, NEUTRAL, UNIT, EquityRule
+    from tacit.equity.shape import LEAST_PARTICIPANTS, EquityShape
+    from tacit.equity.spread import balance_spread
 else:
     __getattr__ = lazily(__name__)

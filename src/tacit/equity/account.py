@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.equity import after_run, spread
+from tacit.equity.after_run import steps_after
+from tacit.equity.book import RunEntry, StepBook
+from tacit.equity.rule import EquityRule
+from tacit.equity.shape import EquityShape
+from tacit.equity.spread import balance_spread
 from tacit.mpc.cost import Cost
-from tacit.mpc.equity import after_run, spread
-from tacit.mpc.equity.after_run import steps_after
-from tacit.mpc.equity.book import RunEntry, StepBook
-from tacit.mpc.equity.rule import EquityRule
-from tacit.mpc.equity.shape import EquityShape
-from tacit.mpc.equity.spread import balance_spread
 from tacit.mpc.protocols import opening, pairwise
 from tacit.mpc.protocols.opening import open_to_nodes
 from tacit.mpc.session import Session

@@ -8,8 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from tacit.errors import ParameterError
-from tacit.mpc.equity import (
+from tacit.equity import (
     MEAN,
     SPREAD,
     EquityRule,
@@ -24,7 +23,8 @@ from tacit.mpc.equity import (
     saved_shares,
     steps_of,
 )
-from tacit.mpc.equity.account import cost, cost_for_all
+from tacit.equity.account import cost, cost_for_all
+from tacit.errors import ParameterError
 from tacit.mpc.local import PartiesRun, deal_integers, reveal, run_parties
 from tacit.mpc.session import Session
 from tests.mpc.both import check_cost, three_and_four

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.engine.agreement.sealed import sealed_terms
+from tacit.equity import LEAST_PARTICIPANTS, EquityShape
 from tacit.errors import AgreementError, InputError
-from tacit.mpc.equity import LEAST_PARTICIPANTS, EquityShape
 from tacit.problems import Problem, Tour
 from tacit.search.moves import AssignmentParameters
 
@@ -124,21 +123,6 @@ def _check_ways(agreement: Agreement) -> None:
         )
 
 
-def columns_of(problem: Problem, plan: Sequence[int], /) -> NDArray[np.intp]:
-    """The column of each row under a plan: of a tour, where it goes on to from each place.
-
-    >>> from tacit.problems import Objective
-    >>> km = Objective("km", None, weight_bound=9)
-    >>> columns_of(Tour(name="t", rows=3, columns=3, objectives=(km,)), [0, 2, 1])
-    array([2, 0, 1])
-    """
-    rows, columns, _ = problem.cells(np.array([plan], dtype=np.intp))
-    rows, columns = np.broadcast_arrays(rows, columns)
-    made = np.empty(problem.rows, dtype=np.intp)
-    made[rows[0]] = columns[0]
-    return made
-
-
 def _check_reference(problem: Problem, reference: list[int]) -> None:
     if len(reference) != problem.rows or not all(0 <= c < problem.columns for c in reference):
         raise AgreementError("the reference plan does not give each row a column; give it one")
@@ -177,31 +161,3 @@ def plan_digest(agreement: Agreement, plan: Sequence[int], /) -> str:
     """What names a public plan of this run in books and logs."""
     numbers = ",".join(str(int(column)) for column in plan)
     return hashlib.sha256(agreement.digest + numbers.encode()).hexdigest()
-
-
-def first_come(problem: Problem, /) -> list[int]:
-    """First come, first served: the rows in their order take the first column that has room.
-
-    A tour visits the places in their order.
-
-    >>> from tacit.problems import Assignment, Objective
-    >>> mask = np.array([[True, False, False], [False, False, False]])
-    >>> costs = Objective("delay", None, weight_bound=9)
-    >>> first_come(Assignment(name="tiny", rows=2, columns=3, objectives=(costs,), forbidden=mask))
-    [1, 0]
-    """
-    if isinstance(problem, Tour):
-        return list(range(problem.rows))
-    room = np.bincount(problem.sealed_items, minlength=problem.columns)
-    made = []
-    for row in range(problem.rows):
-        free = room > 0 if problem.forbidden is None else (room > 0) & ~problem.forbidden[row]
-        column = int(np.argmax(free))
-        if not free[column]:
-            raise AgreementError(
-                f"first come, first served leaves row {row} without a column; take another order "
-                "of rows, allow more pairs, or agree that each run gives a reference plan"
-            )
-        room[column] -= 1
-        made.append(column)
-    return made

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from tacit.mpc.equity import EquityRule, Telling
+from tacit.equity import EquityRule, Telling
 
 Reference = Literal["first come", "given"]
 Told = Literal["nothing", "level", "balance"]

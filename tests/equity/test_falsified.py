@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tacit.equity import EquityRule, EquityShape, factors, saved_shares, steps_after, steps_of
 from tacit.errors import MismatchError, PeerError
 from tacit.mpc import Session
-from tacit.mpc.equity import EquityRule, EquityShape, factors, saved_shares, steps_after, steps_of
 from tacit.mpc.local import deal_integers, parties
 from tacit.mpc.ring import from_ring
 from tacit.mpc.shares import party_name, reconstruct

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tacit.errors import ParameterError
-from tacit.mpc.equity import (
+from tacit.equity import (
     MEMORY,
     NEUTRAL,
     UNIT,
@@ -34,7 +33,8 @@ from tacit.mpc.equity import (
     steps_of,
     weighted,
 )
-from tacit.mpc.equity.rule import BALANCE_BITS, STEP_SCALE
+from tacit.equity.rule import BALANCE_BITS, STEP_SCALE
+from tacit.errors import ParameterError
 from tacit.mpc.local import PartiesRun, deal_integers, reveal, run_parties
 from tacit.mpc.shares import ArithmeticShare
 from tests.mpc.both import NUMBERS, check_cost, three_and_four

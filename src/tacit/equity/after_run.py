@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.equity import row_minima, under_plan
+from tacit.equity.rule import FINENESS, STEP_SCALE
+from tacit.equity.shape import EquityShape
 from tacit.mpc.cost import Cost
-from tacit.mpc.equity import row_minima, under_plan
-from tacit.mpc.equity.rule import FINENESS, STEP_SCALE
-from tacit.mpc.equity.shape import EquityShape
 from tacit.mpc.linear import scale
 from tacit.mpc.protocols import b2a, less_than
 from tacit.mpc.ring import to_ring

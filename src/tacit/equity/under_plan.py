@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.equity.shape import EquityShape
 from tacit.mpc.cost import Cost
-from tacit.mpc.equity.shape import EquityShape
 from tacit.mpc.protocols import choose, less_than
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare

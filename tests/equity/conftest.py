@@ -1,0 +1,5 @@
+"""Timeouts between parties do not depend on how busy the machine is."""
+
+from tests.mpc.conftest import waiting_clock
+
+__all__ = ["waiting_clock"]

@@ -13,7 +13,7 @@ import msgspec
 import tacit
 from studies.ablation.clock import Clock
 from studies.execution.job import Job
-from studies.execution.sealed_pace import generations_in, schedule_for
+from studies.execution.time_budget import schedule_for
 from studies.study.instances import InstanceSpec, expanded, named_problem
 from studies.study.settings import Settings, preset_settings
 from studies.study.study import Seeds
@@ -184,7 +184,7 @@ def _course(family: Family, spec: InstanceSpec, cell: Cell, clock: Clock) -> Cou
         candidates = _candidates(spec, settings)
         if cell.disclosure == SEALED:
             problem = named_problem(spec)
-            generations = generations_in(cell.seconds, clock.sealed, problem, settings)
+            generations = clock.sealed_generations(cell.seconds, problem, settings)
         else:
             generations = clock.evaluations(cell.seconds, cell.disclosure, candidates)
     if generations < 1:

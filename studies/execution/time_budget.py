@@ -8,12 +8,13 @@ from fractions import Fraction
 
 import msgspec
 
-from studies.execution.sealed_pace import SealedPace, generations_in
 from studies.study.settings import Settings
-from tacit.disclosure import split_disclosure
+from tacit.disclosure import SEALED, split_disclosure
+from tacit.engine.derived import step_seconds
 from tacit.errors import ParameterError
 from tacit.problems import Problem
 from tacit.search import SearchParameters
+from tacit.search.moves import Schedule, TourParameters, public_shape
 
 PAPER_SECONDS = {
     "none": 0.27,
@@ -32,20 +33,21 @@ class TimeBudget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     seconds: float
     evaluation_seconds: dict[str, float] = {}
-    sealed: SealedPace | None = None
+    sealed: float | None = None
+    """How many times what the model says (`tacit.engine.derived`) a sealed generation takes."""
 
     def generations(self, disclosure: str, problem: Problem, settings: Settings, /) -> int:
         """How many generations a run has time for.
 
         >>> from tacit.problems import shipped_problem
         >>> from tacit.search.moves import TourParameters
-        >>> problem, budget = shipped_problem("kroA100"), TimeBudget(40, sealed=SealedPace(0.001))
+        >>> problem, budget = shipped_problem("kroA100"), TimeBudget(40, sealed=1.5)
         >>> budget.generations("sealed", problem, TourParameters())
-        3636
+        2174
         """
         if isinstance(settings, SearchParameters):
             return self.last_generation(disclosure)
-        return generations_in(self.seconds, self.sealed, problem, settings)
+        return sealed_generations(self.seconds, self.sealed, problem, settings)
 
     def last_generation(self, disclosure: str, /) -> int:
         """The last generation that fits; the initial population is evaluated too.
@@ -61,6 +63,35 @@ class TimeBudget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if each <= 0:
             raise ParameterError(f"an evaluation under {method} takes no time; give its seconds")
         return math.floor(Fraction(repr(self.seconds)) / each) - 1
+
+
+def sealed_generations(
+    seconds: float,
+    slower: float | None,
+    problem: Problem,
+    parameters: TourParameters,
+    /,
+    *,
+    delay: float = 0.0,
+) -> int:
+    """How many generations of a sealed search there is time for.
+
+    Nodes take `slower` times what the model says, and their messages travel for `delay` seconds.
+    """
+    if slower is None:
+        raise ParameterError(
+            f"the budget says nothing of {SEALED}; add how many times what the model says a "
+            "generation takes, as in sealed = 1.5"
+        )
+    if slower <= 0:
+        raise ParameterError("a sealed generation takes no time; give a factor above 0")
+    each = step_seconds(schedule_for(problem, parameters), delay=delay).generation
+    return math.floor(seconds / (slower * each))
+
+
+def schedule_for(problem: Problem, parameters: TourParameters, /) -> Schedule:
+    """The public course of a search, of which any seed costs the same."""
+    return Schedule(public_shape(problem, [1]), parameters, seed=0)
 
 
 def budget_of(evaluation_seconds: Mapping[str, float], /) -> TimeBudget:

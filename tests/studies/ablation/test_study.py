@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from importlib.resources import files
 from pathlib import Path
 
 import msgspec
@@ -13,7 +14,6 @@ from studies.ablation.plan import Cell, ablation_from, shipped_ablation
 from studies.ablation.run_job import run_ablation_job
 from studies.ablation.run_study import run_ablation
 from studies.ablation.tables import ablation_blocks, effects_table, gap_table
-from studies.execution.sealed_pace import SealedPace
 
 from tacit.errors import FileError, ParameterError
 from tests.studies.ablation.tiny import TINY
@@ -47,7 +47,18 @@ def test_every_cell_has_the_generations_that_there_is_time_for() -> None:
     # The parent and the children of the preset, or of what differs from it under `top`.
     assert found["annealing", "none"] == (300, 40)
     assert found["annealing", "top:5"] == (21, 20)
-    assert found["annealing", "sealed"] == found["greedy", "sealed"] == (300, 36)
+    assert found["annealing", "sealed"] == found["greedy", "sealed"] == (300, 34)
+
+
+def test_the_recorded_sealed_runs_are_as_long_as_the_study_says() -> None:
+    recorded = (files("studies") / "data" / "ablation.json").read_bytes()
+    figures = msgspec.convert(msgspec.json.decode(recorded)["cells"], list[CellFigures])
+    courses = {tuple(cell): course for cell, course in shipped_ablation().cells().items()}
+    sealed = [each for each in figures if each.disclosure == "sealed"]
+    assert len(sealed) == 16
+    for each in sealed:
+        cell = (each.instance, each.algorithm, each.disclosure, each.latency_ms, each.seconds)
+        assert courses[cell] == (each.candidates, each.generations)
 
 
 def test_a_run_of_annealing_has_the_length_of_its_budget() -> None:
@@ -137,7 +148,7 @@ def test_the_shipped_study_crosses_both_algorithms_with_every_disclosure() -> No
 
 
 def test_what_was_not_measured_is_refused() -> None:
-    clock = Clock(latency_ms=0, budgets=(1,), sealed=SealedPace(0.001),
+    clock = Clock(latency_ms=0, budgets=(1,), sealed=1.5,
                   evaluation={"top": ((100, 0.004), (300, 0.010))})  # fmt: skip
     with pytest.raises(ParameterError, match="301 candidates under top"):
         clock.evaluation_seconds("top:15", 301)

@@ -9,7 +9,7 @@ seeds = { first = 0, count = 3 }
 [[clocks]]
 latency_ms = 0
 budgets = [0.1, 0.4]
-sealed = { per_round = 0.001 }
+sealed = 1
 evaluation = { none = [[10, 0.01], [400, 0.01]], top = [[10, 0.02], [400, 0.02]] }
 
 [[families]]

@@ -21,11 +21,12 @@ from studies.study.settings import SEALED_SEARCH, changed
 from studies.study.study import read_study, shipped_studies, shipped_study
 from studies.tuning.tune import Tuned, TunedSet, tune, tuning_task
 
+from tacit.engine.derived import step_seconds
 from tacit.errors import FileError, ParameterError
 from tacit.problems import Objective, Tour
 from tacit.runs import EngineChoice, Limits
 from tacit.runs.sealed.searching import SimulatedTour
-from tacit.search.moves import TourParameters
+from tacit.search.moves import Schedule, TourParameters, public_shape
 from tests.conftest import RunTacit
 from tests.support.simulated import solve
 
@@ -43,7 +44,7 @@ shipped = "kroD100"
 
 [budget]
 seconds = 1
-sealed = { per_round = 0.01, per_megabyte = 0.5 }
+sealed = 10
 
 [tuning]
 trials = 3
@@ -121,7 +122,8 @@ def test_settings_are_compared_at_equal_time() -> None:
     for children in (100, 300, 600):
         settings = TourParameters(children=children)
         counts.append(conditions.generations_of(instance, settings))
-        each = budget.sealed.generation_seconds(named_problem(instance), settings)
+        schedule = Schedule(public_shape(named_problem(instance), [1]), settings, seed=0)
+        each = budget.sealed * step_seconds(schedule).generation
         assert counts[-1] * each <= budget.seconds < (counts[-1] + 1) * each
     assert counts[0] > counts[1] > counts[2]
 
@@ -183,12 +185,12 @@ BAD = {
     "[100, 300] }": ("['hot'] }", "no valid first set: heat_start is 'hot'"),
     '["sealed"]': ('["none"]', "a sealed search cannot disclose none"),
     '"sealed-tsp"': ('"paper-tsp"', "needs the settings of a sealed search|setting of a sealed"),
-    "sealed = {": ("evaluation_seconds = { none = 1 }\nother = {", "is unknown"),
-    "sealed = { per_round = 0.01, per_megabyte = 0.5 }": ("", "nothing of sealed"),
+    "sealed = 10": ("evaluation_seconds = { none = 1 }\nother = 10", "is unknown"),
+    "sealed = 10\n": ("", "nothing of sealed"),
     'shipped = "kroD100"': ('generate = "assignment"\nsize = 9', "ap1K9x9 is no tour"),
     'shipped = "kroA100"': ('generate = "delays"\nsize = 8', "is no tour"),
     "seconds = 1": ("seconds = 0.001", "no generation for sealed"),
-    "per_round = 0.01, per_megabyte = 0.5": ("per_round = 0.0", "takes no time"),
+    "= 10\n": ("= 0\n", "takes no time"),
 }
 
 

@@ -16,7 +16,7 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array, vstack
 from scipy.sparse.csgraph import connected_components, maximum_flow
 
-from tacit.problems.model.good_plans import good_tour
+from tacit.problems.matching import good_tour
 
 Cities = NDArray[np.intp]
 Numbers = NDArray[np.float64]

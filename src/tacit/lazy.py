@@ -54,8 +54,8 @@ def public_names(package: str, /) -> dict[str, str]:
 def names_imported(package: str, source: str, /) -> dict[str, str]:
     """The names that the source of a package imports from its own modules.
 
-    >>> names_imported("tacit.search", "from tacit.search.state import SearchState")
-    {'SearchState': 'tacit.search.state'}
+    >>> names_imported("tacit.search", "from tacit.search.evolution import SearchState")
+    {'SearchState': 'tacit.search.evolution'}
     """
     body = ast.parse(source).body
     imports = [*body, *(each for node in body if isinstance(node, ast.If) for each in node.body)]

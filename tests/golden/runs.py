@@ -10,7 +10,7 @@ from tacit.problems import Problem, generate_assignment, shipped_problem
 from tacit.runs import Limits
 from tacit.search import preset_named
 from tacit.search.moves import AssignmentParameters
-from tacit.search.ties import FORMER_TIES, Ties
+from tacit.search.parameters import FORMER_TIES, Ties
 from tests.support.simulated import solve
 
 GENERATIONS = 30

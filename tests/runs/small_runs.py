@@ -9,8 +9,8 @@ import numpy as np
 from tacit.problems import Assignment, Objective, Problem, generate_assignment, generate_tour
 from tacit.runs import Limits
 from tacit.search import SearchParameters
-from tacit.search.operators.crossover import crossovers
-from tacit.search.operators.mutation import mutations
+from tacit.search.crossover import crossovers
+from tacit.search.mutation import mutations
 from tests.support.simulated import solve
 
 

@@ -8,7 +8,7 @@ import pytest
 from tacit.problems import generate_assignment
 from tacit.runs import Limits, with_disclosures
 from tacit.search import PRESETS, Evolution, SearchParameters
-from tacit.search.selection_scheme import DisclosedGroups, selection_scheme
+from tacit.search.evolution import DisclosedGroups, selection_scheme
 from tests.support.simulated import solve
 
 TWO = PRESETS["paper-moap"].with_changes(population=20, tournament=3)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from tacit.errors import ParameterError
 from tacit.problems import Assignment, Problem, Tour, generate_assignment, shipped_problem
 from tacit.search import PRESETS, Evolution, SearchParameters, SearchState
-from tacit.search.operators.crossover import crossovers
-from tacit.search.operators.mutation import mutations
+from tacit.search.crossover import crossovers
+from tacit.search.mutation import mutations
 
 
 def generator(seed: int = 1) -> np.random.Generator:

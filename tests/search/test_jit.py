@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from tacit.jit import kernel, numba_is_here
+from tacit.search.selection import _sweep
 
 
 def plain(x: int) -> int:
@@ -39,7 +40,6 @@ def test_without_numba_a_kernel_is_the_function_itself() -> None:
 @pytest.mark.skipif(not numba_is_here(), reason="nothing is compiled without Numba")
 def test_other_threads_go_on_while_a_kernel_runs() -> None:
     """A node follows searches in threads; one that is large must not keep everybody waiting."""
-    from tacit.search.operators.selection import nondominated
 
-    compiled = nondominated._sweep.compiled()  # type: ignore[attr-defined]
+    compiled = _sweep.compiled()  # type: ignore[attr-defined]
     assert compiled.targetoptions["nogil"]

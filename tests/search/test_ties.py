@@ -22,7 +22,7 @@ from tacit.search import (
     random_permutations,
     settings_written,
 )
-from tacit.search.ties import TieBreaker
+from tacit.search.parameters import TieBreaker
 
 CANDIDATES, SURVIVORS = 24, 12
 

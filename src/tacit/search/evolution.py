@@ -9,21 +9,208 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import prod
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import ParameterError
 from tacit.problems import Problem
-from tacit.search.operators.crossover import crossover_named
-from tacit.search.operators.initial import random_permutations
-from tacit.search.operators.mutation import mutation_named
-from tacit.search.operators.repair import repair
-from tacit.search.parameters import SearchParameters
+from tacit.search.crossover import crossover_named
+from tacit.search.genomes import random_permutations, repair
+from tacit.search.mutation import mutation_named
+from tacit.search.parameters import Orders, SearchParameters, TieBreaker
 from tacit.search.random_words import RandomWords, draw_words, threshold
-from tacit.search.selection_scheme import selection_scheme
-from tacit.search.state import SearchState
-from tacit.search.ties import TieBreaker
+from tacit.search.selection import (
+    binary_tournament,
+    crowded_truncation,
+    crowding_distances,
+    nondominated_fronts,
+    tournament,
+    truncation,
+)
+
+# The state of a search: everything it needs to continue, and nothing else.
+
+
+@dataclass(frozen=True, eq=False)
+class SearchState:
+    """The population after some generation. Never changed in place.
+
+    `generation` is -1 before anything was evaluated and 0 once the initial population was.
+    """
+
+    generation: int
+    genomes: NDArray[np.int32]
+    """One permutation per row, best first."""
+    estimates: NDArray[np.float64]
+    """Estimated fitness, one column per objective."""
+    front_of: NDArray[np.int32]
+    """The non-dominated front of each individual among all that were evaluated with it."""
+    crowding: NDArray[np.float64]
+    """Its crowding distance within that front; all zero where one objective decides."""
+
+    @classmethod
+    def empty(cls, *, genome_length: int, objectives: int) -> SearchState:
+        """The state before the first evaluation."""
+        return cls(
+            generation=-1,
+            genomes=np.empty((0, genome_length), dtype=np.int32),
+            estimates=np.empty((0, objectives)),
+            front_of=np.empty(0, dtype=np.int32),
+            crowding=np.empty(0),
+        )
+
+    def estimated_best(self) -> NDArray[np.int64]:
+        """Which individuals are optimal, or non-dominated, by the estimates."""
+        if self.estimates.shape[1] == 1:
+            column = self.estimates[:, 0]
+            return np.flatnonzero(column == column.max())
+        # The first front of the evaluated set survives first, so this is also the first front of
+        # the population.
+        return np.flatnonzero(self.front_of == 0)
+
+
+# The ways Algorithm 1 selects: as a genetic algorithm, as NSGA-II, or by disclosed groups.
+
+
+class SelectionScheme(Protocol):
+    """How parents and survivors are chosen."""
+
+    @property
+    def words_per_parent(self) -> int:
+        """How many random words the choice of one parent takes."""
+        ...
+
+    def sorts(self, objectives: int) -> int:
+        """How many sorts the choice of survivors takes, each with ties of its own."""
+        ...
+
+    def parents(self, state: SearchState, words: RandomWords) -> NDArray[np.int32]:
+        """The indices of parents, one per row of `words`."""
+        ...
+
+    def survivors(
+        self,
+        genomes: NDArray[np.int32],
+        estimates: NDArray[np.float64],
+        orders: Orders,
+        count: int,
+    ) -> SearchState:
+        """The best `count`, best first, as a state whose generation is not set yet.
+
+        `orders` has a row per sort (`sorts`).
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class TournamentAndTruncation:
+    """The genetic algorithm's scheme: tournaments for parents, truncation for survivors."""
+
+    entrants: int
+
+    @property
+    def words_per_parent(self) -> int:
+        """One per entrant."""
+        return self.entrants
+
+    def sorts(self, objectives: int) -> int:  # noqa: ARG002 - they have one order together
+        """Truncation."""
+        return 1
+
+    def parents(self, state: SearchState, words: RandomWords) -> NDArray[np.int32]:
+        """The winners of tournaments."""
+        return tournament(np.ascontiguousarray(state.estimates[:, 0]), words)
+
+    def survivors(
+        self,
+        genomes: NDArray[np.int32],
+        estimates: NDArray[np.float64],
+        orders: Orders,
+        count: int,
+    ) -> SearchState:
+        """The individuals with the largest estimates."""
+        kept = truncation(estimates[:, 0], count, orders[0])
+        return SearchState(
+            generation=0,
+            genomes=genomes[kept],
+            estimates=estimates[kept],
+            front_of=np.zeros(len(kept), dtype=np.int32),
+            crowding=np.zeros(len(kept)),
+        )
+
+
+@dataclass(frozen=True)
+class CrowdedComparison:
+    """NSGA-II's scheme: binary tournaments and truncation by front and crowding distance."""
+
+    @property
+    def words_per_parent(self) -> int:
+        """Two: the entrants of a binary tournament."""
+        return 2
+
+    def sorts(self, objectives: int) -> int:
+        """Truncation, and one per objective for crowding distances."""
+        return 1 + objectives
+
+    def parents(self, state: SearchState, words: RandomWords) -> NDArray[np.int32]:
+        """The winners of binary tournaments."""
+        return binary_tournament(state.front_of, state.crowding, words)
+
+    def survivors(
+        self,
+        genomes: NDArray[np.int32],
+        estimates: NDArray[np.float64],
+        orders: Orders,
+        count: int,
+    ) -> SearchState:
+        """Whole fronts first, then the least crowded of the front that does not fit."""
+        front_of = nondominated_fronts(estimates)
+        crowding = crowding_distances(estimates, front_of, orders[1:])
+        kept = crowded_truncation(front_of, crowding, count, orders[0])
+        return SearchState(
+            generation=0,
+            genomes=genomes[kept],
+            estimates=estimates[kept],
+            front_of=front_of[kept],
+            crowding=crowding[kept],
+        )
+
+
+@dataclass(frozen=True)
+class DisclosedGroups(TournamentAndTruncation):
+    """The scheme for a disclosed Pareto score: its groups are fronts that have crowding in them.
+
+    All objectives have the same estimate, minus the number of the group. Tournaments and truncation
+    go by it; who comes first in a group is drawn.
+    """
+
+    def survivors(
+        self,
+        genomes: NDArray[np.int32],
+        estimates: NDArray[np.float64],
+        orders: Orders,
+        count: int,
+    ) -> SearchState:
+        """The best groups first; where each is a group of its own, the survivors are one front."""
+        state = super().survivors(genomes, estimates, orders, count)
+        is_order = len(np.unique(estimates[:, 0])) == len(estimates)
+        front_of = np.where(is_order, 0, -state.estimates[:, 0]).astype(np.int32)
+        return replace(state, front_of=front_of)
+
+
+def selection_scheme(parameters: SearchParameters, /, *, together: bool = False) -> SelectionScheme:
+    """The scheme that the parameters ask for; `together`: the objectives disclose one order.
+
+    >>> selection_scheme(SearchParameters(tournament=4))
+    TournamentAndTruncation(entrants=4)
+    """
+    if together:
+        return DisclosedGroups(parameters.tournament)
+    if parameters.algorithm == "nsga2":
+        return CrowdedComparison()
+    return TournamentAndTruncation(parameters.tournament)
 
 
 class Evolution:

@@ -18,7 +18,7 @@ from tacit.audit.attacks.known_start import (
 )
 from tacit.audit.record.record import RecordedProblem
 from tacit.audit.score.measure import Truth
-from tacit.problems.model.matching import least_assignment
+from tacit.problems.matching import least_assignment
 
 SIDE, SWAPS, LESSONS = 12, 2, 20
 PROBLEM = RecordedProblem("small", "assignment", SIDE, SIDE, False, [], [])

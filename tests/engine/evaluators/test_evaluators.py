@@ -14,7 +14,7 @@ from tacit.disclosure import BestMode, exponential, parse_disclosure
 from tacit.engine.evaluators import ClearObjective, SideBySide, SimulatedObjective
 from tacit.errors import ProblemError
 from tacit.problems import Assignment, Objective, Problem, generate_assignment, generate_tour
-from tacit.search.operators.initial import random_permutations
+from tacit.search.genomes import random_permutations
 from tests.search.words_for import random_words
 
 

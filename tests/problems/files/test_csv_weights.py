@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.errors import FileError
-from tacit.problems.files.csv_weights import cell_place, has_header, has_ids, read_csv_weights
 from tacit.problems.files.decimals import unscaled_text
+from tacit.problems.files.matrices import cell_place, has_header, has_ids, read_csv_weights
 
 NAMES = st.text(
     st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=8

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.errors import FileError
-from tacit.problems.files.weight_file import read_mask, read_npy_weights
+from tacit.problems.files.matrices import read_mask, read_npy_weights
 
 
 @given(

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from tacit.problems import Assignment, load_problem
-from tacit.problems.files.problem_file import ObjectiveEntry, ProblemFile
+from tacit.problems.files.json_format import ObjectiveEntry, ProblemFile
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "problem-format.md"
 

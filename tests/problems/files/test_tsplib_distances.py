@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.problems.files.tsplib_distances import METRICS
+from tacit.problems.files.tsplib import METRICS
 
 # Fourteen towns as latitude and longitude in degrees and minutes: TSPLIB's burma14.
 TOWNS = [

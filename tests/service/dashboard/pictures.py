@@ -17,7 +17,7 @@ from playwright.sync_api import expect
 from tacit.client import tls_context
 from tacit.participant import Profile, review, sign, submit
 from tacit.problems import Problem
-from tacit.problems.files.participant_csv import save_participants
+from tacit.problems.files.save import save_participants
 from tacit.service.dashboard.drafts import drawn_problem
 from tacit.service.dashboard.rules import Rules, run_terms
 from tacit.service.local.demo import join_as, pin_keys

@@ -12,7 +12,7 @@ from nicegui import Client, ui
 
 from tacit.errors import ParameterError
 from tacit.problems import Assignment, Objective, Participant, Problem, save_problem
-from tacit.problems.files.csv_weights import read_csv_weights
+from tacit.problems.files.matrices import read_csv_weights
 from tacit.search.moves import TourParameters
 from tacit.service.api.terms import RunTerms
 from tacit.service.dashboard.drafts import (

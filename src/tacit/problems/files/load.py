@@ -12,14 +12,14 @@ from pathlib import Path
 from tacit.disclosure import Unsaid
 from tacit.errors import FileError, ParameterError
 from tacit.files import naming_file
+from tacit.problems.assignment import Assignment
 from tacit.problems.files.decimals import is_power_of_ten
-from tacit.problems.files.problem_from_file import read_problem_file
+from tacit.problems.files.json_format import read_problem_file
+from tacit.problems.files.matrices import CSV_SUFFIXES, read_mask, read_weights
 from tacit.problems.files.tsplib import read_tsplib
-from tacit.problems.files.weight_file import CSV_SUFFIXES, read_mask, read_weights
-from tacit.problems.model.assignment import Assignment
-from tacit.problems.model.objective import Objective
-from tacit.problems.model.problem import Problem
-from tacit.problems.model.usual import with_usual_disclosures
+from tacit.problems.kinds import with_usual_disclosures
+from tacit.problems.objective import Objective
+from tacit.problems.problem import Problem
 
 TSPLIB_SUFFIXES = (".tsp", ".atsp")
 

@@ -7,12 +7,17 @@ from typing import Any, Literal
 
 from tacit.disclosure import Disclosure, Unsaid
 from tacit.errors import ParameterError
-from tacit.problems.generate.capacities import generate_capacitated, generate_routing
 from tacit.problems.generate.delays import generate_delays
 from tacit.problems.generate.families import FAMILIES, generate_family
-from tacit.problems.generate.generators import Seed, generate_assignment, generate_tour
-from tacit.problems.model.objective import Sense
-from tacit.problems.model.problem import Problem
+from tacit.problems.generate.generators import (
+    Seed,
+    generate_assignment,
+    generate_capacitated,
+    generate_routing,
+    generate_tour,
+)
+from tacit.problems.objective import Sense
+from tacit.problems.problem import Problem
 
 Drawn = Literal[
     "ap", "moap", "tour", "delays", "capacitated", "routing",

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from tacit.disclosure import Disclosure, Unsaid
 from tacit.errors import ParameterError
+from tacit.problems.assignment import Assignment
 from tacit.problems.generate.generators import Seed, dealt_rows, seeded_generator, uniform_integers
-from tacit.problems.model.assignment import Assignment
-from tacit.problems.model.objective import Objective
-from tacit.problems.model.problem import Participant
+from tacit.problems.objective import Objective
+from tacit.problems.problem import Participant
 
 LARGEST_COST = 100_000
 """Public: no slot costs more. A flight that would is cancelled for that price instead."""

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from tacit.disclosure import Disclosure, Unsaid
 from tacit.errors import ParameterError
-from tacit.problems.files.tsplib_distances import METRICS
+from tacit.problems.assignment import Assignment
+from tacit.problems.files.tsplib import METRICS
 from tacit.problems.generate.generators import (
     LARGEST_WEIGHT,
     Seed,
@@ -23,8 +24,7 @@ from tacit.problems.generate.generators import (
     seeded_generator,
     uniform_integers,
 )
-from tacit.problems.model.assignment import Assignment
-from tacit.problems.model.objective import Objective, Sense
+from tacit.problems.objective import Objective, Sense
 
 Weights = NDArray[np.int64]
 RANK = 3

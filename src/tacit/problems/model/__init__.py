@@ -1,1 +1,0 @@
-"""What is optimized: problems, objectives, plans, and the kinds that say what these are."""

@@ -1,1 +1,0 @@
-"""Who becomes a parent and who survives, one mechanism per file."""

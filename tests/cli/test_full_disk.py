@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tacit.engine.records import FinishedBit, Ledger
+from tacit.engine.records import Ledger
 from tacit.errors import FileError
 from tests.conftest import RunTacit
+from tests.engine.entries import evaluation
 
 FULL = Path("/dev/full")
 """Whatever is written there meets a full disk."""
@@ -31,4 +32,4 @@ def test_a_plan_is_shown_where_its_file_cannot_be_written(
 def test_a_ledger_that_cannot_be_written_names_its_file() -> None:
     ledger = Ledger(FULL)
     with pytest.raises(FileError, match=r"/dev/full: cannot be written .*; make room"):
-        ledger.add(FinishedBit(0, 1, "", False, []))
+        ledger.add(evaluation(1, [1, 0]))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from tacit.engine.node.state import answer_file, number_lease, sealed_progress, store
-from tacit.engine.records import events, ledger, node_events
+from tacit.engine.records import disclosed, events, node_events
 from tacit.engine.wire import messages, peer_messages, replies
 from tacit.engine.wire.messages import reply_type
 
@@ -78,9 +78,10 @@ SECTIONS: list[tuple[str, str, list[type]]] = [
     ),
     (
         "The platform's ledger",
-        "JSON lines, tagged by `entry`. `parts` has, per node, the substreams that it sent, each "
-        "with its number and its frames.",
-        _of(ledger.LedgerEntry),
+        "JSON lines, tagged by `entry`: all are `disclosed`. What was disclosed is the `payload`, "
+        "tagged by `kind`. `parts` has, per node, the substreams that it sent, each with its "
+        "number and its frames; of a plan, one substream with the node's components as frames.",
+        [disclosed.Disclosed, *_of(disclosed.Payload), disclosed.HeardBoxes],
     ),
 ]
 

@@ -13,7 +13,7 @@ from tacit.engine.agreement import Agreement, agreement_hash, canonical, read_ag
 from tacit.engine.coordinator import SecureEngine
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.node.state.store import folder_name
-from tacit.engine.records import Ledger, LedgerEntry, Log
+from tacit.engine.records import Disclosed, Ledger, Log
 from tacit.engine.records.ledger import load_ledger
 from tacit.engine.records.node_log import verify_log
 from tacit.problems import generate_assignment
@@ -27,7 +27,7 @@ KINDS = ("evaluating", "sealed")
 NODES = 3
 
 
-def recorded(kind: str) -> tuple[Agreement, Sequence[Log], Sequence[LedgerEntry]]:
+def recorded(kind: str) -> tuple[Agreement, Sequence[Log], Sequence[Disclosed]]:
     """A run: its agreement, the logs of its nodes and its ledger."""
     folder = RUNS / kind
     agreement = read_agreement((folder / "agreement.json").read_bytes())

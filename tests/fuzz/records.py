@@ -9,7 +9,8 @@ from typing import Any, get_args
 import msgspec
 from hypothesis import strategies as st
 
-from tacit.engine.records.ledger import LedgerEntry, read_ledger
+from tacit.engine.records.disclosed import Payload
+from tacit.engine.records.ledger import read_ledger
 from tacit.engine.records.node_events import AnyEvent
 from tacit.engine.records.node_log import _ENCODER, FIRST, line_hash, verify_log
 from tests.fuzz.harness import Target, Trial
@@ -57,26 +58,25 @@ def logs() -> Iterator[Trial]:
 
 @contextmanager
 def ledgers() -> Iterator[Trial]:
-    """Entries of every kind."""
-    answer = {"entry": "answer", "objective": 0, "number": 1, "request": "ab", "disclosed": [0, 1],
-              "best": 3, "parts": PARTS}  # fmt: skip
-    others: list[Any] = [
-        {"entry": "best", "objective": 0, "index": 1},
-        {"entry": "plan", "search": 0, "plan": [0, 1], "value": None, "parts": PARTS,
-         "outcome": "feasible", "gap": 100},
-        {"entry": "finished", "search": 0, "number": 6, "request": "ab", "finished": True,
-         "parts": PARTS, "without": 3},
-        {"entry": "plan for owners", "search": 0, "attempt": "1 2 3", "value": None, "parts": PARTS,
+    """Entries with payloads of every kind."""
+    payloads: list[Any] = [
+        {"kind": "labels", "labels": [0, 1], "best": 3},
+        {"kind": "best", "candidates": 3, "index": 1},
+        {"kind": "front", "candidates": 3, "nondominated": [0, 2], "values": [[1, 2], [2, 1]]},
+        {"kind": "proved", "finished": True},
+        {"kind": "plan", "plan": [0, 1], "value": None, "outcome": "feasible", "gap": 100},
+        {"kind": "plan for owners", "value": None,
          "heads": [{"commitments": ["ab", "cd"], "boxes": "ef"}, None, None]},
-        {"entry": "front", "objective": 0, "request": "ab", "candidates": 3, "nondominated": [0, 2],
-         "values": [[1, 2], [2, 1]], "parts": PARTS},
     ]  # fmt: skip
-    assert len(get_args(LedgerEntry)) == 6
+    assert len(get_args(Payload)) == len(payloads)
+    entry = {"entry": "disclosed", "about": 0, "attempt": "1:2:3", "request": "ab", "parts": PARTS}
 
     @st.composite
     def examples(draw: st.DrawFn) -> bytes:
-        tree = draw(mutated(draw(st.sampled_from([answer, *others]))))
-        return draw(sometimes_mangled(as_json(tree))) + b"\n"
+        chosen = {**entry, "payload": draw(st.sampled_from(payloads))}
+        if draw(st.booleans()):
+            chosen |= {"without": 3, "again": True, "unchecked": True}
+        return draw(sometimes_mangled(as_json(draw(mutated(chosen))))) + b"\n"
 
     def run(example: bytes) -> int:
         read_ledger(example)

@@ -18,7 +18,7 @@ from tacit.engine.agreement import Agreement, NodeTerms, agreement_hash, canonic
 from tacit.engine.coordinator import SecureEngine
 from tacit.engine.identity import CertificateFiles, load_cluster_config
 from tacit.engine.local import LocalCluster, offered_node_terms, platform_certificate
-from tacit.engine.records import LedgerEntry, load_ledger
+from tacit.engine.records import Disclosed, load_ledger
 from tacit.errors import WrongStateError
 from tacit.problems import Assignment, Objective, Participant, Problem
 from tacit.runs import Agreed, Progress, agreed_driver, drive
@@ -214,7 +214,7 @@ class Platform:
             set_submission_state(session, RUN, name, "refused", reason=reason)
 
     @property
-    def ledger(self) -> list[LedgerEntry]:
+    def ledger(self) -> list[Disclosed]:
         path = run_folder(self.settings.data_folder, RUN) / "ledger.jsonl"
         return load_ledger(path)
 

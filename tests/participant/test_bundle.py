@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tacit.engine.records import EvaluationAnswer, read_ledger
+from tacit.engine.records import read_ledger
 from tacit.errors import LogError, TrustError
 from tacit.participant import check_logs
 from tacit.participant.bundle_checking import check_bundle_here
@@ -21,6 +21,7 @@ from tacit.service.storage import read_run
 from tacit.service.workflow import bundling
 from tacit.verify import Bundle, LogSignature, check_bundle, read_bundle, write_bundle
 from tests.conftest import RunTacit
+from tests.engine.entries import evaluations_in, labels_of
 from tests.participant.conftest import World
 from tests.participant.platform import RUN
 from tests.support.command_line import Tacit
@@ -60,10 +61,9 @@ def test_a_bundle_is_audited_by_whoever_knows_the_secret(
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     bundle = read_bundle(path.read_bytes())
-    entries = read_ledger(bundle.ledger)
-    answers = [each for each in entries if isinstance(each, EvaluationAnswer) and not each.again]
+    answers = evaluations_in(read_ledger(bundle.ledger))
     assert told["evaluations"] == len(answers) > 0
-    assert told["candidates"] == sum(len(each.disclosed) for each in answers)
+    assert told["candidates"] == sum(len(labels_of(each)) for each in answers)
     # One that leaves something out of the ledger is not audited as if that was all.
     lines = bundle.ledger.splitlines(keepends=True)
     path.write_bytes(write_bundle(replace(bundle, ledger=b"".join(lines[:-1]))))

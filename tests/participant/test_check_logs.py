@@ -14,10 +14,12 @@ import msgspec
 import pytest
 
 from tacit.engine.agreement.sealing import seal_rows
-from tacit.engine.records.events import AnswerSent
+from tacit.engine.records.events import Sent
 from tacit.engine.records.node_log import FIRST, check_log, line_hash
+from tacit.engine.wire import Attempt
 from tacit.participant import check_logs
 from tacit.participant.bundle_checking import check_bundle_here
+from tests.engine.entries import lying, turned
 from tests.participant.conftest import World
 from tests.participant.platform import RUN
 from tests.support.command_line import Tacit
@@ -105,11 +107,8 @@ ATTACKS: list[tuple[str, str, Callable[[Any], Any], str]] = [
     (
         "ledger altered",
         "ledger",
-        lambda entries: [
-            msgspec.structs.replace(entries[0], disclosed=entries[0].disclosed[::-1]),
-            *entries[1:],
-        ],
-        "evaluation 1 disclosed something else than the ledger says; the platform changed it",
+        lambda entries: [turned(entries[0]), *entries[1:]],
+        "disclosed something else as evaluation 1 than the ledger says; the platform changed it",
     ),
     (
         "ledger without one evaluation",
@@ -238,7 +237,7 @@ def test_what_is_not_proven_has_an_exit_code_of_its_own(
     def cut(*arguments: Any, **options: Any) -> Any:
         log = check_log(*arguments, **options)
         is_cut = arguments[1] == 1
-        return [e for e in log if not (is_cut and isinstance(e, AnswerSent) and e.number == 6)]
+        return [e for e in log if not (is_cut and isinstance(e, Sent) and e.attempt.number == 6)]
 
     monkeypatch.setattr("tacit.participant.checking.check_log", cut)
     said = tacit("log", RUN, "--profile", finished.north.folder)
@@ -311,16 +310,17 @@ def test_a_clock_that_differs_is_told(finished: World, monkeypatch: pytest.Monke
         assert 599 - took <= int(found[1]) <= 601
 
 
+FAR = Attempt.of(99, 1, 1)
 STRANGE: list[tuple[str, Callable[[Any], Any]]] = [
-    ("ledger", lambda all_: [msgspec.structs.replace(all_[0], objective=-1), *all_[1:]]),
-    ("ledger", lambda all_: [msgspec.structs.replace(all_[0], objective=7), *all_[1:]]),
-    ("ledger", lambda all_: [msgspec.structs.replace(all_[0], disclosed=[]), *all_[1:]]),
-    ("ledger", lambda all_: [msgspec.structs.replace(all_[0], disclosed=[1] * 9999), *all_[1:]]),
+    ("ledger", lambda all_: [msgspec.structs.replace(all_[0], about=-1), *all_[1:]]),
+    ("ledger", lambda all_: [msgspec.structs.replace(all_[0], about=7), *all_[1:]]),
+    ("ledger", lambda all_: [lying(all_[0], labels=[]), *all_[1:]]),
+    ("ledger", lambda all_: [lying(all_[0], labels=[1] * 9999), *all_[1:]]),
     ("ledger", lambda all_: [msgspec.structs.replace(all_[0], parts=[[], [], []]), *all_[1:]]),
     ("ledger", lambda all_: [msgspec.structs.replace(all_[0], parts=[[(1, [b""])]] * 3)]),
     ("ledger", lambda all_: [msgspec.structs.replace(all_[0], parts=[[(1, [b"x" * 7])]] * 3)]),
-    ("ledger", lambda all_: [msgspec.structs.replace(all_[0], number=-3), *all_[1:]]),
-    ("ledger", lambda all_: [*all_, msgspec.structs.replace(all_[0], number=99)]),
+    ("ledger", lambda all_: [msgspec.structs.replace(all_[0], attempt=Attempt()), *all_[1:]]),
+    ("ledger", lambda all_: [*all_, msgspec.structs.replace(all_[0], attempt=FAR)]),
     ("ledger", lambda all_: []),
     ("result", lambda told: {**told, "plan": {"items": [], "named": None}}),
     ("result", lambda told: {**told, "plan": {"items": [1 << 70] * 9, "named": None}}),

@@ -6,13 +6,12 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import pytest
 
 from tacit.disclosure import parse_best_mode, parse_disclosure
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.records.ledger import EvaluationAnswer, RevealedBest
+from tacit.engine.records import Kind
 from tacit.participant import Profile, check_logs, join, new_key_file, result, sign, submit
 from tacit.problems import (
     Participant,
@@ -23,6 +22,7 @@ from tacit.problems import (
     generate_tour,
 )
 from tacit.search import SearchParameters
+from tests.engine.entries import turned
 from tests.participant.conftest import pin_all
 from tests.participant.platform import EVALUATIONS, NAMES, PARAMETERS, RUN, Platform, served
 from tests.support.command_line import Tacit
@@ -58,11 +58,6 @@ KINDS = {
 }
 
 
-def turned(entry: EvaluationAnswer) -> EvaluationAnswer:
-    assert entry.disclosed != entry.disclosed[::-1]
-    return msgspec.structs.replace(entry, disclosed=entry.disclosed[::-1])
-
-
 def submitted(platform: Platform) -> dict[str, Profile]:
     """All have joined, signed and handed in."""
     profiles = {}
@@ -91,7 +86,7 @@ def test_an_honest_run_of_any_kind_is_confirmed(
     with served(made) as platform:
         profiles = submitted(platform)
         platform.execute()
-        assert any(isinstance(e, RevealedBest) for e in platform.ledger) == reveal
+        assert any(entry.kind is Kind.BEST for entry in platform.ledger) == reveal
         verdict = check_logs(profiles["south"], RUN)
         assert verdict.ok, verdict.lines()
         # Not a single answer can be told otherwise.

@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tacit.engine.agreement import canonical, read_agreement
 from tacit.engine.local import free_addresses
-from tacit.engine.records import read_ledger
+from tacit.engine.records import encode_entry, read_ledger
 from tacit.service.server.connections import ImpatientLoop
 from tacit.service.server.new_settings import write_settings
 from tacit.service.server.serve import make_server
@@ -159,11 +159,10 @@ async def _whole(receive: Receive) -> bytes:
 
 
 def changed(what: str, honest: bytes, lie: Tamper) -> bytes:
-    """An answer as a lie has it: about an `Agreement`, a list of `LedgerEntry`, or plain JSON."""
+    """An answer as a lie has it: about an `Agreement`, a list of `Disclosed`, or plain JSON."""
     if what == "agreement":
         shown = lie(read_agreement(honest))
         return shown if isinstance(shown, bytes) else canonical(shown)
     if what == "ledger":
-        entries = lie(read_ledger(honest))
-        return b"".join(msgspec.json.encode(each, order="sorted") + b"\n" for each in entries)
+        return b"".join(map(encode_entry, lie(read_ledger(honest))))
     return msgspec.json.encode(lie(msgspec.json.decode(honest)))

@@ -8,11 +8,12 @@ from typing import cast
 import pytest
 
 from tacit.engine.agreement import Agreement, pin_sealed
-from tacit.engine.records import OpenedPlan
+from tacit.engine.records import Disclosed
 from tacit.errors import LogError
 from tacit.problems import Assignment, Objective
 from tacit.search.moves import AssignmentParameters
-from tacit.verify.claimed_plans import (
+from tacit.verify.claims import (
+    Claim,
     check_claimed,
     check_gaps,
     check_nothing_proved,
@@ -22,7 +23,7 @@ from tacit.verify.claimed_plans import (
     opened_plan_values,
     what_nodes_proved,
 )
-from tacit.verify.verdict import Claim
+from tests.engine.entries import opened_plan
 
 AGREEMENT = cast(
     Agreement, SimpleNamespace(search=pin_sealed(AssignmentParameters(), [(3, 1), (1, 1), (1, 3)]))
@@ -30,8 +31,8 @@ AGREEMENT = cast(
 """All that is looked at of one."""
 
 
-def opened(search: int, plan: list[int], outcome: str = "optimum") -> OpenedPlan:
-    return OpenedPlan(search, plan, None, [], outcome=outcome)
+def opened(search: int, plan: list[int], outcome: str = "optimum") -> Disclosed:
+    return opened_plan(search, plan, outcome=outcome)
 
 
 LEDGER = [opened(0, [0, 1]), opened(1, [0, 1]), opened(2, [1, 0])]
@@ -53,11 +54,11 @@ def test_proved_is_what_the_nodes_said_of_all_plans() -> None:
 def test_the_nodes_own_word_is_told_whatever_the_platform_says() -> None:
     one = cast(Agreement, SimpleNamespace(objectives=[SimpleNamespace(scale=10)]))
     assert what_nodes_proved(one, LEDGER) == ", and they proved that no plan is better"
-    unproved = [*LEDGER[:2], OpenedPlan(2, [1, 0], None, [], outcome="feasible", gap=25)]
+    unproved = [*LEDGER[:2], opened_plan(2, [1, 0], outcome="feasible", gap=25)]
     assert what_nodes_proved(one, unproved).endswith(
         "did not prove that no plan is better but of 2 of 3; the optimum is better by at most 2.5"
     )
-    assert what_nodes_proved(one, [OpenedPlan(0, [0, 1], None, [])]) == ""
+    assert what_nodes_proved(one, [opened_plan(0, [0, 1])]) == ""
 
 
 def test_what_was_shown_before_counts_as_well() -> None:
@@ -76,8 +77,8 @@ def test_values_are_those_that_were_opened() -> None:
     problem = Assignment(name="p", rows=2, columns=2, objectives=pair)
     search = pin_sealed(AssignmentParameters(), [(2, 0), (1, 1), (0, 1)])
     two = cast(Agreement, SimpleNamespace(search=search, known_problem=problem))
-    ledger = [OpenedPlan(k, [0, 1], value, []) for k, value in enumerate((8, 9, 5))]
-    known = opened_plan_values(two, [*ledger, OpenedPlan(1, [1, 0], 9, [])])
+    ledger = [opened_plan(k, [0, 1], value=value) for k, value in enumerate((8, 9, 5))]
+    known = opened_plan_values(two, ledger)
     check_values(known, Claim(values=[([0, 1], [4, 5]), ([0, 1], [None, 5]), ([1, 0], [])]))
     for plan, values, word in (
         ([0, 1], [4, 6], "another"),
@@ -98,7 +99,7 @@ def test_a_plan_is_the_one_of_its_weightings() -> None:
 def test_gaps_are_those_that_were_opened() -> None:
     pay = SimpleNamespace(scale=10)
     one = cast(Agreement, SimpleNamespace(objectives=[pay]))
-    ledger = [OpenedPlan(0, [0, 1], None, [], outcome="feasible", gap=25)]
+    ledger = [opened_plan(0, [0, 1], outcome="feasible", gap=25)]
     check_gaps(one, ledger, Claim(gaps=[2.5]))
     check_gaps(one, ledger, Claim())
     with pytest.raises(LogError, match="what plans lack"):

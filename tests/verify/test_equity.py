@@ -9,14 +9,15 @@ import pytest
 from msgspec.structs import replace
 
 from tacit.engine.agreement import Agreement, plan_digest
-from tacit.engine.records import EvaluationBegun, PlanSent, RunCounted
+from tacit.engine.records import EvaluationBegun, Kind, RunCounted, Sent
 from tacit.engine.wire import Attempt
 from tacit.equity import FIRST_HEAD, RunEntry, head_after
 from tacit.errors import LogError, UnprovenError
 from tacit.verify import Claim, check_counted, surely_counted
 from tests.engine.agreement.test_equity import KEYS, TERMS, plain, ranked, with_equity
 
-SENT = PlanSent(0, Attempt("2:3:4"), "00", "00")
+SENT = Sent(Kind.PLAN, 0, Attempt("2:3:4"), "00", "00", "00")
+EVALUATED = Sent(Kind.LABELS, 0, Attempt("1:3:4"), "00", "00", "00")
 
 
 AGREEMENT = with_equity(plain(), terms=replace(TERMS, spread=True))
@@ -53,6 +54,7 @@ def test_a_run_that_counts_everywhere_before_its_plan_is_opened(agreement: Agree
     [
         ([SENT], "before the run counted"),
         ([SENT, counted()], "before the run counted"),
+        ([replace(SENT, kind=Kind.OWNERS_PLAN), counted()], "before the run counted"),
         ([counted(), counted()], "2 times"),
         ([counted(attempt="3:6")], "does not follow"),
         ([counted(number=3)], "another number"),
@@ -85,7 +87,7 @@ def test_a_public_plan_is_the_one_that_counts() -> None:
     entry = RunEntry(2, "3:5", tuple(KEYS), place=4, agreement=told.digest.hex())
     entry = dataclasses.replace(entry, plan=plan_digest(told, plan))
     line = replace(counted(), plan=entry.plan, head=head_after(FIRST_HEAD, entry))
-    log: list[Any] = [EvaluationBegun(0, 1, "aa"), line]
+    log: list[Any] = [EvaluationBegun(0, 1, "aa"), EVALUATED, line]
     assert "counts once" in check_counted(told, [log] * 3, Claim(plan))
     assert "no balance has moved" in check_counted(told, [log[:1]] * 3, Claim())
     more: list[Any] = [*log, EvaluationBegun(0, 2, "bb")]

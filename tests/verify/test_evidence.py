@@ -7,8 +7,7 @@ import pytest
 from tacit.engine.records import Log, NodeLost, NodeNamed, RequestFailed
 from tacit.errors import LogError
 from tacit.mpc import Statement
-from tacit.verify.evidence import check_evidence
-from tacit.verify.loss import describe_loss
+from tacit.verify.nodes import check_evidence, describe_loss
 from tests.engine.records.test_evidence import ANOTHER, CAST, WRONG, signed, statement
 
 LIE, TRUTH = statement(1, 3, (1, 2), lies={1: WRONG}), statement(2, 3, (1, 2))

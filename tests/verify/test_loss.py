@@ -3,45 +3,48 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from tacit.engine.agreement import Agreement
 from tacit.engine.records import (
-    AnswerSent,
     BuiltOnThree,
-    EvaluationAnswer,
+    Disclosed,
+    DisclosedProof,
     EvaluationBegun,
     EvaluationRepeated,
     Event,
-    FinishedBit,
-    FinishedTold,
+    FromParts,
     GenerationsBegun,
+    Kind,
     NodeLost,
     NodeReturned,
+    Sent,
 )
 from tacit.engine.wire import Attempt, sent_digest
 from tacit.errors import LogError
-from tacit.verify import answers
-from tacit.verify.answer_log import AnswerLog, digests_of
-from tacit.verify.loss import describe_loss
-from tacit.verify.sealed.finished import _confirm, check_finished
-from tacit.verify.sealed.generations import check_generations_asked
+from tacit.verify import disclosed
+from tacit.verify.disclosed import check_answers, check_disclosed, confirm
+from tacit.verify.logged import Key, LoggedDisclosures
+from tacit.verify.nodes import describe_loss
+from tacit.verify.steps import check_generations_asked
+from tests.engine.entries import evaluation
 from tests.engine.recorded import recorded
 
+Part = list[tuple[int, list[bytes]]]
 LOST, BACK = NodeLost(50, 2), NodeReturned(90, 2)
 PART = [(0, [b"part"])]
 
 
-def sent(epoch: int) -> list[Event]:
-    attempt, salt = Attempt.of(1, epoch, 0), bytes(16)
-    digest = sent_digest(salt, digests_of(PART))
-    return [
-        EvaluationBegun(0, 1, "ab", attempt),
-        LOST,
-        BACK,
-        AnswerSent(1, attempt, salt.hex(), digest, 0),
-    ]
+def line(
+    kind: Kind, number: int, epoch: int, part: Part, request: str = "ab", **known: Any
+) -> Sent:
+    """What a node logs that has sent this part."""
+    salt = bytes(16)
+    digest = sent_digest(salt, part)
+    return Sent(kind, 0, Attempt.of(number, epoch, 0), request, salt.hex(), digest, **known)
 
 
 @pytest.mark.parametrize(
@@ -52,52 +55,61 @@ def test_an_answer_is_proven_with_those_who_computed_it(
     epoch: int, without: int | None, proves: bool
 ) -> None:
     """The fourth's log counts before it was lost and once it is back, whatever the ledger says."""
-    log = AnswerLog.of(sent(epoch))
-    entry = EvaluationAnswer(0, 1, "ab", [1, 0], None, [PART, [], [], []], without=without)
-    assert log.senders(entry) == ({0} if proves else set())
-    assert log.allows(entry, Attempt.of(1, epoch, 0), {0}) == proves
+    attempt = Attempt.of(1, epoch, 0)
+    begun: list[Event] = [EvaluationBegun(0, 1, "ab", attempt), LOST, BACK]
+    entry = evaluation(1, [1, 0], attempt=attempt, without=without)
+    made = FromParts(entry.payload, {0: PART, 1: [(0, [b"another"])]})
+    log = LoggedDisclosures.of([*begun, line(Kind.LABELS, 1, epoch, PART)])
+    if proves:
+        assert log.senders(entry, made) == {0}
+    else:
+        with pytest.raises(LogError, match="logged another answer"):
+            log.senders(entry, made)
+    assert LoggedDisclosures.of(begun).has_begun(entry) == proves
 
 
 def test_an_answer_that_three_gave_again_is_proven(monkeypatch: pytest.MonkeyPatch) -> None:
     """Node 2 died before it had logged its part, and the others computed the answer again."""
-    monkeypatch.setattr(answers, "_check_parts", lambda *_: None)
-    salt, first, again = bytes(16), Attempt.of(1, 40, 0), Attempt.of(1, 60, 0)
+    monkeypatch.setattr(disclosed, "payload_from_parts", as_it_says)
 
     def lines(node: int) -> list[Event]:
-        told = {
-            attempt: AnswerSent(1, attempt, salt.hex(), sent_digest(salt, digests_of(part)), 0)
-            for attempt, part in ((first, part_of(node, b"")), (again, part_of(node, b"again")))
-        }
+        first, again = Attempt.of(1, 40, 0), Attempt.of(1, 60, 0)
         begun = EvaluationBegun(0, 1, "ab", first)
-        repeated = EvaluationRepeated(0, 1, again)
-        return [begun, told[first], NodeLost(50, 2), repeated, told[again]][
-            : None if node != 2 else 1
-        ]
+        if node == 2:
+            return [begun]
+        sent = [line(Kind.LABELS, 1, 40, part_of(node, b""))]
+        sent += [line(Kind.LABELS, 1, 60, part_of(node, b"again"))]
+        return [begun, sent[0], NodeLost(50, 2), EvaluationRepeated(0, 1, again), sent[1]]
 
     logs = [lines(node) for node in range(4)]
     four = [part_of(node, b"") for node in range(4)]
     three = [part_of(node, b"again") if node != 2 else [] for node in range(4)]
-    entries = [
-        EvaluationAnswer(0, 1, "ab", [1, 0], None, four),
-        EvaluationAnswer(0, 1, "ab", [1, 0], None, three, again=True, without=2),
-    ]
-    agreement = recorded("evaluating")[0]
-    assert answers.check_answers(agreement, logs, entries) == answers.Answers(1, 0)
-    assert answers.check_answers(agreement, logs, entries[:1]) == answers.Answers(0, 1)
+    by_four = evaluation(1, [1, 0], attempt=Attempt.of(1, 40, 0), parts=four)
+    by_three = evaluation(
+        1, [1, 0], attempt=Attempt.of(1, 60, 0), parts=three, again=True, without=2
+    )
+    made = recorded("evaluating")[0]
+    agreement = replace(made, nodes=[*made.nodes, made.nodes[0]])
+    assert check_answers(agreement, logs, [by_four, by_three]).counts == (1, 0)
+    assert check_answers(agreement, logs, [by_four]).counts == (0, 1)
 
 
-def part_of(node: int, attempt: bytes) -> list[tuple[int, list[bytes]]]:
+def as_it_says(_: Agreement, entry: Disclosed) -> FromParts:
+    """An entry whose parts are not looked at."""
+    return FromParts(entry.payload, dict(enumerate(entry.parts)))
+
+
+def part_of(node: int, attempt: bytes) -> Part:
     return [(0, [bytes([node]) + attempt])]
 
 
 def bit_sent(frame: bytes, *phases: Event, finished: bool = False) -> list[Event]:
     """The log of a node that sent this of whether all was proved after the first step."""
-    salt, attempt = bytes(16), Attempt.of(1, 60, 0)
-    digest = sent_digest(salt, digests_of([(0, [frame])]))
+    known = DisclosedProof(finished)
     return [
-        GenerationsBegun(0, 0, 1, 9, "ab", attempt),
+        GenerationsBegun(0, 0, 1, 9, "ab", Attempt.of(1, 60, 0)),
         *phases,
-        FinishedTold(1, attempt, salt.hex(), digest, 0, finished),
+        line(Kind.PROVED, 1, 60, [(0, [frame])], known=known),
     ]
 
 
@@ -110,10 +122,12 @@ def test_a_platform_and_one_node_do_not_leave_out_who_would_give_them_away() -> 
     halves = [(b"", v), (b"", u)]
     true = [half[at] + hashlib.sha256(half[1 - at]).digest() for half in halves for at in (0, 1)]
     false = [*true[:3], bytes(a ^ b for a, b in zip(v, wanted, strict=True))]
-    honest = FinishedBit(0, 1, "ab", False, [[(0, [frame])] for frame in true])
-    assert "0 times yes" in check_finished(four, [bit_sent(frame) for frame in true], [honest])
-    parts = [[(0, [frame])] for frame in false]
-    lie = replace(honest, finished=True, parts=parts, without=2)
+    parts = [[(0, [frame])] for frame in true]
+    honest = Disclosed(0, Attempt.of(1, 60, 0), "ab", DisclosedProof(False), parts)
+    assert "0 times yes" in check_disclosed(four, [bit_sent(frame) for frame in true], [honest])
+    lie = replace(
+        honest, payload=DisclosedProof(True), parts=[[(0, [f])] for f in false], without=2
+    )
     phases: list[tuple[Event, ...]] = [
         (),
         (NodeLost(61, 2),),
@@ -122,25 +136,28 @@ def test_a_platform_and_one_node_do_not_leave_out_who_would_give_them_away() -> 
     for said in phases:
         logs = [bit_sent(frame, *said) for frame in false[:2]]
         logs += [bit_sent(false[2]), bit_sent(false[3], NodeLost(50, 2))]
-        for entry in ([lie], [honest, lie]):
+        for entries in ([lie], [honest, lie]):
             with pytest.raises(LogError):
-                check_finished(four, logs, entry)
+                check_disclosed(four, logs, entries)
         # Also where it is not seen from what the nodes say of the bit.
-        with pytest.raises(LogError, match=r"another word after step 1|node 2 was lost"):
-            _confirm(four, logs, lie, {(0, 1)})
+        nodes = [LoggedDisclosures.of(log) for log in logs]
+        with pytest.raises(LogError, match=r"another answer to step 1|node 2 was lost"):
+            confirm(four, lie, nodes)
     # Those who did go on as three say so.
     logs = [bit_sent(frame, NodeLost(50, 2), finished=True) for frame in (*false[:2], false[3])]
-    assert "1 times yes" in check_finished(four, logs, [lie])
+    assert "1 times yes" in check_disclosed(four, logs, [lie])
 
 
 def test_one_lying_log_of_four_hides_no_answer() -> None:
-    honest = AnswerLog(requests={(0, 1): "a", (0, 2): "b"}, sent={(0, 1): {}, (0, 2): {}})
-    hidden = "answered evaluation 1, which the ledger leaves out"
+    answered: dict[Key, Any] = {(Kind.LABELS, 0, number): {} for number in (1, 2)}
+    honest = LoggedDisclosures(requests={(0, 1): "a", (0, 2): "b"}, sent=answered)
+    hidden, shown = "answered evaluation 1, which the ledger leaves out", {(Kind.LABELS, 0, 2)}
+    left_out, silent = disclosed._check_no_evaluation_left_out, LoggedDisclosures()
     with pytest.raises(LogError, match=hidden):
-        answers._check_nothing_left_out([honest, honest, honest, AnswerLog()], {(0, 2)})
+        left_out([honest, honest, honest, silent], shown)
     with pytest.raises(LogError, match=hidden):
-        answers._check_nothing_left_out([honest, honest, honest], {(0, 2)})
-    assert not answers._check_nothing_left_out([honest, *[AnswerLog()] * 3], {(0, 2)})
+        left_out([honest, honest, honest], shown)
+    assert not left_out([honest, *[silent] * 3], shown)
 
 
 def test_one_that_is_back_was_not_asked_meanwhile() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -13,14 +12,15 @@ import pytest
 from tacit.engine.agreement.terms import read_agreement
 from tacit.engine.coordinator.evaluations import Evaluated, Evaluations
 from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.records.disclosed import Disclosed
 from tacit.engine.records.events import (
-    AnswerSent,
     EvaluationBegun,
     EvaluationRepeated,
     Event,
     NumberAdopted,
+    Sent,
 )
-from tacit.engine.records.ledger import EvaluationAnswer, load_ledger
+from tacit.engine.records.ledger import load_ledger
 from tacit.engine.records.node_log import Log, verify_log
 from tacit.engine.wire.attempt import Attempt
 from tacit.engine.wire.replies import PopulationEvaluated
@@ -28,10 +28,11 @@ from tacit.errors import LogError, PeerLostError
 from tacit.problems import generate_assignment
 from tacit.runs import EngineChoice, Limits
 from tacit.search import SearchParameters
-from tacit.verify.answers import Answers, check_answers
+from tacit.verify.disclosed import check_answers
 from tacit.verify.replay import replay
 from tests.conftest import RunTacit
 from tests.engine.agreed_cluster import AgreedCluster, populations, problem, run
+from tests.engine.entries import evaluations_in, lying, turned
 from tests.support.simulated import solve
 
 
@@ -87,12 +88,7 @@ def test_another_search_is_found_out(recorded: Path) -> None:
     )
     assert replay(other_seed, entries, ledger).followed == 0
     # Told something else than what the ledger says, the search would have gone elsewhere.
-    lied = [
-        msgspec.structs.replace(entry, disclosed=entry.disclosed[::-1])
-        if entry.number == 3
-        else entry
-        for entry in ledger
-    ]
+    lied = [turned(entry) if entry.number == 3 else entry for entry in ledger]
     assert replay(agreement, entries, lied).followed == 3
 
 
@@ -101,26 +97,21 @@ def test_a_ledger_that_lies_is_found_out(recorded: Path) -> None:
     names = ("log.jsonl", "log-0.jsonl", "log-2.jsonl")
     logs = [verify_log((recorded / name).read_bytes()) for name in names]
     ledger = _answers(recorded)
-    assert check_answers(agreement, logs, ledger) == Answers(6, 0)
+    assert check_answers(agreement, logs, ledger).counts == (6, 0)
     with pytest.raises(LogError, match="of the same node"):
         check_answers(agreement, [logs[0], logs[0]], ledger)
 
-    def lie(**changes: Any) -> list[EvaluationAnswer]:
-        return [*ledger[:2], msgspec.structs.replace(ledger[2], **changes), *ledger[3:]]
+    def lie(changed: Disclosed) -> list[Disclosed]:
+        return [*ledger[:2], changed, *ledger[3:]]
 
     # Another answer than the one that the parts add up to.
     with pytest.raises(LogError, match="disclosed something else"):
-        check_answers(agreement, logs, lie(disclosed=ledger[2].disclosed[::-1]))
-    assert isinstance(ledger[2].best, int)
+        check_answers(agreement, logs, lie(turned(ledger[2])))
     with pytest.raises(LogError, match="disclosed something else"):
-        check_answers(agreement, logs, lie(best=ledger[2].best - 1))
+        check_answers(agreement, logs, lie(lying(ledger[2], best=-1)))
     # Parts that fit the lie: the node whose part was invented logged another.
-    turned = [
-        [(k, [_turned(frame) for frame in frames] if k == 1 else frames) for k, frames in each]
-        for each in ledger[2].parts
-    ]
     with pytest.raises(LogError, match="logged another answer to evaluation 3"):
-        check_answers(agreement, logs, lie(disclosed=ledger[2].disclosed[::-1], parts=turned))
+        check_answers(agreement, logs, lie(forged(ledger[2])))
 
 
 def test_a_repeat_that_was_cut_off_explains_no_other_answer(recorded: Path) -> None:
@@ -130,36 +121,28 @@ def test_a_repeat_that_was_cut_off_explains_no_other_answer(recorded: Path) -> N
     logs = [verify_log((recorded / name).read_bytes()) for name in names]
     ledger = _answers(recorded)
     for number in (3, 6):
-        parts = [
-            [(k, [_turned(frame) for frame in frames] if k == 1 else frames) for k, frames in each]
-            for each in ledger[number - 1].parts
-        ]
-        lie = msgspec.structs.replace(
-            ledger[number - 1], disclosed=ledger[number - 1].disclosed[::-1], parts=parts
-        )
-        forged = [lie if entry.number == number else entry for entry in ledger]
-        for asked in (2, 3):
-            stopped = [
-                [*log, EvaluationRepeated(0, number, Attempt.of(number, 9, 9))]
-                for log in logs[:asked]
-            ]
-            # The honest answer is proven all the same.
-            assert check_answers(agreement, [*stopped, *logs[asked:]], ledger) == Answers(6, 0)
-            with pytest.raises(LogError, match=f"logged another answer to evaluation {number}"):
-                check_answers(agreement, [*stopped, *logs[asked:]], forged)
+        again = Attempt.of(number, 9, 9)
+        lie = forged(ledger[number - 1])
+        # Of the attempt that was answered, or of the one that was stopped.
+        for false in (lie, msgspec.structs.replace(lie, attempt=again)):
+            lied = [false if entry.number == number else entry for entry in ledger]
+            for asked in (2, 3):
+                stopped = [[*log, EvaluationRepeated(0, number, again)] for log in logs[:asked]]
+                # The honest answer is proven all the same.
+                assert check_answers(agreement, [*stopped, *logs[asked:]], ledger).counts == (6, 0)
+                with pytest.raises(LogError, match=f"logged another answer to evaluation {number}"):
+                    check_answers(agreement, [*stopped, *logs[asked:]], lied)
         # Nor if the answer itself was cut off at a node: only the last one may lack its proof.
-        one_cut = [_without(logs[0], AnswerSent, number), *logs[1:]]
+        one_cut = [_without(logs[0], Sent, number), *logs[1:]]
         if number < 6:
             with pytest.raises(LogError, match="the platform went on without"):
                 check_answers(agreement, one_cut, ledger)
         else:
-            assert check_answers(agreement, one_cut, ledger) == Answers(5, 1)
+            assert check_answers(agreement, one_cut, ledger).counts == (5, 1)
+        lied = [lie if entry.number == number else entry for entry in ledger]
         with pytest.raises(LogError, match=f"logged another answer to evaluation {number}"):
-            check_answers(agreement, one_cut, forged)
-        never = [
-            _without(_without(logs[0], AnswerSent, number), EvaluationBegun, number),
-            *logs[1:],
-        ]
+            check_answers(agreement, one_cut, lied)
+        never = [_without(_without(logs[0], Sent, number), EvaluationBegun, number), *logs[1:]]
         with pytest.raises(LogError, match=f"logged another answer to evaluation {number}"):
             check_answers(agreement, never, ledger)
 
@@ -169,11 +152,11 @@ def test_what_a_power_cut_took_lacks_its_proof(recorded: Path) -> None:
     logs = [verify_log((recorded / n).read_bytes()) for n in ("log.jsonl", "log-0.jsonl")]
     ledger = _answers(recorded)
     lost = NumberAdopted(0, 64, "")
-    at = next(i for i, e in enumerate(logs[0]) if isinstance(e, AnswerSent) and e.number == 4)
-    assert check_answers(agreement, [[*logs[0][:at], lost], logs[1]], ledger) == Answers(3, 3)
+    at = next(i for i, e in enumerate(logs[0]) if isinstance(e, Sent) and e.attempt.number == 4)
+    assert check_answers(agreement, [[*logs[0][:at], lost], logs[1]], ledger).counts == (3, 3)
     # What was logged before it is not lost with it.
     with pytest.raises(LogError, match="the platform went on without"):
-        check_answers(agreement, [[*_without(logs[0][:at], AnswerSent, 2), lost], logs[1]], ledger)
+        check_answers(agreement, [[*_without(logs[0][:at], Sent, 2), lost], logs[1]], ledger)
 
 
 def test_an_answer_that_a_node_did_not_log_is_asked_for_again(cluster: LocalCluster) -> None:
@@ -198,32 +181,36 @@ def test_an_answer_that_a_node_did_not_log_is_asked_for_again(cluster: LocalClus
 
     run(evaluate())
     logs = [agreed.log(node) for node in range(3)]
-    line = next(e for e in agreed.events(1, AnswerSent) if e.number == 1)
+    line = next(e for e in agreed.events(1, Sent) if e.attempt.number == 1)
     logs[1].remove(line)
-    ledger = [_entry(told[0]), _entry(again[0], again=True), _entry(told[1])]
-    assert check_answers(agreed.agreement, logs, ledger) == Answers(2, 0)
+    ledger = [told[0].entry(0), again[0].entry(0, again=True), told[1].entry(0)]
+    assert check_answers(agreed.agreement, logs, ledger).counts == (2, 0)
     # Without it, or with another content, nobody is to believe the first.
     with pytest.raises(LogError, match="logged another answer to evaluation 1"):
         check_answers(agreed.agreement, logs, [ledger[0], ledger[2]])
-    with pytest.raises(LogError, match="two answers to evaluation 1"):
+    with pytest.raises(LogError, match="another answer to evaluation 1"):
         check_answers(
             agreed.agreement, logs, [msgspec.structs.replace(ledger[0], request="ab"), *ledger[1:]]
         )
 
 
-def _entry(told: Evaluated, *, again: bool = False) -> EvaluationAnswer:
-    labels = [int(label) for label in told.outcome.labels]
-    best = told.outcome.best_value
-    return EvaluationAnswer(0, told.number, told.request.hex(), labels, best, told.parts, again)
+def _answers(folder: Path) -> list[Disclosed]:
+    return evaluations_in(load_ledger(folder / "ledger.jsonl"))
 
 
-def _answers(folder: Path) -> list[EvaluationAnswer]:
-    entries = load_ledger(folder / "ledger.jsonl")
-    return [entry for entry in entries if isinstance(entry, EvaluationAnswer)]
+def forged(entry: Disclosed) -> Disclosed:
+    """Other labels, with parts that add up to them."""
+    parts = [
+        [(k, [_turned(frame) for frame in frames] if k == 1 else frames) for k, frames in each]
+        for each in entry.parts
+    ]
+    return msgspec.structs.replace(turned(entry), parts=parts)
 
 
-def _without(log: Log, kind: type[AnswerSent | EvaluationBegun], number: int) -> list[Event]:
-    return [event for event in log if not (isinstance(event, kind) and event.number == number)]
+def _without(log: Log, kind: type[Sent | EvaluationBegun], number: int) -> list[Event]:
+    return [
+        event for event in log if not (isinstance(event, kind) and event.attempt.number == number)
+    ]
 
 
 def _turned(frame: bytes) -> bytes:

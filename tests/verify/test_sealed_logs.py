@@ -9,21 +9,25 @@ from msgspec.structs import replace
 from tacit.engine.agreement import PlanHeads
 from tacit.engine.agreement.terms import agreement_hash
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.records.events import (
+from tacit.engine.records import (
+    Disclosed,
+    DisclosedPlan,
+    DisclosedProof,
+    DisclosedToOwners,
     Event,
-    FinishedTold,
     GenerationsBegun,
+    Kind,
     PlanBound,
-    PlanSent,
+    Sent,
 )
-from tacit.engine.records.ledger import FinishedBit, LedgerEntry, OpenedPlan, OwnersPlan
 from tacit.engine.wire.attempt import Attempt
 from tacit.errors import LogError
 from tacit.search.moves import AssignmentParameters
-from tacit.verify.sealed.generations import check_asked, early_words
-from tacit.verify.sealed.opened import check_opened
-from tacit.verify.sealed.owners import check_own_parts
+from tacit.verify.disclosed import check_disclosed
+from tacit.verify.owners import check_own_parts
+from tacit.verify.steps import check_asked, early_words
 from tests.engine.agreed_cluster import run
+from tests.engine.entries import about_search, lying
 from tests.engine.owners_cast import owners_cast
 from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, symmetric_tour
 
@@ -43,14 +47,14 @@ def test_logs_tell_generations_and_one_opening(cluster: LocalCluster) -> None:
         told = [
             (e.name, getattr(e, "first", None), getattr(e, "count", None))
             for e in agreed.log(node)
-            if e.name in ("secret start", "generations", "open plan", "opened", "sent")
+            if e.name in ("secret start", "generations", "open plan", "sent")
         ]
         assert told == [
             ("secret start", None, None),
             ("generations", 0, 4),
             ("generations", 4, 5),
             ("open plan", None, None),
-            ("opened", None, None),
+            ("sent", None, None),
         ]
         name = agreement_hash(agreed.agreement).hex()[:32]
         folder = agreed.cluster.folder / f"node-{node}.data" / name
@@ -60,59 +64,61 @@ def test_logs_tell_generations_and_one_opening(cluster: LocalCluster) -> None:
 def test_logs_and_ledger_are_compared(cluster: LocalCluster) -> None:
     agreed = draft(cluster, sealed(PROBLEMS["balanced"]()))
 
-    async def search() -> OpenedPlan:
+    async def search() -> Disclosed:
         async with agreed.coordinator() as coordinator:
             on_nodes = await begin(agreed, coordinator)
             await on_nodes.advance(2, 9, until=None)
             await on_nodes.advance(4, 6, until=None)
             opened = await on_nodes.open(until=None)
             assert opened.outcome == "feasible"
-            return OpenedPlan(0, opened.plan, None, opened.parts, outcome=opened.outcome)
+            return opened.entry
 
     opening = run(search())
+    assert isinstance(opening.payload, DisclosedPlan)
     logs = [agreed.log(node) for node in range(3)]
-    report = check_opened(agreed.agreement, logs, [opening])
+    report = check_disclosed(agreed.agreement, logs, [opening])
     assert "only the plan was opened, as 3 parts" in report
     assert "the same 6 steps" in check_asked(logs)
     assert "expected: 9, 6" in check_asked(logs)
-    swapped = [opening.plan[1], opening.plan[0], *opening.plan[2:]]
+    plan = opening.payload.plan
+    swapped = lying(opening, plan=[plan[1], plan[0], *plan[2:]])
     other = [[(0, [p[::-1] for p in frames]) for _, frames in s] for s in opening.parts]
     cut = [[(0, [p[:-1] for p in frames]) for _, frames in s] for s in opening.parts]
-    bit = FinishedBit(0, 6, "ab", True, [])
-    lies: tuple[tuple[list[LedgerEntry], str], ...] = (
-        ([msgspec.structs.replace(opening, plan=swapped)], "another plan than the ledger"),
-        ([msgspec.structs.replace(opening, outcome="optimum")], "another plan than the ledger"),
-        ([msgspec.structs.replace(opening, outcome=None)], "another plan than the ledger"),
-        ([msgspec.structs.replace(opening, gap=0)], "another plan than the ledger"),
-        ([msgspec.structs.replace(opening, value=1)], "another plan than the ledger"),
+    bit = about_search(0, opening.attempt, DisclosedProof(True))
+    lies: tuple[tuple[list[Disclosed], str], ...] = (
+        ([swapped], "disclosed something else"),
+        ([lying(opening, outcome="optimum")], "disclosed something else"),
+        ([lying(opening, outcome=None)], "disclosed something else"),
+        ([lying(opening, gap=0)], "disclosed something else"),
+        ([lying(opening, value=1)], "disclosed something else"),
         ([msgspec.structs.replace(opening, parts=other)], "do not fit"),
         ([msgspec.structs.replace(opening, parts=cut)], "not part of a plan"),
-        ([opening, msgspec.structs.replace(opening, plan=swapped)], "two plans of one search"),
-        ([], "opened the plan of search 0, which the ledger leaves out"),
-        ([bit, opening], "another word after step 6"),
+        ([opening, swapped], "disclosed something else"),
+        ([], "the plan of search 0, which the ledger leaves out"),
+        ([bit, opening], "which was not agreed on"),
     )
     for changed, words in lies:
         with pytest.raises(LogError, match=words):
-            check_opened(agreed.agreement, logs, changed)
-    again = check_opened(agreed.agreement, logs, [opening, opening])
+            check_disclosed(agreed.agreement, logs, changed)
+    again = check_disclosed(agreed.agreement, logs, [opening, opening])
     assert again == report  # heard twice by a coordinator that was interrupted
     fewer = [event for event in logs[1] if not isinstance(event, GenerationsBegun)]
     with pytest.raises(LogError, match="different steps"):
-        check_opened(agreed.agreement, [logs[0], fewer], [opening])
+        check_disclosed(agreed.agreement, [logs[0], fewer], [opening])
     # Two nodes send all components: what the third sent need not be kept, and is still compared.
     fewer_parts = msgspec.structs.replace(opening, parts=[*opening.parts[:2], []])
-    assert check_opened(agreed.agreement, logs, [fewer_parts]) == report
+    assert check_disclosed(agreed.agreement, logs, [fewer_parts]) == report
     with pytest.raises(LogError, match="two plans of search 0"):
-        check_opened(
+        check_disclosed(
             agreed.agreement,
             [*logs[:2], [*logs[2], PlanBound(0, Attempt("0:1:1"))]],
             [opening],
         )
-    (sent,) = agreed.events(2, PlanSent)
+    (sent,) = agreed.events(2, Sent)
     other_part = msgspec.structs.replace(sent, salt="00")
     for entry in (opening, fewer_parts):
-        with pytest.raises(LogError, match="another part of the plan"):
-            check_opened(agreed.agreement, [*logs[:2], [*logs[2], other_part]], [entry])
+        with pytest.raises(LogError, match="logged another answer to the plan"):
+            check_disclosed(agreed.agreement, [*logs[:2], [*logs[2], other_part]], [entry])
 
 
 def test_steps_follow_each_other_and_are_the_same_at_all_nodes() -> None:
@@ -141,17 +147,17 @@ def test_a_plan_that_was_opened_early_is_named() -> None:
 
     assert "one was opened after 5, and no fewer than 6 were agreed on" in words(5)
     assert words(6) == ""
-    proved = FinishedTold(5, Attempt("5:1:1"), "", "", 0, True)
+    proved = Sent(Kind.PROVED, 0, Attempt("5:1:1"), "", "", "", DisclosedProof(True))
     assert words(5, proved) == ""
-    assert words(4, replace(proved, number=5)) != ""
-    assert words(5, replace(proved, finished=False)) != ""
+    assert words(4, proved) != ""
+    assert words(5, replace(proved, known=DisclosedProof(False))) != ""
     tour = owners_cast(problem=symmetric_tour(), plan_for="everybody").agreement
     assert early_words(tour, [[PlanBound(0, Attempt("1:1:1"))]]) == ""
 
 
 def test_an_owner_to_whom_nothing_is_brought_notices() -> None:
     heads = [PlanHeads(["ab", "cd"], "ef"), None, None]
-    entry = OwnersPlan(0, "9:1:1", None, [[], [], []], heads)
+    entry = about_search(0, Attempt("9:1:1"), DisclosedToOwners(heads))
     check_own_parts([entry], {0: {0: PlanHeads(["ab", "cd"], "ef")}})
     with pytest.raises(LogError, match="brings no box"):
         check_own_parts([entry], {})

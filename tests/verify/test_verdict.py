@@ -6,7 +6,7 @@ import pytest
 
 from tacit.engine.records import GenerationsBegun
 from tacit.errors import LogError
-from tacit.verify.sealed.generations import check_generations_asked
+from tacit.verify.steps import check_generations_asked
 from tacit.verify.verdict import WOULD_SHOW, Finding, Verdict
 
 

@@ -12,16 +12,17 @@ if TYPE_CHECKING:
         BundledManifest,
         LogSignature,
         bundle_nonce,
+        bundled_logs,
+        check_bundle,
+        check_rest,
+        claim_of,
         read_bundle,
         write_bundle,
     )
-    from tacit.verify.bundle_check import bundled_logs, check_bundle, check_rest, claim_of
-    from tacit.verify.claimed_result import ClaimedResult, read_claimed
+    from tacit.verify.claims import Claim, ClaimedResult, read_claimed
     from tacit.verify.equity import check_counted, counted_run, surely_counted
-    from tacit.verify.evidence import check_evidence
     from tacit.verify.inputs import check_inputs
-    from tacit.verify.loss import describe_loss
-    from tacit.verify.run_check import check_run
-    from tacit.verify.verdict import Claim, Finding, Verdict
+    from tacit.verify.nodes import check_evidence, describe_loss
+    from tacit.verify.verdict import Finding, Verdict, check_run
 else:
     __getattr__ = lazily(__name__)

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from tacit.engine.agreement import Agreement, equity_shape, owners_by_name, plan_digest
 from tacit.engine.records import (
     EvaluationBegun,
+    Event,
     Log,
     NumberAdopted,
-    PlanReleased,
-    PlanSent,
     RevealBegun,
     RunCounted,
+    Sent,
 )
 from tacit.equity import RunEntry, head_after
 from tacit.errors import LogError, UnprovenError
-from tacit.verify.verdict import Claim
+from tacit.verify.claims import Claim
 
 NEEDED_WHERE_KNOWN = 3
 """So many logs of three or four nodes say that a run counts whose plan the platform knew before."""
@@ -52,7 +52,7 @@ def check_counted(agreement: Agreement, logs: Sequence[Log], claim: Claim, /) ->
     found = counted_run(logs)
     for node, log in enumerate(logs):
         own = [at for at, event in enumerate(log) if isinstance(event, RunCounted)]
-        left = [at for at, event in enumerate(log) if isinstance(event, PlanSent | PlanReleased)]
+        left = [at for at, event in enumerate(log) if _opens_plan(event)]
         if len(own) > 1:
             raise LogError(f"node {node} counted the run {len(own)} times; balances are wrong")
         if left and (not own or left[0] < own[0]):
@@ -71,7 +71,7 @@ def check_counted(agreement: Agreement, logs: Sequence[Log], claim: Claim, /) ->
             raise LogError(f"node {node} counted another run than others did; tell them")
         if said is not None and said.opened != found.opened:
             raise LogError(f"node {node} tells all other numbers than others do; tell them")
-    opened = any(isinstance(event, PlanSent | PlanReleased) for log in logs for event in log)
+    opened = any(_opens_plan(event) for log in logs for event in log)
     shown = any(each.plan is not None for each in claim.told)
     if not (opened if agreement.sealed else shown):
         raise UnprovenError(
@@ -83,6 +83,11 @@ def check_counted(agreement: Agreement, logs: Sequence[Log], claim: Claim, /) ->
         f"run {found.number} counts once, for {len(found.participants)} participants; the chain of "
         f"balances has the head {found.head[:16]}..."
     )
+
+
+def _opens_plan(event: Event) -> bool:
+    """Return whether a part of a plan left the node."""
+    return isinstance(event, Sent) and event.kind.opens_plan
 
 
 def _check_enough(agreement: Agreement, logs: Sequence[Log]) -> None:

@@ -14,20 +14,20 @@ from numpy.typing import NDArray
 
 from tacit.engine.agreement import Agreement, search_seed
 from tacit.engine.derived import AgreedSearch
-from tacit.engine.records import EvaluationAnswer, LedgerEntry, Log, frozen_inputs
+from tacit.engine.records import (
+    Disclosed,
+    DisclosedBest,
+    DisclosedFront,
+    DisclosedLabels,
+    Log,
+    frozen_inputs,
+)
 from tacit.engine.wire import pack_candidates, request_hash
 from tacit.errors import AgreementError, LogError
 from tacit.problems import Problem
 from tacit.runs import BestKnown, evaluated_values, update_best_known
-from tacit.verify.answer_log import AnswerLog
-from tacit.verify.claimed_plans import (
-    KnownValues,
-    add_values,
-    check_nothing_proved,
-    check_values,
-)
-from tacit.verify.front import check_front_set
-from tacit.verify.verdict import Claim
+from tacit.verify.claims import Claim, KnownValues, add_values, check_nothing_proved, check_values
+from tacit.verify.logged import LoggedDisclosures
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Replay:
 def replay(
     agreement: Agreement,
     log: Log,
-    ledger: Sequence[LedgerEntry],
+    ledger: Sequence[Disclosed],
     /,
     *,
     public: Problem | None = None,
@@ -67,7 +67,11 @@ def replay(
     logged = _logged_requests(agreement, log)
     if not logged:
         raise LogError("the log has no evaluation; give the log of this agreement")
-    answers = {(e.number, e.objective): e for e in ledger if isinstance(e, EvaluationAnswer)}
+    answers = {
+        (entry.number, entry.about): entry.payload
+        for entry in ledger
+        if isinstance(entry.payload, DisclosedLabels)
+    }
     frozen = frozen_inputs(agreement, log) if agreement.search.seed is None else {}
     digests = {k: each.manifests for k, each in frozen.items()}
     contributions = {k: each.seed_contribution for k, each in frozen.items()}
@@ -82,9 +86,9 @@ def replay(
             return Replay(len(logged), done, not unanswered, known, values)
         told = {k: answers.get((number, k)) for k in agreement.evaluated()}
         found = {
-            k: search.told(k, np.array(entry.disclosed, dtype=np.int64), entry.best)
-            for k, entry in told.items()
-            if entry is not None
+            k: search.told(k, np.array(answer.labels, dtype=np.int64), answer.best)
+            for k, answer in told.items()
+            if answer is not None
         }
         unanswered = len(found) < len(told)
         if not unanswered:
@@ -121,7 +125,7 @@ def _search(agreement: Agreement, seed: int, public: Problem | None) -> AgreedSe
 def check_search(
     agreement: Agreement,
     log: Log,
-    ledger: Sequence[LedgerEntry],
+    ledger: Sequence[Disclosed],
     claim: Claim,
     /,
     *,
@@ -130,7 +134,7 @@ def check_search(
     """Every population must be the one that the agreed search asks for, and the plan its result."""
     claim.check_shown()
     check_nothing_proved(claim)
-    if not AnswerLog.of(log).begun:
+    if not LoggedDisclosures.of(log).begun:
         if claim.plan is not None:
             raise LogError("there is a plan, but the nodes evaluated nothing; ask the operator")
         return "nothing was evaluated"
@@ -145,7 +149,8 @@ def check_search(
             f"the ledger has {len(found.best_known)} generations and the nodes have "
             f"{found.generations}; the platform leaves something out"
         )
-    check_front_set(agreement, found.best_known, ledger)
+    for entry in ledger:
+        _check_revealed(agreement, found.best_known, entry, claim)
     words = f"all {found.followed} populations are those of the agreed search"
     if claim.plan is None:
         return words
@@ -154,6 +159,44 @@ def check_search(
             _check_found(agreement, found, each)
     when = f"generation {claim.generation} of {len(found.best_known) - 1}"
     return f"{words}, and the plan is one of its best after {when}"
+
+
+def _check_revealed(
+    agreement: Agreement, found: Sequence[BestKnown], entry: Disclosed, claim: Claim
+) -> None:
+    """What was revealed must be of a best-known set, and the plans that are shown those revealed.
+
+    Else a platform shows any other plan of the set that was revealed as the truly best one.
+    """
+    payload = entry.payload
+    if not isinstance(payload, DisclosedBest | DisclosedFront):
+        return
+    problem, word = agreement.known_problem, agreement.final_reveal or ""
+    for plans in (problem.plans(each.genomes) for each in found):
+        request = request_hash("reveal", word, "nothing", pack_candidates(problem, plans))
+        if request.hex() == entry.request:
+            break
+    else:
+        raise LogError(
+            f"{entry.words} is of other plans than the best that the agreed search found; ask the "
+            "operator"
+        )
+    if claim.plan is None:
+        return
+    if isinstance(payload, DisclosedBest):
+        if claim.plan != plans[payload.index].tolist():
+            raise LogError(
+                "the platform shows another plan than the one that the nodes revealed to be truly "
+                "best; ask the operator"
+            )
+        return
+    front = {tuple(plan) for plan in plans[payload.nondominated].tolist()}
+    shown = {tuple(plan) for plan in (claim.plan, *claim.others)}
+    if not shown <= front or (claim.others and shown != front):
+        raise LogError(
+            "the platform shows other plans than those that the nodes revealed to be "
+            "non-dominated; ask the operator"
+        )
 
 
 def _check_found(agreement: Agreement, found: Replay, claim: Claim) -> None:
@@ -185,7 +228,7 @@ def _was_asked(agreement: Agreement, plans: NDArray[np.int32], requests: dict[in
 def _logged_requests(agreement: Agreement, log: Log) -> dict[int, dict[int, str]]:
     """The hashes of the populations by number and objective."""
     logged: dict[int, dict[int, str]] = {}
-    for (objective, number), request in AnswerLog.of(log).requests.items():
+    for (objective, number), request in LoggedDisclosures.of(log).requests.items():
         if objective in agreement.confidential():
             logged.setdefault(number, {})[objective] = request
     return logged

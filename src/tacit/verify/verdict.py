@@ -1,12 +1,20 @@
-"""What a check of the logs came to, as findings and in words."""
+"""All checks of a run, from verified logs and the platform's ledger: findings and a verdict."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from tacit.engine.agreement import PlanHeads
+from tacit.engine.agreement import Agreement
+from tacit.engine.records import Disclosed, Log
 from tacit.errors import LogError, UnprovenError
+from tacit.problems import Problem
+from tacit.verify.claims import Claim, check_plan
+from tacit.verify.disclosed import check_disclosed, check_populations
+from tacit.verify.equity import check_counted
+from tacit.verify.nodes import throughout, to_the_end
+from tacit.verify.replay import check_search
+from tacit.verify.steps import check_asked
 
 WOULD_SHOW = {
     "log of node 0": "lines that were changed, left out or cut off, and old logs shown as new",
@@ -23,56 +31,6 @@ WOULD_SHOW = {
 ALWAYS = frozenset(WOULD_SHOW) - {"balances", "signatures"}
 """Made of every run; balances are there only where a series has equity, and signatures are looked
 at in a bundle: whoever takes part has checked them before."""
-
-
-@dataclass(frozen=True)
-class Claim:
-    """The result that the platform shows, as far as it shows one."""
-
-    plan: list[int] | None = None
-    generation: int | None = None
-    shown: list[int] | None = None
-    """The plan that this machine has shown before, if any."""
-    others: Sequence[list[int]] = ()
-    """Where there are several objectives: the other plans."""
-    own_parts: Mapping[int, Mapping[int, PlanHeads]] | None = None
-    """Per search and node, what the boxes were bound to that this machine has opened."""
-    own_trouble: str = ""
-    """Why this machine could not put its own part of the plan together."""
-    proved: bool | None = None
-    """Whether the platform says that the nodes proved the plans to be optima."""
-    gaps: Sequence[float] | None = None
-    """By at most how much it says that each plan is worse than the optimum."""
-    found_for: Sequence[tuple[Sequence[int], Sequence[str]]] = ()
-    """Plans with the weightings that each was found for, where there are several objectives."""
-    values: Sequence[tuple[Sequence[int], Sequence[float | None]]] = ()
-    """Plans with the values that they are said to have, where there are several objectives."""
-    earlier: Claim | None = None
-    """All that this machine has shown before: whoever lies then and not now has lied."""
-
-    @property
-    def told(self) -> list[Claim]:
-        """What is said now, and what was said before."""
-        return [self] if self.earlier is None else [self, self.earlier]
-
-    def all_are_of(self, found: Iterable[Sequence[int]], /) -> bool:
-        """Whether all plans are among those that were found."""
-        known = {tuple(plan) for plan in found}
-        plans = [*([] if self.plan is None else [self.plan]), *self.others]
-        return all(tuple(plan) in known for plan in plans)
-
-    def check_shown(self) -> None:
-        """The plan must be the one that was shown before, and there if there are several."""
-        if any(each.plan is None and each.others for each in self.told):
-            raise LogError(
-                "the platform shows several plans and not which of them is the first; ask the "
-                "operator"
-            )
-        if self.shown is not None and self.plan != self.shown:
-            raise LogError(
-                "the plan is another than tacit participant result has shown here; compare both "
-                "and ask the operator, unless the run was resumed in between"
-            )
 
 
 @dataclass(frozen=True)
@@ -148,3 +106,39 @@ class Verdict:
             f"{len(bad)} of the checks of {self.run} failed: {what}. Keep what you have, and talk "
             "to the other participants and to the nodes' operators"
         )
+
+
+def check_run(
+    agreement: Agreement,
+    logs: Sequence[Log],
+    ledger: Sequence[Disclosed],
+    claim: Claim,
+    /,
+    *,
+    public: Problem | None = None,
+) -> list[Finding]:
+    """What was asked, what was disclosed, and what was made of it.
+
+    `logs` are of different nodes, `public` has the weights of public objectives.
+    """
+    # Who was lost is looked up inside the checks: one log that lies about it is a finding, and
+    # hides no other.
+    checks: dict[str, Callable[[], str]] = {
+        "populations": lambda: check_populations(logs),
+        "answers": lambda: check_disclosed(agreement, logs, ledger),
+        "search": lambda: check_search(
+            agreement, throughout(logs)[0], ledger, claim, public=public
+        ),
+    }
+    if agreement.sealed:
+        checks |= {
+            "populations": lambda: check_asked(to_the_end(logs)),
+            "search": lambda: check_plan(agreement, to_the_end(logs), ledger, claim),
+        }
+    findings = [Finding.of(about, checks[about]) for about in ("populations", "answers")]
+    counted = []
+    if agreement.equity is not None:
+        counted = [Finding.of("balances", check_counted, agreement, logs, claim)]
+    if findings[-1].ok or findings[-1].unproven:  # wrong answers lead a search anywhere
+        findings.append(Finding.of("search", checks["search"]))
+    return [*findings, *counted]

@@ -9,10 +9,10 @@ import pytest
 
 from tacit.engine.agreement.assignment import AssignmentCourse
 from tacit.engine.agreement.sealed import course_of
-from tacit.engine.coordinator.sealed_search import Advanced, SealedSearch
+from tacit.engine.coordinator.sealed_search import SealedSearch
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.records.events import FinishedTold
-from tacit.engine.records.ledger import FinishedBit, LedgerEntry, OpenedPlan
+from tacit.engine.records import Disclosed, DisclosedProof, Event, Kind, Log, Sent
+from tacit.engine.wire.attempt import Attempt
 from tacit.engine.wire.messages import Advance
 from tacit.errors import LogError, MpcError, RefusedError, UnprovenError
 from tacit.mpc.assignment import checkpoint, iterations, outcome
@@ -20,8 +20,9 @@ from tacit.mpc.epoch import greeting_cost
 from tacit.runs import EngineChoice, Limits, solve
 from tacit.runs.limits import StopReason
 from tacit.search.moves import AssignmentParameters
-from tacit.verify.sealed.opened import check_opened
+from tacit.verify.disclosed import check_disclosed
 from tests.engine.agreed_cluster import AgreedCluster, ask, run
+from tests.engine.entries import lying
 from tests.engine.sealed_agreed_cluster import PROBLEMS, assignment_twin, begin, draft, sealed
 from tests.support.mending import mend
 
@@ -34,26 +35,31 @@ def agreed_on(cluster: LocalCluster) -> AgreedCluster:
     return draft(cluster, sealed(PROBLEMS["forbidden"]()), SETTINGS)
 
 
-def entry(done: Advanced) -> FinishedBit:
-    assert done.finished is not None
-    return FinishedBit(0, done.batch.end, done.request.hex(), done.finished, done.parts)
+def told_in(log: Log) -> set[tuple[int, bool]]:
+    """After which step the node heard what."""
+    lines = (line for line in log if isinstance(line, Sent))
+    return {
+        (line.attempt.number, line.known.finished)
+        for line in lines
+        if isinstance(line.known, DisclosedProof)
+    }
 
 
 def test_it_ends_where_all_is_proved_also_after_a_crash(own_cluster: LocalCluster) -> None:
     agreed = agreed_on(own_cluster)
 
-    async def work() -> list[LedgerEntry]:
+    async def work() -> list[Disclosed]:
         async with agreed.coordinator() as coordinator:
             search = await begin(agreed, coordinator)
             clear = assignment_twin(agreed, search.seed)
             first = await search.advance(9, 20, until=None)
-            assert (first.batch.end, first.finished) == (1, False)
+            assert (first.number, first.payload) == (1, DisclosedProof(False))
             own_cluster.kill(1)
             with pytest.raises(MpcError):
                 await search.advance(9, 20, until=time.monotonic() + 1)
             mend(own_cluster)
             second = await search.advance(9, 20, until=time.monotonic() + 60)
-            assert (second.batch.end, second.finished) == (4, True)
+            assert (second.number, second.payload) == (4, DisclosedProof(True))
             with pytest.raises(RefusedError, match="all was proved after step 4"):
                 await search.advance(1, 20, until=None)
             again = SealedSearch(coordinator, 0)
@@ -63,43 +69,46 @@ def test_it_ends_where_all_is_proved_also_after_a_crash(own_cluster: LocalCluste
             opened = await search.open(until=None)
             clear.advance(4)
             assert (opened.plan, opened.outcome) == (clear.plan(), "optimum")
-            plan = OpenedPlan(0, opened.plan, None, opened.parts, outcome=opened.outcome)
-            return [entry(first), entry(second), plan]
+            return [first.entry(0), second.entry(0), opened.entry]
 
     ledger = run(work())
     logs = [agreed.log(node) for node in range(3)]
-    report = check_opened(agreed.agreement, logs, ledger)
+    report = check_disclosed(agreed.agreement, logs, ledger)
     assert "2 of 3 agreed times whether all was proved, 1 times yes" in report
     first, second, plan = ledger
-    assert isinstance(first, FinishedBit)
-    assert isinstance(second, FinishedBit)
-    told = agreed.events(0, FinishedTold)
-    assert {(event.number, event.finished) for event in told} == {(1, False), (4, True)}
+    assert [told_in(log) for log in logs] == [{(1, False), (4, True)}] * 3
     replace = msgspec.structs.replace
-    lies: list[tuple[list[LedgerEntry], str]] = [
-        ([first, plan], "after step 4, which the ledger leaves out"),
-        ([first, replace(second, finished=False), plan], "another word after step 4"),
-        ([first, replace(second, number=2), plan], "another word after step 2"),
-        ([first, replace(second, parts=first.parts), plan], "another word after step 4"),
+    elsewhere = Attempt.of(2, second.attempt.epoch, 1)
+    lies: list[tuple[list[Disclosed], str]] = [
+        ([first, plan], "step 4 of search 0, which the ledger leaves out"),
+        ([first, lying(second, finished=False), plan], "something else as step 4"),
+        ([first, replace(second, attempt=elsewhere), plan], "step 2 of search 0, which was not"),
+        ([first, replace(second, parts=first.parts), plan], "something else as step 4"),
     ]
     for changed, words in lies:
         with pytest.raises(LogError, match=words):
-            check_opened(agreed.agreement, logs, changed)
+            check_disclosed(agreed.agreement, logs, changed)
     # Cut off between the bit and its line, the nodes have nothing to say of it.
-    silent = [
-        [e for e in log if not (isinstance(e, FinishedTold) and e.number == 4)] for log in logs
-    ]
+
+    def is_silenced(event: Event) -> bool:
+        if not isinstance(event, Sent):
+            return False
+        return (event.kind, event.attempt) == (Kind.PROVED, second.attempt)
+
+    silent = [[event for event in log if not is_silenced(event)] for log in logs]
     for shown in ([first, plan], ledger):
         with pytest.raises(UnprovenError, match=r"with step 4, .* no log says what was told"):
-            check_opened(agreed.agreement, silent, shown)
-    assert check_opened(agreed.agreement, [*silent[:2], logs[2]], ledger) == report
-    for number, finished, words in (
-        (4, False, "one of them lies"),
-        (2, True, "which was not agreed"),
+            check_disclosed(agreed.agreement, silent, shown)
+    with pytest.raises(UnprovenError, match="1 are not proven"):
+        check_disclosed(agreed.agreement, [*silent[:2], logs[2]], ledger)
+    (last,) = (event for event in logs[2] if isinstance(event, Sent) and is_silenced(event))
+    for other, words in (
+        (replace(last, known=DisclosedProof(False)), "one of them lies"),
+        (replace(last, known=None), "does not say whether"),
+        (replace(last, attempt=elsewhere), "which was not agreed"),
     ):
-        other = replace(told[-1], number=number, finished=finished)
         with pytest.raises(LogError, match=words):
-            check_opened(agreed.agreement, [*logs[:2], [*logs[2], other]], ledger)
+            check_disclosed(agreed.agreement, [*logs[:2], [*logs[2], other]], ledger)
 
 
 def test_four_nodes_open_it_at_the_declared_cost_and_never_pass_by(four: LocalCluster) -> None:
@@ -108,7 +117,7 @@ def test_four_nodes_open_it_at_the_declared_cost_and_never_pass_by(four: LocalCl
     assert isinstance(course, AssignmentCourse)
     shape = course.shape
 
-    async def work() -> FinishedBit:
+    async def work() -> Disclosed:
         async with agreed.coordinator() as coordinator:
             search = await begin(agreed, coordinator)
             beyond = Advance(
@@ -129,11 +138,11 @@ def test_four_nodes_open_it_at_the_declared_cost_and_never_pass_by(four: LocalCl
             cost = cost.then(outcome.cost(4, shape))
             cost = cost.then(checkpoint.cost(4, 1))
             assert (search.rounds, search.sent) == (cost.rounds, max(cost.sent))
-            return entry(done)
+            return done.entry(0)
 
     told = run(work())
     logs = [agreed.log(node) for node in range(4)]
-    said = check_opened(agreed.agreement, logs, [told])
+    said = check_disclosed(agreed.agreement, logs, [told])
     assert "no plan was opened; besides, 1 of 3 agreed times whether all was proved" in said
 
 

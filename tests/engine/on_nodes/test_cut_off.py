@@ -104,6 +104,6 @@ def test_a_node_that_is_cut_off_is_named_and_welcome_back(
             expected = agreed.problem.objectives[0].disclosure.disclose(
                 agreed.problem.fitness(0, third)
             )
-            assert told.outcome.labels.tolist() == expected.tolist()
+            assert told.payload.labels == expected.tolist()
 
     run(evaluate())

@@ -64,8 +64,8 @@ def honest_search(agreed: AgreedCluster) -> AgreedSearch:
 async def generation(search: AgreedSearch, evaluations: Evaluations) -> Evaluated:
     """One more generation, as an honest platform asks for it."""
     told = await evaluations.evaluate(search.plans, until=time.monotonic() + 60)
-    best = told.outcome.best_value
-    search.tell({0: search.told(0, told.outcome.labels, best)})
+    labels = np.array(told.payload.labels)
+    search.tell({0: search.told(0, labels, told.payload.best)})
     return told
 
 
@@ -156,7 +156,7 @@ def test_nodes_keep_what_was_told_and_go_on_after_a_restart(
         async with agreed.ready() as (_, evaluations):
             search = honest_search(agreed)
             for _ in range(3):
-                told.append((await generation(search, evaluations)).outcome.labels.tolist())
+                told.append((await generation(search, evaluations)).payload.labels)
             await evaluations.settle(until=time.monotonic() + 60)
             return search
 
@@ -179,7 +179,7 @@ def test_nodes_keep_what_was_told_and_go_on_after_a_restart(
             await coordinator.start_agreement(agreed.signatures, within=60)
             evaluations = Evaluations(coordinator, 0)
             for _ in range(2):
-                told.append((await generation(search, evaluations)).outcome.labels.tolist())
+                told.append((await generation(search, evaluations)).payload.labels)
             await evaluations.settle(until=time.monotonic() + 60)
 
     run(then())
@@ -199,7 +199,8 @@ def test_only_the_best_of_the_search_are_compared_at_the_end(cluster: LocalClust
             with pytest.raises(RefusedError, match="not the best plans"):
                 await evaluations.reveal_best(evaluated[:2], until=until)
             best = search.problem.plans(search.state.genomes[search.state.estimated_best()])
-            assert 0 <= await evaluations.reveal_best(best, until=until) < len(best)
+            revealed = await evaluations.reveal_best(best, until=until)
+            assert 0 <= revealed.payload.index < len(best)
 
     run(attack())
 

@@ -16,6 +16,7 @@ from tacit.engine.records.events import EvaluationBegun
 from tacit.engine.wire.attempt import NO_ATTEMPT
 from tacit.engine.wire.messages import Agree, Submit
 from tacit.engine.wire.replies import PopulationEvaluated
+from tacit.engine.wire.request import pack_candidates
 from tacit.errors import RefusedError
 from tests.engine.agreed_cluster import AgreedCluster, ask, outcomes, populations, problem, run
 from tests.engine.changed_node import ClockedCluster
@@ -85,8 +86,11 @@ def test_a_used_number_answers_the_same_request_only(cluster: LocalCluster) -> N
                 lambda client: agreed.request(second, epoch=epoch, attempt=900),
             )
             assert all("used for another" in str(reply) for reply in replies)
-            again = await evaluations._attempt(await coordinator.epoch(), told.started)
-            assert again.outcome.labels.tolist() == told.outcome.labels.tolist()
+            again = await evaluations._attempt(
+                await coordinator.epoch(),
+                Started(1, pack_candidates(agreed.agreement.known_problem, first), 8, NO_ATTEMPT),
+            )
+            assert again.payload.labels == told.payload.labels
             third = await evaluations.evaluate(second, until=time.monotonic() + 60)
             assert third.number == 2
 
@@ -176,10 +180,11 @@ def test_the_reveal_is_agreed_once_and_among_the_evaluated(cluster: LocalCluster
             with pytest.raises(RefusedError, match="never evaluated"):
                 await evaluations.reveal_best(other, until=time.monotonic() + 60)
             best = await evaluations.reveal_best(mine, until=time.monotonic() + 60)
-            assert best == await evaluations.reveal_best(mine, until=time.monotonic() + 60)
+            again = await evaluations.reveal_best(mine, until=time.monotonic() + 60)
+            assert best.payload == again.payload
             with pytest.raises(RefusedError, match="revealed already"):
                 await evaluations.reveal_best(mine[:3], until=time.monotonic() + 60)
-            return best
+            return best.payload.index
 
     assert run(attack()) == int(agreed.problem.fitness(0, mine).argmax())
 

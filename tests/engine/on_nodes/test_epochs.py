@@ -11,7 +11,7 @@ from tacit.engine.coordinator.coordinator import Coordinator
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.store import Store
-from tacit.engine.records.events import AnswerSent
+from tacit.engine.records.events import Sent
 from tacit.engine.wire.messages import OpenEpoch, Prepare
 from tacit.engine.wire.replies import EpochOpened, PopulationEvaluated
 from tacit.engine.wire.request import context_of
@@ -94,4 +94,4 @@ def test_epochs_swapped_between_nodes_give_nothing(cluster: LocalCluster) -> Non
     assert not any(isinstance(reply, PopulationEvaluated) for reply in replies)
     assert "the epoch has ended" in str(replies[0])
     for node in range(3):
-        assert not agreed.events(node, AnswerSent)
+        assert not agreed.events(node, Sent)

@@ -68,7 +68,7 @@ def test_a_stopped_node_is_named_by_the_deadline_and_welcome_back(
             )
             go_on(own_cluster, node)
             told = await evaluations.evaluate(third, until=time.monotonic() + 60)
-            assert told.outcome.labels.tolist() == expected(agreed, third)
+            assert told.payload.labels == expected(agreed, third)
 
     run(evaluate())
 
@@ -77,7 +77,7 @@ def test_a_killed_node_comes_back_with_nothing_lost(own_cluster: LocalCluster) -
     agreed = AgreedCluster.draft(own_cluster, problem("top:3", "improvement"))
     plans = populations(4)
 
-    async def evaluate() -> list[tuple[int, bool | None]]:
+    async def evaluate() -> list[tuple[int, int | None]]:
         told = []
         async with agreed.ready() as (_, evaluations):
             for number, each in enumerate(plans):
@@ -89,8 +89,8 @@ def test_a_killed_node_comes_back_with_nothing_lost(own_cluster: LocalCluster) -
                     own_cluster.kill(number)
                     own_cluster.restart(number)
                 result = await waiting
-                assert result.outcome.labels.tolist() == expected(agreed, each)
-                told.append((result.number, result.outcome.improved))
+                assert result.payload.labels == expected(agreed, each)
+                told.append((result.number, result.payload.best))
         return told
 
     best, improved = None, []
@@ -119,7 +119,7 @@ def test_all_nodes_killed_at_once_lose_nothing(own_cluster: LocalCluster) -> Non
                 own_cluster.restart(node)
             told = await evaluations.evaluate(plans[1], until=time.monotonic() + 60)
             assert told.number == 2
-            assert told.outcome.labels.tolist() == expected(agreed, plans[1])
+            assert told.payload.labels == expected(agreed, plans[1])
 
     run(evaluate())
 
@@ -171,19 +171,19 @@ def test_a_new_coordinator_goes_on_where_the_last_one_stopped(cluster: LocalClus
     agreed = AgreedCluster.draft(cluster, problem("top:3", "improvement"))
     plans = sorted(populations(3), key=lambda each: -int(agreed.problem.fitness(0, each).max()))
 
-    async def evaluate() -> list[tuple[int, bool | None]]:
+    async def evaluate() -> list[tuple[int, int | None]]:
         told = []
         async with agreed.ready() as (_, evaluations):
             first = await evaluations.evaluate(plans[0], until=time.monotonic() + 60)
             await evaluations.settle(until=time.monotonic() + 60)
-            told.append((first.number, first.outcome.improved))
+            told.append((first.number, first.payload.best))
         for each in plans[1:]:
             async with agreed.coordinator() as coordinator:
                 await coordinator.start_agreement(agreed.signatures, within=60)
                 evaluations = Evaluations(coordinator, 0)
                 result = await evaluations.evaluate(each, until=time.monotonic() + 60)
                 await evaluations.settle(until=time.monotonic() + 60)
-                told.append((result.number, result.outcome.improved))
+                told.append((result.number, result.payload.best))
         return told
 
     assert run(evaluate()) == [(1, True), (2, False), (3, False)]
@@ -223,7 +223,7 @@ def test_interleaved_evaluations_share_the_links(cluster: LocalCluster) -> None:
         async with agreed.ready() as (_, evaluations):
             for plans in populations(5, size=40):
                 told = await evaluations.evaluate(plans, until=time.monotonic() + 60)
-                assert told.outcome.labels.tolist() == expected(agreed, plans)
+                assert told.payload.labels == expected(agreed, plans)
 
     async def all_at_once() -> None:
         await asyncio.gather(*(evaluate(agreed) for agreed in agreeds))

@@ -10,9 +10,9 @@ import pytest
 from tacit.engine.agreement.sealing import SealedRows
 from tacit.engine.agreement.terms import canonical
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.records import join_parts
+from tacit.engine.records.disclosed import Parts
 from tacit.engine.records.events import InputDiffers, InputOutOfRange
-from tacit.engine.records.ledger import Parts
+from tacit.engine.records.payload_parts import join_parts
 from tacit.engine.wire.messages import Agree
 from tacit.errors import AbortError, MpcError, RefusedError
 from tacit.problems import generate_assignment, generate_tour
@@ -68,8 +68,8 @@ def test_a_recorded_run_is_confirmed_by_the_logs_of_all_four(
     assert "are what 3 of 4 nodes sent; only the logs of all prove them" in fewer.stdout
     lines = ledger.read_text().splitlines()
     changed = tmp_path / "changed.jsonl"
-    first = lines[0].replace('"disclosed":[0', '"disclosed":[1', 1)
-    first = first if first != lines[0] else lines[0].replace('"disclosed":[1', '"disclosed":[0', 1)
+    first = lines[0].replace('"labels":[0', '"labels":[1', 1)
+    first = first if first != lines[0] else lines[0].replace('"labels":[1', '"labels":[0', 1)
     assert first != lines[0]
     changed.write_text("\n".join([first, *lines[1:]]) + "\n")
     assert run_tacit(*words[:-1], changed, *others).returncode != 0
@@ -110,7 +110,7 @@ def test_a_sealed_search_finds_the_plan_of_the_clear_one(
             assert (await on_nodes.open(until=None)).plan == opened.plan
             with pytest.raises((RefusedError, MpcError)):
                 await on_nodes.advance(1, 13, until=None)  # it is opened once, at its end
-            _one_lie_changes_nothing(agreed, opened.parts)
+            _one_lie_changes_nothing(agreed, opened.entry.parts)
 
     run(search())
 

@@ -12,21 +12,23 @@ from tacit.engine.agreement.check import check_agreement
 from tacit.engine.agreement.terms import Agreement, read_agreement
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.node.state.policy import check_reveal
-from tacit.engine.records.ledger import FrontAnswer, LedgerEntry, load_ledger
+from tacit.engine.records.disclosed import Disclosed, DisclosedFront
+from tacit.engine.records.ledger import load_ledger
 from tacit.engine.records.node_log import Log, verify_log
 from tacit.errors import AgreementError, LogError, ParameterError, RefusedError, UnprovenError
 from tacit.problems import generate_assignment
 from tacit.runs import EngineChoice, Limits, Progress, Result, solve
 from tacit.search import preset_named
-from tacit.verify.answers import check_disclosed
+from tacit.verify.claims import Claim
+from tacit.verify.disclosed import check_disclosed
 from tacit.verify.replay import check_search
-from tacit.verify.verdict import Claim
 from tests.engine.dying_node import restart_dying
+from tests.engine.entries import lying
 from tests.engine.on_nodes.test_identical import same_bytes
 
 PARAMETERS = preset_named("paper-moap").with_changes(population=16)
 PROBLEM = generate_assignment(8, rows=8, objectives=2, participants=2)
-Recorded = tuple[Agreement, list[Log], list[LedgerEntry], Result]
+Recorded = tuple[Agreement, list[Log], list[Disclosed], Result]
 
 
 @pytest.mark.parametrize("front", ["plans", "values"])
@@ -114,23 +116,47 @@ def test_the_front_is_proven_and_of_the_last_set(recorded: Recorded) -> None:
     check_search(agreement, logs[0], ledger, Claim(result.plan, result.generations))
 
 
+def test_dominated_plans_are_not_the_front(recorded: Recorded) -> None:
+    """Of the set that was revealed a platform shows what it likes, or leaves a plan out."""
+    agreement, logs, ledger, result = recorded
+    assert result.front is not None
+    plans, front = result.best_known.plans, result.front.nondominated
+    beaten = next(k for k in range(len(plans)) if plans[k] not in [plans[f] for f in front])
+    revealed = [plans[k] for k in front]
+
+    def check(first: list[int], others: list[list[int]]) -> None:
+        check_search(agreement, logs[0], ledger, Claim(first, result.generations, others=others))
+
+    check(result.plan, revealed)
+    lies = [
+        (plans[beaten], []),
+        (plans[beaten], revealed),
+        (result.plan, [*revealed, plans[beaten]]),
+    ]
+    if len({*map(tuple, revealed)}) > 1:
+        lies += [(result.plan, [result.plan])]
+    for first, others in lies:
+        with pytest.raises(LogError, match="other plans than those that the nodes revealed"):
+            check(first, others)
+
+
 def test_a_changed_front_is_noticed(recorded: Recorded) -> None:
     agreement, logs, ledger, _ = recorded
     *answers, front = ledger
-    assert isinstance(front, FrontAnswer)
-    assert front.values is not None
-    better = [[value + 1 for value in line] for line in front.values]
+    assert isinstance(front.payload, DisclosedFront)
+    assert front.payload.values is not None
+    better = [[value + 1 for value in line] for line in front.payload.values]
     for lie, reason in (
-        (msgspec.structs.replace(front, values=better), "revealed another front"),
-        (msgspec.structs.replace(front, nondominated=[0]), "revealed another front"),
-        (msgspec.structs.replace(front, request="00" * 32), "was not asked for"),
+        (lying(front, values=better), "disclosed something else"),
+        (lying(front, nondominated=[0]), "disclosed something else"),
+        (msgspec.structs.replace(front, request="00" * 32), "logged another answer"),
         (msgspec.structs.replace(front, parts=[]), "has not kept"),
     ):
         with pytest.raises(LogError, match=reason):
             check_disclosed(agreement, logs, [*answers, lie])
     with pytest.raises(UnprovenError, match="which the ledger leaves out"):
         check_disclosed(agreement, logs, answers)
-    with pytest.raises(LogError, match="none was agreed"):
+    with pytest.raises(LogError, match="which was not agreed on"):
         check_disclosed(msgspec.structs.replace(agreement, front="nothing"), logs, ledger)
     other = msgspec.structs.replace(front, request="00" * 32)
     with pytest.raises(LogError, match="other plans than the best"):

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.records.ledger import OpenedPlan
+from tacit.engine.records.disclosed import Disclosed
 from tacit.errors import LogError
 from tacit.runs import EngineChoice, Limits, solve
 from tacit.search.moves import AssignmentParameters
-from tacit.verify.sealed.opened import check_opened
+from tacit.verify.disclosed import check_disclosed
 from tests.engine.agreed_cluster import run
+from tests.engine.entries import lying
 from tests.engine.sealed_agreed_cluster import PROBLEMS, assignment_twin, begin, draft, sealed
 
 pytestmark = pytest.mark.processes
@@ -21,7 +21,7 @@ def test_three_nodes_open_the_gap_of_the_twin(cluster: LocalCluster) -> None:
     problem = sealed(PROBLEMS["forbidden"](), "value")
     agreed = draft(cluster, problem, AssignmentParameters(iterations=6, gap=4))
 
-    async def work() -> OpenedPlan:
+    async def work() -> Disclosed:
         async with agreed.coordinator() as coordinator:
             search = await begin(agreed, coordinator)
             clear = assignment_twin(agreed, search.seed)
@@ -35,15 +35,13 @@ def test_three_nodes_open_the_gap_of_the_twin(cluster: LocalCluster) -> None:
                 clear.value,
             )
             assert opened.outcome == "feasible"
-            return OpenedPlan(
-                0, opened.plan, opened.value, opened.parts, False, opened.outcome, opened.gap
-            )
+            return opened.entry
 
     entry = run(work())
     logs = [agreed.log(node) for node in range(3)]
-    assert "only the plan was opened" in check_opened(agreed.agreement, logs, [entry])
-    with pytest.raises(LogError, match="another plan than the ledger says"):
-        check_opened(agreed.agreement, logs, [msgspec.structs.replace(entry, gap=0)])
+    assert "only the plan was opened" in check_disclosed(agreed.agreement, logs, [entry])
+    with pytest.raises(LogError, match="disclosed something else"):
+        check_disclosed(agreed.agreement, logs, [lying(entry, gap=0)])
 
 
 def test_before_the_first_iteration_nothing_is_said_of_the_gap(cluster: LocalCluster) -> None:

@@ -18,7 +18,7 @@ from tacit.errors import PeerTimeoutError, RefusedError
 from tacit.runs import EngineChoice, Limits, Progress, solve
 from tacit.search import SearchParameters
 from tacit.verify import describe_loss
-from tacit.verify.sealed.generations import check_generations_asked
+from tacit.verify.steps import check_generations_asked
 from tests.engine.agreed_cluster import AgreedCluster, populations, problem, run
 from tests.engine.deadlines import AMPLE, takes_at_most
 from tests.engine.on_nodes.test_failures import expected
@@ -56,12 +56,12 @@ def test_three_go_on_without_a_killed_node_and_let_it_in_again(
                 told = await evaluations.evaluate(plans[1], until=time.monotonic() + AMPLE)
             assert told.without == lost
             assert told.parts[lost] == []
-            assert told.outcome.labels.tolist() == expected(agreed, plans[1])
+            assert told.payload.labels == expected(agreed, plans[1])
             four.restart(lost)
             await back(coordinator)
             told = await evaluations.evaluate(plans[2], until=time.monotonic() + 60)
             assert told.without is None
-            assert told.outcome.labels.tolist() == expected(agreed, plans[2])
+            assert told.payload.labels == expected(agreed, plans[2])
             # It happens once: the next loss is waited for, as without the agreement's leave.
             four.kill(others[0])
             with pytest.raises(PeerTimeoutError, match=f"node {others[0]}"):
@@ -82,10 +82,10 @@ def test_a_stopped_node_is_lost_too(four: LocalCluster) -> None:
             four.processes[1].send_signal(signal.SIGSTOP)
             told = await evaluations.evaluate(second, until=time.monotonic() + 60)
             assert told.without == 1
-            assert told.outcome.labels.tolist() == expected(agreed, second)
+            assert told.payload.labels == expected(agreed, second)
             best = [int(agreed.problem.fitness(0, each).max()) for each in (first, second)]
             # The best so far was shared by four, and is compared by three.
-            assert told.outcome.improved == (best[1] > best[0])
+            assert told.payload.best == (best[1] > best[0])
 
     run(evaluate())
 
@@ -118,7 +118,7 @@ def test_a_node_that_is_back_gets_its_share_of_the_best_so_far(four: LocalCluste
                 told = await evaluations.evaluate(each, until=time.monotonic() + 60)
                 assert told.without == (2 if number in (1, 2) else None)
                 assert told.unchecked == (number > 2)
-                assert told.outcome.improved == (best[number] > max([-1, *best[:number]]))
+                assert told.payload.best == (best[number] > max([-1, *best[:number]]))
             (note,) = coordinator.loss.notes
             assert note.endswith("nor is what was built on it since")
 
@@ -178,7 +178,7 @@ def test_a_sealed_search_goes_on_and_opens_its_plan(four: LocalCluster) -> None:
             await sealed_search.advance(3, 9, until=time.monotonic() + 60)
             opened = await sealed_search.open(until=time.monotonic() + 60)
             assert sorted(opened.plan) == list(range(7))
-            assert opened.parts[1] == []
+            assert opened.entry.parts[1] == []
 
     run(search())
 
@@ -201,7 +201,7 @@ def test_a_node_that_is_back_takes_part_in_a_sealed_search(four: LocalCluster) -
                 by_all = await sealed_search.advance(3, 12, until=time.monotonic() + 60)
                 assert (by_all.without, by_all.unchecked) == (None, True)
             opened = await sealed_search.open(until=time.monotonic() + 60)
-            assert opened.unchecked
+            assert opened.entry.unchecked
         return opened.plan, clear
 
     plan, clear = run(search())

@@ -65,7 +65,7 @@ def test_a_lie_in_an_evaluation_is_noticed_and_answered_by_nobody(
             await noticed(agreed, liar, asked)
             end_the_lies(four, liar)
             told = await asked
-            assert told.outcome.labels.tolist() == expected(agreed, second)
+            assert told.payload.labels == expected(agreed, second)
 
     run(evaluate())
 

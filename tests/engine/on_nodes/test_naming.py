@@ -9,14 +9,13 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
-from tacit.engine.coordinator.evaluations import Evaluated
 from tacit.engine.local.cluster import LocalCluster
+from tacit.engine.records.disclosed import Disclosed
 from tacit.engine.records.events import NodeNamed, RequestFailed
-from tacit.engine.records.ledger import EvaluationAnswer, LedgerEntry
 from tacit.engine.wire.messages import OpenEpoch
 from tacit.errors import PeerTimeoutError, RefusedError
 from tacit.verify import check_evidence, describe_loss
-from tacit.verify.answers import Answers, check_answers
+from tacit.verify.disclosed import check_answers
 from tests.engine.agreed_cluster import AgreedCluster, populations, problem, run
 from tests.engine.deadlines import AMPLE
 from tests.engine.lying_node import restart_lying
@@ -33,28 +32,21 @@ def lied_to(four: LocalCluster) -> Iterator[LocalCluster]:
     four.kill(0)
 
 
-def entry(told: Evaluated) -> EvaluationAnswer:
-    """What the ledger has of an evaluation."""
-    outcome, labels = told.outcome, [int(label) for label in told.outcome.labels]
-    about = told.number, told.request.hex(), labels, outcome.improved, told.parts
-    return EvaluationAnswer(0, *about, without=told.without)
-
-
 def test_a_node_that_is_proven_to_cheat_is_gone_on_without(lied_to: LocalCluster) -> None:
     """No leave to lose a node is needed, and no grace: the proof is enough."""
     agreed = AgreedCluster.draft(lied_to, problem("top:3", "improvement"))
     plans = populations(3)
-    ledger: list[LedgerEntry] = []
+    ledger: list[Disclosed] = []
 
     async def evaluate() -> None:
         async with agreed.ready() as (coordinator, evaluations):
-            ledger.append(entry(await evaluations.evaluate(plans[0], until=None)))
+            ledger.append((await evaluations.evaluate(plans[0], until=None)).entry(0))
             restart_lying(lied_to, 0, "pieces", 3)
             for each in plans[1:]:
                 told = await evaluations.evaluate(each, until=time.monotonic() + AMPLE)
                 assert told.without == 0
-                assert told.outcome.labels.tolist() == expected(agreed, each)
-                ledger.append(entry(told))
+                assert told.payload.labels == expected(agreed, each)
+                ledger.append(told.entry(0))
             await evaluations.settle(until=None)
             (note,) = coordinator.loss.notes
             assert note.startswith("computed by three since node 0 was proven to cheat, from ")
@@ -77,7 +69,7 @@ def test_a_node_that_is_proven_to_cheat_is_gone_on_without(lied_to: LocalCluster
         [0],
     ]
     assert check_evidence(agreed.agreement, logs).startswith("node 0 departed from the protocol")
-    assert check_answers(agreed.agreement, logs, ledger) == Answers(3, 0)
+    assert check_answers(agreed.agreement, logs, ledger).counts == (3, 0)
     assert describe_loss(logs) == "computed by three since node 0 was proven to cheat"
 
 
@@ -95,7 +87,7 @@ def test_a_sealed_search_goes_on_without_a_node_that_cheats(lied_to: LocalCluste
             clear.advance(8, horizon=8)
             opened = await on_nodes.open(until=time.monotonic() + 60)
             assert opened.plan == clear.plan()
-            assert opened.parts[0] == []
+            assert opened.entry.parts[0] == []
 
     run(search())
 

@@ -14,28 +14,30 @@ from tacit.engine.coordinator.coordinator import Coordinator
 from tacit.engine.coordinator.sealed_search import Opened
 from tacit.engine.coordinator.secure import SecureEngine
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.records import Ledger, LedgerEntry, OwnersPlan, PlanReleased, PlanSealed
-from tacit.engine.records.ledger import decode_entry
+from tacit.engine.records import (
+    Disclosed,
+    DisclosedToOwners,
+    HeardBoxes,
+    Ledger,
+    PlanSealed,
+    Sent,
+    decode_entry,
+    encode_entry,
+)
+from tacit.engine.wire import plan_hash
 from tacit.engine.wire.attempt import Attempt
 from tacit.engine.wire.messages import End, OpenPlan
 from tacit.engine.wire.replies import PlanOpened
 from tacit.errors import LogError, RefusedError
 from tacit.verify import Claim, check_run
 from tests.engine.agreed_cluster import AgreedCluster, ask, run
+from tests.engine.entries import lying
 from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, twin
 from tests.support.mending import mend
 
 
-def entry_of(opened: Opened) -> OwnersPlan:
-    """What the ledger says of it."""
-    heads = [None if each is None else each.heads for each in opened.sealed]
-    return OwnersPlan(
-        0, str(opened.attempt), opened.value, opened.parts, heads, outcome=opened.outcome
-    )
-
-
 def findings(
-    agreed: AgreedCluster, ledger: list[LedgerEntry], claim: Claim | None = None
+    agreed: AgreedCluster, ledger: list[Disclosed], claim: Claim | None = None
 ) -> dict[str, str]:
     """What the logs say to this ledger; what they do not bear out is an error."""
     logs = [agreed.log(node) for node in range(len(agreed.agreement.nodes))]
@@ -72,9 +74,9 @@ def test_owners_together_have_the_plan_that_the_clear_search_finds(
             mend(own_cluster)
             await coordinator.clients[1].disconnect()
             for node in (0, 1):
-                boxes.append((await open_again(coordinator, node, opened.attempt)).sealed)
+                boxes.append((await open_again(coordinator, node, opened.entry.attempt)).sealed)
             await ask(coordinator.clients[2], End(agreement=coordinator.hash))
-            boxes.append((await open_again(coordinator, 2, opened.attempt)).sealed)
+            boxes.append((await open_again(coordinator, 2, opened.entry.attempt)).sealed)
             with pytest.raises(RefusedError, match="has ended"):
                 await open_again(coordinator, 2, Attempt("1:1:1"))
             return opened, clear.plan()
@@ -84,16 +86,17 @@ def test_owners_together_have_the_plan_that_the_clear_search_finds(
     assert whole_plan(agreed.agreement, 0, boxes, agreed.keys) == plan
     for now, before in zip(boxes, opened.sealed, strict=True):
         assert before in (None, now)  # who came last was not waited for
-    entry = entry_of(opened)
+    entry = opened.entry
     assert "to its owners alone, as" in findings(agreed, [entry])["answers"]
     # Nothing of the plan is in the ledger, and each node has released after others were bound.
     word, heads = 4, 2 if best == "value" else 1
     assert [len(part) for part in entry.parts[0][0][1]] == [heads * word] * 2
     for node in range(3):
         (mine,) = agreed.events(node, PlanSealed)
-        for released in agreed.events(node, PlanReleased):
-            assert released.boxes[node] == mine.boxes
-            assert sum(map(bool, released.boxes)) >= 2
+        for released in agreed.events(node, Sent):
+            assert isinstance(released.known, HeardBoxes)
+            assert released.known.boxes[node] == mine.boxes
+            assert sum(map(bool, released.known.boxes)) >= 2
 
 
 def test_three_of_four_open_it_to_the_owners(four: LocalCluster) -> None:
@@ -112,7 +115,7 @@ def test_three_of_four_open_it_to_the_owners(four: LocalCluster) -> None:
     plan = whole_plan(agreed.agreement, 0, opened.sealed, agreed.keys)
     agreed.problem.check_plan(plan)
     assert agreed.problem.fitness(0, np.array([plan], dtype=np.int32))[0] == opened.value
-    assert "3 lists of boxes" in findings(agreed, [entry_of(opened)])["answers"]
+    assert "3 lists of boxes" in findings(agreed, [opened.entry])["answers"]
 
 
 def test_a_changed_ledger_is_noticed(cluster: LocalCluster) -> None:
@@ -126,20 +129,24 @@ def test_a_changed_ledger_is_noticed(cluster: LocalCluster) -> None:
         opened = search.open(until=None)
     assert opened.plan == []
     (entry,) = ledger.entries
-    assert isinstance(entry, OwnersPlan)
-    assert decode_entry(msgspec.json.encode(entry)) == entry
-    assert entry.value is not None
+    payload = entry.payload
+    assert isinstance(payload, DisclosedToOwners)
+    assert decode_entry(encode_entry(entry)) == entry
+    assert payload.value is not None
     findings(agreed, [entry])
-    known = {node: heads for node, heads in enumerate(entry.heads) if heads is not None}
+    known = {node: heads for node, heads in enumerate(payload.heads) if heads is not None}
     findings(agreed, [entry], Claim(own_parts={0: known}))
     change, first = msgspec.structs.replace, next(iter(known))
     heads = change(known[first], boxes="00" * 32)
-    others = [heads if node == first else each for node, each in enumerate(entry.heads)]
+    others = [heads if node == first else each for node, each in enumerate(payload.heads)]
     swapped = change(known[first], commitments=known[first].commitments[::-1])
-    lies: list[tuple[list[LedgerEntry], Claim, str]] = [
-        ([change(entry, value=entry.value + 1)], Claim(), "opened another value"),
-        ([change(entry, heads=others)], Claim(), "logged other boxes"),
-        ([change(entry, attempt="4:1:1")], Claim(), "bound to another plan"),
+    attempt = Attempt("4:1:1")
+    elsewhere = change(entry, attempt=attempt, request=plan_hash(0, attempt).hex())
+    lies: list[tuple[list[Disclosed], Claim, str]] = [
+        ([lying(entry, value=payload.value + 1)], Claim(), "disclosed something else"),
+        ([lying(entry, heads=others)], Claim(), "logged other boxes"),
+        ([elsewhere], Claim(), "logged another answer"),
+        ([change(entry, attempt=attempt)], Claim(), "not agreed on"),
         ([], Claim(), "which the ledger leaves out"),
         ([entry], Claim(own_parts={0: {**known, first: swapped}}), "than your box was"),
     ]
@@ -148,4 +155,4 @@ def test_a_changed_ledger_is_noticed(cluster: LocalCluster) -> None:
             findings(agreed, changed, claim)
     everybody = change(agreed.agreement, plan="everybody")
     found = check_run(everybody, [agreed.log(node) for node in range(3)], [entry], Claim())
-    assert any("a plan for others than was agreed" in each.detail for each in found)
+    assert any("was not agreed on" in each.detail for each in found)

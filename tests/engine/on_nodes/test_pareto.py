@@ -12,14 +12,16 @@ from tacit.engine.agreement.check import check_agreement
 from tacit.engine.agreement.terms import Agreement, read_agreement
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.node.state.policy import Asked, check_disclosure
-from tacit.engine.records.ledger import EvaluationAnswer, load_ledger
+from tacit.engine.records.disclosed import Disclosed, DisclosedLabels
+from tacit.engine.records.ledger import load_ledger
 from tacit.engine.records.node_log import Log, verify_log
 from tacit.errors import AgreementError, LogError, RefusedError
 from tacit.problems import generate_assignment
 from tacit.runs import Checkpointing, EngineChoice, Limits, Result, SolveSettings, solve
 from tacit.search import preset_named
-from tacit.verify.answers import Answers, check_answers
+from tacit.verify.disclosed import check_answers
 from tacit.verify.replay import replay
+from tests.engine.entries import lying
 from tests.engine.on_nodes.test_identical import same_bytes
 
 PARAMETERS = preset_named("paper-moap").with_changes(population=16)
@@ -72,7 +74,7 @@ def test_a_run_resumes_on_nodes(cluster: LocalCluster, tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def recorded(
     cluster: LocalCluster, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Agreement, list[Log], list[EvaluationAnswer]]:
+) -> tuple[Agreement, list[Log], list[Disclosed]]:
     """The agreement, the logs of all nodes and the ledger of a run."""
     ledger = tmp_path_factory.mktemp("pareto") / "ledger.jsonl"
     data = [cluster.folder / f"node-{node}.data" for node in range(3)]
@@ -88,27 +90,27 @@ def recorded(
     (kept,) = set(data[0].iterdir()) - before
     agreement = read_agreement((kept / "agreement.json").read_bytes())
     logs: list[Log] = [verify_log((each / kept.name / "log.jsonl").read_bytes()) for each in data]
-    answers = [e for e in load_ledger(ledger) if isinstance(e, EvaluationAnswer)]
-    return agreement, logs, answers
+    return agreement, logs, load_ledger(ledger)
 
 
 def test_a_run_is_replayed_and_proven(
-    recorded: tuple[Agreement, list[Log], list[EvaluationAnswer]],
+    recorded: tuple[Agreement, list[Log], list[Disclosed]],
 ) -> None:
     agreement, logs, ledger = recorded
-    assert {entry.objective for entry in ledger} == {0}
-    assert all(entry.best is None for entry in ledger)
+    assert {entry.about for entry in ledger} == {0}
+    answers = [e.payload for e in ledger if isinstance(e.payload, DisclosedLabels)]
+    assert [each.best for each in answers] == [None] * len(ledger)
     for log in logs:
         assert replay(agreement, log, ledger).complete
-    assert check_answers(agreement, logs, ledger) == Answers(5, 0)
-    lie = msgspec.structs.replace(ledger[2], disclosed=ledger[2].disclosed[::-1])
+    assert check_answers(agreement, logs, ledger).counts == (5, 0)
+    lie = lying(ledger[2], labels=answers[2].labels[::-1])
     with pytest.raises(LogError, match="disclosed something else"):
         check_answers(agreement, logs, [*ledger[:2], lie, *ledger[3:]])
     assert replay(agreement, logs[0], [*ledger[:2], lie, *ledger[3:]]).followed == 3
 
 
 def test_nodes_evaluate_nothing_of_one_objective(
-    recorded: tuple[Agreement, list[Log], list[EvaluationAnswer]],
+    recorded: tuple[Agreement, list[Log], list[Disclosed]],
 ) -> None:
     agreement = recorded[0]
     plans = np.tile(np.arange(8), (16, 1))
@@ -123,7 +125,7 @@ def test_nodes_evaluate_nothing_of_one_objective(
 
 
 def test_agreements_that_would_tell_of_one_objective_are_refused(
-    recorded: tuple[Agreement, list[Log], list[EvaluationAnswer]],
+    recorded: tuple[Agreement, list[Log], list[Disclosed]],
 ) -> None:
     agreement = recorded[0]
     check_agreement(agreement)

@@ -13,7 +13,7 @@ import pytest
 from tacit.engine.agreement.terms import PinnedSearch
 from tacit.engine.coordinator.sealed_search import Opened, SealedSearch
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.records import join_parts
+from tacit.engine.records.payload_parts import join_parts
 from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
 from tacit.engine.wire.messages import Advance, OpenPlan, Request
 from tacit.errors import AgreementError, MpcError, RefusedError

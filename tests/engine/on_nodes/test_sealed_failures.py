@@ -47,7 +47,7 @@ def test_another_coordinator_goes_on_with_what_was_begun(cluster: LocalCluster) 
             assert not second.opened
             assert second.generation in (20, 80)
             if second.generation == 20:
-                assert (await second.advance(3, 33, until=None)).batch.count == 60
+                assert (await second.advance(3, 33, until=None)).number == 80
             plans = [(await second.open(until=None)).plan]
         async with agreed.coordinator() as coordinator:
             third = await taken_up(coordinator)
@@ -107,7 +107,7 @@ def test_a_stopped_node_is_named_by_the_deadline_and_welcome_back(
             own_cluster.processes[1].send_signal(signal.SIGCONT)
             # What was begun is brought to its end, whatever is asked for instead.
             done = await on_nodes.advance(5, 60, until=time.monotonic() + 60)
-            assert (done.batch.first, done.batch.end) == (20, 50)
+            assert done.number == 50
             await on_nodes.advance(10, 60, until=time.monotonic() + 60)
             clear.advance(60, horizon=60)
             assert (await on_nodes.open(until=None)).plan == clear.plan()

@@ -301,7 +301,7 @@ def test_a_weight_out_of_range_is_found_and_can_be_corrected(
         async with agreed.coordinator() as coordinator:
             await coordinator.start(agreed.signatures, [agreed.seal(who)], within=SET_UP)
             told = await Evaluations(coordinator, 0).evaluate(populations(1)[0], until=None)
-            return [int(label) for label in told.outcome.labels]
+            return told.payload.labels
 
     expected = agreed.problem.objectives[0].disclosure.disclose(
         agreed.problem.fitness(0, populations(1)[0])

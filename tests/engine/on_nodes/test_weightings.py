@@ -12,7 +12,7 @@ from tacit.engine.agreement.sealed import courses_of, groups_of
 from tacit.engine.coordinator.coordinator import Coordinator
 from tacit.engine.coordinator.sealed_search import Opened, SealedSearch
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.records import OpenedPlan
+from tacit.engine.records import Disclosed
 from tacit.engine.records.events import BuiltOnThree, PlanBound
 from tacit.engine.wire.messages import Advance, OpenPlan
 from tacit.errors import MpcError, RefusedError
@@ -21,8 +21,8 @@ from tacit.mpc.epoch import greeting_cost
 from tacit.problems import generate_assignment
 from tacit.runs import EngineChoice, Limits, SolveSettings, solve
 from tacit.search.moves import AssignmentParameters
-from tacit.verify.sealed.generations import check_generations_asked
-from tacit.verify.sealed.opened import check_opened
+from tacit.verify.disclosed import check_disclosed
+from tacit.verify.steps import check_generations_asked
 from tests.engine.agreed_cluster import AgreedCluster, ask, run
 from tests.engine.sealed_agreed_cluster import (
     AssignmentTwin,
@@ -74,7 +74,7 @@ async def opened(search: SealedSearch, twins: Twins, steps: int) -> dict[int, Op
 def test_a_killed_node_comes_back_to_the_step_before(own_cluster: LocalCluster) -> None:
     agreed = agreed_on(own_cluster)
 
-    async def work() -> list[OpenedPlan]:
+    async def work() -> list[Disclosed]:
         async with agreed.coordinator() as coordinator:
             (first, second), twins = await begun(agreed, coordinator)
             await first.advance(20, 20, until=None)
@@ -88,15 +88,15 @@ def test_a_killed_node_comes_back_to_the_step_before(own_cluster: LocalCluster) 
             plans |= await opened(second, twins, 20)
             for number in second.searches:
                 twins[number].check_state(agreed, group=second.searches[0])
-            return [
-                OpenedPlan(k, each.plan, each.value, each.parts, each.unchecked, each.outcome)
-                for k, each in plans.items()
-            ]
+            return [each.entry for each in plans.values()]
 
     ledger = run(work())
-    assert [plan.outcome for plan in ledger] == ["optimum"] * 5
+    outcomes = [getattr(entry.payload, "outcome", None) for entry in ledger]
+    assert outcomes == ["optimum"] * 5
     logs = [agreed.log(node) for node in range(3)]
-    assert "only 5 plans were opened, as 15 parts" in check_opened(agreed.agreement, logs, ledger)
+    assert "only 5 plans were opened, as 15 parts" in check_disclosed(
+        agreed.agreement, logs, ledger
+    )
     assert check_generations_asked(logs) == 40
 
 

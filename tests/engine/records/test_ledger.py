@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 
 from tacit.engine.records import (
-    EvaluationAnswer,
     FileLedger,
     load_ledger,
     read_ledger,
 )
 from tacit.errors import FileError, LogError
+from tests.engine.entries import evaluation
 
 
 def test_half_a_line_is_dropped_and_the_ledger_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "ledger.jsonl"
     path.write_bytes(b'{"torn')
-    entries = [EvaluationAnswer(0, number, "ab", [1, 0], None) for number in (1, 2)]
+    entries = [evaluation(number, [1, 0]) for number in (1, 2)]
     for entry in entries:
         ledger = FileLedger(path)
         ledger.add(entry)

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.records.events import AnswerSent, EvaluationBegun
+from tacit.engine.records.events import EvaluationBegun, Sent
 from tacit.engine.records.node_log import check_log
 from tacit.engine.wire.replies import LogPage
 from tacit.errors import LogError
@@ -60,6 +60,6 @@ def test_digests_of_what_was_sent_are_salted(cluster: LocalCluster) -> None:
             await evaluations.settle(until=None)
 
     run(evaluate())
-    sent = [e for node in range(3) for e in agreed.events(node, AnswerSent)]
+    sent = [e for node in range(3) for e in agreed.events(node, Sent)]
     assert len({e.salt for e in sent}) == 3
     assert all(len(bytes.fromhex(e.salt)) == 16 for e in sent)

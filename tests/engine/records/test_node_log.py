@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from tacit.engine.records import node_log
-from tacit.engine.records.events import EpochBegun, RequestRefused
+from tacit.engine.records.disclosed import Kind
+from tacit.engine.records.events import EpochBegun, RequestRefused, Sent
 from tacit.engine.records.log_chain import LONGEST_LINE
 from tacit.engine.records.log_checkpoint import KEPT_LINES
-from tacit.engine.records.node_log import NodeLog, verify_log
+from tacit.engine.records.node_log import FIRST, NodeLog, verify_log
+from tacit.engine.wire.attempt import Attempt
 from tacit.errors import LogError
 
 
@@ -179,3 +181,26 @@ def test_a_line_without_end_is_no_reason_to_read_it_whole(tmp_path: Path) -> Non
     path.write_bytes(b"x" * (3 * LONGEST_LINE))
     with pytest.raises(LogError, match="line 1 is cut off"):
         NodeLog(path)
+
+
+def test_what_was_sent_is_remembered_apart(log: NodeLog) -> None:
+    """A node's state follows from its lines: evaluations must not push out that a plan is open."""
+
+    def sent(kind: Kind, about: int, number: int) -> Sent:
+        return Sent(kind, about, Attempt.of(number, 1, 0), "ab", "cd", "ef")
+
+    rare = [sent(Kind.OWNERS_PLAN, 0, 9), sent(Kind.PROVED, 0, 9), sent(Kind.LABELS, 1, 9)]
+    for event in (*rare, *(sent(Kind.LABELS, 0, number) for number in range(3 * KEPT_LINES))):
+        log.append(event)
+    kept = [event for event in NodeLog(log.path).recent() if isinstance(event, Sent)]
+    assert [(event.kind, event.about) for event in kept[:3]] == [(e.kind, e.about) for e in rare]
+    assert len(kept) == len(rare) + KEPT_LINES
+
+
+def test_a_line_about_no_known_disclosure_is_none(log: NodeLog) -> None:
+    line = node_log._ENCODER.encode(
+        Sent(Kind.LABELS, 0, Attempt("1:1:1"), "", "", "", previous=FIRST)
+    )
+    assert len(verify_log(line + b"\n")) == 1
+    with pytest.raises(LogError, match="line 1 is not an event"):
+        verify_log(line.replace(b"labels", b"gossip") + b"\n")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tacit.engine.agreement.sealed import plan_word
-from tacit.engine.records import join_parts
+from tacit.engine.records.payload_parts import join_parts
 from tacit.errors import AbortError
 from tacit.mpc import deal, held_by
 from tests.engine.owners_cast import owners_cast

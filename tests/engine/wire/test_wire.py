@@ -15,7 +15,7 @@ from tacit.engine.wire.messages import (
     reply_type,
 )
 from tacit.engine.wire.peer_messages import Here, decode_peer_message, encode_peer_message
-from tacit.engine.wire.recording_mux import sent_digest, substream_digest
+from tacit.engine.wire.recording_mux import sent_digest
 from tacit.engine.wire.replies import EpochOpened
 from tacit.engine.wire.request import (
     candidate_hashes,
@@ -52,9 +52,15 @@ def test_candidates_come_back_as_they_were_packed() -> None:
     assert len(candidate_hashes(np.array([[0, 1], [1, 0], [0, 1]]))) == 2
 
 
-def test_hashes_depend_on_the_salt_and_on_where_a_frame_ends() -> None:
-    assert sent_digest(b"salt", [b"one"]) != sent_digest(b"more", [b"one"])
-    assert substream_digest([b"a", b"b"]) != substream_digest([b"ab"])
+def test_hashes_depend_on_the_salt_the_substream_and_where_a_frame_ends() -> None:
+    sent = sent_digest(b"salt", [(1, [b"a", b"b"])])
+    assert sent == sent_digest(b"salt", [(1, [b"a", b"b"])])
+    for salt, number, frames in (
+        (b"more", 1, [b"a", b"b"]),
+        (b"salt", 1, [b"ab"]),
+        (b"salt", 2, [b"a", b"b"]),
+    ):
+        assert sent_digest(salt, [(number, frames)]) != sent
 
 
 def test_another_epoch_has_another_tag() -> None:

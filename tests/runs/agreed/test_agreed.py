@@ -17,14 +17,16 @@ from tacit.engine.coordinator.secure import SecureEngine
 from tacit.engine.derived import agreed_parameters
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.node.state.store import Store, folder_name
+from tacit.engine.records.disclosed import Kind
 from tacit.engine.records.events import (
-    AnswerSent,
     EvaluationBegun,
     EvaluationRepeated,
     Event,
     NumberAdopted,
+    Sent,
 )
-from tacit.engine.records.ledger import EvaluationAnswer, load_ledger
+from tacit.engine.records.ledger import load_ledger
+from tacit.engine.wire.attempt import Attempt
 from tacit.errors import LogError
 from tacit.runs.agreed.agreed import LEDGER
 from tacit.runs.agreed.evaluating import CHECKPOINTS, search_up_to
@@ -32,9 +34,10 @@ from tacit.runs.driver import drive
 from tacit.runs.limits import Limits, StopReason
 from tacit.runs.result import Result, Timing
 from tacit.runs.summarize import summarize
-from tacit.verify.answers import Answers, check_answers
+from tacit.verify.disclosed import check_answers
 from tacit.verify.replay import replay
 from tests.engine.agreed_cluster import AgreedCluster, problem
+from tests.engine.entries import evaluations_in
 from tests.runs.agreed.agreed_process import Stored, open_run
 from tests.support.cpu_waits import CpuWaits
 from tests.support.simulated import solve
@@ -98,7 +101,9 @@ def followed(agreed: AgreedCluster, folder: Path, evaluations: int = EVALUATIONS
     ledger = load_ledger(folder / "ledger.jsonl")
     for log in logs:
         assert replay(agreed.agreement, log, ledger).complete
-    assert check_answers(agreed.agreement, logs, ledger) == Answers(evaluations, 0)
+    answers = check_answers(agreed.agreement, logs, ledger)
+    assert answers.of(Kind.LABELS).counts == (evaluations, 0)
+    assert not answers.unproven
 
 
 @pytest.mark.parametrize("best", ["value", "improvement"])
@@ -116,7 +121,7 @@ def test_a_run_that_is_killed_again_and_again_ends_as_if_it_never_was(
     assert (reason, result.evaluations) == (StopReason.EVALUATIONS, EVALUATIONS)
     assert result.notes == []
     ledger = load_ledger(tmp_path / "run" / LEDGER)
-    numbers = [e.number for e in ledger if isinstance(e, EvaluationAnswer) and not e.again]
+    numbers = [entry.number for entry in evaluations_in(ledger)]
     assert numbers == list(range(1, EVALUATIONS + 1))
     followed(agreed, tmp_path / "run")
 
@@ -282,9 +287,8 @@ def test_a_replay_follows_numbers_that_were_left_out_and_caught_up_with(
 
     shifted = [new for event in log for new in changed(event)]
     told = [
-        replace(each, number=each.number + (64 if each.number >= 7 else 0))
+        replace(each, attempt=Attempt.of(each.number + (64 if each.number >= 7 else 0), 1, 0))
         for each in ledger
-        if isinstance(each, EvaluationAnswer)
     ]
     assert replay(agreed.agreement, shifted, told).complete
     other = [
@@ -300,6 +304,6 @@ def test_a_replay_follows_numbers_that_were_left_out_and_caught_up_with(
         if isinstance(event, EvaluationBegun) and event.number == 5
         else event
         for event in log
-        if not (isinstance(event, AnswerSent) and event.number == 5)
+        if not (isinstance(event, Sent) and event.attempt.number == 5)
     ]
     assert replay(agreed.agreement, away, ledger).complete

@@ -12,15 +12,13 @@ from tacit.engine.agreement.terms import PinnedSearch, canonical
 from tacit.engine.coordinator.secure import SecureEngine
 from tacit.engine.derived import agreed_parameters
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.records.events import BestSent
-from tacit.engine.records.ledger import FrontAnswer, load_ledger
+from tacit.engine.records import Kind, Sent, load_ledger
 from tacit.errors import UnprovenError
 from tacit.problems import generate_assignment
 from tacit.runs import EngineChoice, Limits, StopReason, with_disclosures
 from tacit.runs.agreed.agreed import LEDGER
 from tacit.runs.agreed.evaluating import search_up_to
-from tacit.verify.answers import Answers, check_answers
-from tacit.verify.front import check_front
+from tacit.verify.disclosed import check_answers, check_disclosed
 from tacit.verify.replay import replay
 from tests.engine.agreed_cluster import AgreedCluster
 from tests.runs.agreed.agreed_process import Stored, open_run
@@ -86,15 +84,14 @@ def test_a_run_goes_on_from_its_files_and_is_proven(cluster: LocalCluster, tmp_p
     assert front == twin.front
     logs = [agreed.log(node) for node in range(3)]
     ledger = load_ledger(folder / LEDGER)
-    assert sum(isinstance(entry, FrontAnswer) for entry in ledger) == 1
-    assert check_front(agreed.agreement, logs, ledger) is not None
-    left_out = [entry for entry in ledger if not isinstance(entry, FrontAnswer)]
-    cut_off = [event for event in logs[0] if not isinstance(event, BestSent)]
+    assert [entry.kind for entry in ledger].count(Kind.FRONT) == 1
+    left_out = [entry for entry in ledger if entry.kind is not Kind.FRONT]
+    cut_off = [e for e in logs[0] if not (isinstance(e, Sent) and e.kind is Kind.FRONT)]
     with pytest.raises(UnprovenError, match="which the ledger leaves out"):
-        check_front(agreed.agreement, [cut_off, *logs[1:]], left_out)
+        check_disclosed(agreed.agreement, [cut_off, *logs[1:]], left_out)
     for log in logs:
         assert replay(agreed.agreement, log, ledger).complete
     # The last may still be unproven: nobody asked for another after it.
     answers = check_answers(agreed.agreement, logs, ledger)
-    assert answers.confirmed + answers.unconfirmed == EVALUATIONS
-    assert answers in (Answers(EVALUATIONS, 0), Answers(EVALUATIONS - 1, 1))
+    assert answers.of(Kind.FRONT).counts == (1, 0)
+    assert answers.of(Kind.LABELS).counts in ((EVALUATIONS, 0), (EVALUATIONS - 1, 1))

@@ -10,7 +10,7 @@ import pytest
 
 from tacit.disclosure import BestMode, Exact
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.records.ledger import OpenedPlan, load_ledger
+from tacit.engine.records import DisclosedPlan, load_ledger
 from tacit.errors import ParameterError
 from tacit.problems import (
     Problem,
@@ -150,8 +150,7 @@ def test_an_assignment_on_nodes_ends_with_its_proof_long_before_its_deadline(
     last = seen[-1]
     assert (last.generation, last.iteration) == (found.generations, found.parameters["iterations"])
     (entry,) = load_ledger(tmp_path / "ledger.jsonl")
-    assert isinstance(entry, OpenedPlan)
-    assert (entry.plan, entry.value, entry.outcome) == (found.plan, None, "optimum")
+    assert entry.payload == DisclosedPlan(found.plan, None, "optimum")
 
 
 def test_a_node_that_dies_does_not_cost_the_answer(own_cluster: LocalCluster) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.node import process
 from tacit.engine.node.state.derivation import Derivation
-from tacit.engine.node.work import evaluation
+from tacit.engine.node.work.session import NodeComputation
 from tests.support.nursery import nursery
 
 DELAY_SECONDS = 1.0
@@ -17,7 +17,7 @@ DELAY_SECONDS = 1.0
 
 
 PLACES: dict[str, tuple[Any, str]] = {
-    "its answer is out": (evaluation, "compute_away"),
+    "its answer is out": (NodeComputation, "run"),
     "it has derived the next population": (Derivation, "_take"),
 }
 """After what the node takes long."""

@@ -16,13 +16,14 @@ from benchmarks.live_platform import ENDS, OPERATOR, LivePlatform
 
 from tacit.audit import load_record
 from tacit.engine.agreement.terms import agreement_hash
-from tacit.engine.records.ledger import EvaluationAnswer, read_ledger
+from tacit.engine.records.ledger import read_ledger
 from tacit.engine.records.node_log import check_log
 from tacit.errors import ConflictError
 from tacit.problems import Problem, generate_capacitated, generate_routing
 from tacit.service.api.terms import draft_of_problem
 from tacit.service.workflow.recording import record_run
 from tacit.verify.replay import replay
+from tests.engine.entries import evaluations_in, labels_of
 from tests.service.execution.punctual import answered_on_time, caught, finished
 
 pytestmark = pytest.mark.processes
@@ -65,9 +66,9 @@ def check_record(live: LivePlatform, run_id: str, result: dict[str, Any]) -> Non
     """The platform's view can be had afterwards, also of a run that was taken up again."""
     record = load_record(record_run(live.settings, run_id))
     ledger = read_ledger(live.call("GET", f"/runs/{run_id}/ledger", "north"))
-    told = [e for e in ledger if isinstance(e, EvaluationAnswer) and not e.again]
+    told = evaluations_in(ledger)
     assert len(record.sizes) == len(told) >= result["evaluations"]
-    disclosed = [value for entry in told for value in entry.disclosed]
+    disclosed = [value for entry in told for value in labels_of(entry)]
     assert record.disclosed_array(0).tolist() == disclosed
     assert record.published == result["plan"]["items"]
     assert record.published in record.plan_array().tolist()

@@ -12,7 +12,7 @@ from benchmarks.live_platform import OPERATOR, LivePlatform
 
 from tacit.client import PlatformClient
 from tacit.engine.agreement.sealed import plan_word
-from tacit.engine.records import OUTCOMES, OwnersPlan, PlanParts, read_ledger
+from tacit.engine.records import OUTCOMES, DisclosedToOwners, PlanParts, read_ledger
 from tacit.errors import SealError, TrustError
 from tacit.participant import Profile, check_logs, join, new_key_file, result, review, sign, submit
 from tacit.participant.plan_table import plan_rows
@@ -104,8 +104,8 @@ def says_nothing_of_it(live: LivePlatform, run_id: str, plan: list[int]) -> None
         with pytest.raises(RuntimeError, match=f": {status} .*{why}"):
             live.call("GET", f"/runs/{run_id}/{file}", OPERATOR)
     (entry,) = read_ledger(live.call("GET", f"/runs/{run_id}/ledger", OPERATOR))
-    assert isinstance(entry, OwnersPlan)
-    assert (entry.value, entry.outcome in OUTCOMES) == (None, True)
+    assert isinstance(entry.payload, DisclosedToOwners)
+    assert (entry.payload.value, entry.payload.outcome in OUTCOMES) == (None, True)
     # One word says whether it is proved, and there is none of any row.
     word = plan_word(live.agreement(run_id, OPERATOR), 0).itemsize
     assert {len(part) for parts in entry.parts for _, sent in parts for part in sent} == {word}

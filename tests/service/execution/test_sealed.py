@@ -8,22 +8,23 @@ from base64 import b64decode
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 from benchmarks.live_platform import OPERATOR, LivePlatform
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from tacit.engine.records.disclosed import DisclosedPlan
 from tacit.engine.records.events import GenerationsBegun
-from tacit.engine.records.ledger import EvaluationAnswer, OpenedPlan, read_ledger
+from tacit.engine.records.ledger import read_ledger
 from tacit.engine.records.node_log import verify_log
 from tacit.errors import LogError
 from tacit.participant import Profile, check_logs, join, new_key_file, result, review, sign, submit
 from tacit.participant.review_words import review_lines
-from tacit.verify.sealed.generations import check_asked
-from tacit.verify.sealed.opened import check_opened, check_plan
-from tacit.verify.verdict import Claim
+from tacit.verify.claims import Claim, check_plan
+from tacit.verify.disclosed import check_disclosed
+from tacit.verify.steps import check_asked
+from tests.engine.entries import evaluation, lying
 from tests.service.execution.punctual import answered_on_time, caught, finished
 
 pytestmark = pytest.mark.processes
@@ -82,8 +83,8 @@ def submitted(
 def told_nothing_but_the_plan(live: LivePlatform, run_id: str, plan: list[int]) -> None:
     data = live.call("GET", f"/runs/{run_id}/ledger", OPERATOR)
     (entry,) = read_ledger(data)
-    assert isinstance(entry, OpenedPlan)
-    assert (entry.plan, entry.value) == (plan, None)
+    assert isinstance(entry.payload, DisclosedPlan)
+    assert (entry.payload.plan, entry.payload.value) == (plan, None)
     progress = live.call("GET", f"/runs/{run_id}/progress.csv", OPERATOR).decode()
     told = list(csv.DictReader(io.StringIO(progress)))
     assert told
@@ -154,17 +155,16 @@ def lies_are_noticed(live: LivePlatform, profile: Profile, run_id: str) -> None:
     assert outcome.generation is not None
     items = outcome.plan.items
     other = [*items[1:], items[0]]
-    replace = msgspec.structs.replace
     told = {
-        "changed": [replace(ledger[0], plan=other)],
-        "told a value": [replace(ledger[0], value=-1000)],
+        "changed": [lying(ledger[0], plan=other)],
+        "told a value": [lying(ledger[0], value=-1000)],
         "left out": [],
-        "told more": [*ledger, EvaluationAnswer(0, 1, "", [1, 0], None)],
-        "two plans": [*ledger, replace(ledger[0], plan=other)],
+        "told more": [*ledger, evaluation(1, [1, 0])],
+        "two plans": [*ledger, lying(ledger[0], plan=other)],
     }
     for what, lie in told.items():
         with pytest.raises(LogError):
-            pytest.fail(f"{what}: {check_opened(agreement, logs, lie)}")
+            pytest.fail(f"{what}: {check_disclosed(agreement, logs, lie)}")
     with pytest.raises(LogError, match="asked for different steps"):
         check_asked([logs[0], logs[1], [e for e in logs[2] if not isinstance(e, GenerationsBegun)]])
     with pytest.raises(LogError, match="the nodes opened another plan than this"):

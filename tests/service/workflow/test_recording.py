@@ -14,7 +14,7 @@ from tacit.cli import service
 from tacit.disclosure import estimator_named
 from tacit.engine.agreement.terms import Agreement, read_agreement
 from tacit.engine.derived import agreed_parameters
-from tacit.engine.records.ledger import EvaluationAnswer, FileLedger
+from tacit.engine.records.ledger import FileLedger
 from tacit.engine.wire.request import pack_candidates, request_hash
 from tacit.errors import InputError, LogError, NotThereError, WrongStateError
 from tacit.problems import Problem
@@ -26,6 +26,7 @@ from tacit.service.execution.report import Report, run_folder, write_report
 from tacit.service.server.settings import Settings
 from tacit.service.storage import read_run
 from tacit.service.workflow.recording import RECORD, record_of_run
+from tests.engine.entries import evaluation
 from tests.service.drafted import agreement_on
 from tests.service.world import World
 
@@ -58,7 +59,7 @@ def searched(agreement: Agreement, folder: Path) -> Record:
         asked = request_hash("evaluate", terms.disclosure, terms.best, packed).hex()
         disclosed = [int(value) for value in view.evaluation.disclosed[0]]
         number = view.record.generation + 1
-        ledger.add(EvaluationAnswer(0, number, asked, disclosed, view.evaluation.best[0]))
+        ledger.add(evaluation(number, disclosed, view.evaluation.best[0], request=asked))
 
     estimator = estimator_named(agreed_parameters(agreement).estimator)
     run = EvaluatingDriver(

@@ -18,10 +18,9 @@ from tacit.audit.record.recorder import Recorder
 from tacit.audit.record.sealed_recording import record_of_plans
 from tacit.engine.agreement import Agreement, search_seed
 from tacit.engine.records import (
-    LedgerEntry,
+    Disclosed,
+    DisclosedPlan,
     Log,
-    OpenedPlan,
-    OwnersPlan,
     frozen_inputs,
     read_ledger,
 )
@@ -60,10 +59,10 @@ def record_of_agreed(
     return recorder.record(plan)
 
 
-def _sealed(agreement: Agreement, ledger: Sequence[LedgerEntry]) -> Record:
+def _sealed(agreement: Agreement, ledger: Sequence[Disclosed]) -> Record:
     """Of a sealed search: the opened plans, and what was agreed to be told besides."""
-    opened = [each for each in ledger if isinstance(each, OpenedPlan)]
-    if not opened and not any(isinstance(each, OwnersPlan) for each in ledger):
+    opened = [each.payload for each in ledger if isinstance(each.payload, DisclosedPlan)]
+    if not any(each.kind.opens_plan for each in ledger):
         raise InputError(NO_PLAN)
     problem, value = agreement.known_problem, None
     if len(problem.objectives) == 1 and opened and opened[0].value is not None:

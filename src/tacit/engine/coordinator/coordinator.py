@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 import numpy as np
@@ -24,7 +25,7 @@ from tacit.engine.coordinator.loss import Loss
 from tacit.engine.coordinator.naming import Naming
 from tacit.engine.coordinator.node_client import NodeClient
 from tacit.engine.coordinator.watch import Watch
-from tacit.engine.records.ledger import Parts
+from tacit.engine.records.disclosed import Disclosed, Parts, Payload
 from tacit.engine.series import SignedSeries
 from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
 from tacit.engine.wire.messages import (
@@ -39,12 +40,13 @@ from tacit.engine.wire.messages import (
 )
 from tacit.engine.wire.recording_mux import RecordingMux
 from tacit.engine.wire.replies import AgreementTaken, EpochOpened, LogPage, Message
-from tacit.engine.wire.request import context_of
+from tacit.engine.wire.request import context_of, number_of
 from tacit.errors import MpcError, PeerError, RefusedError
 from tacit.mpc import COORDINATOR, Session, open_session
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Message)
+P_co = TypeVar("P_co", covariant=True)
 
 GIVE_UP_SECONDS = 30.0
 """Without a deadline, the caller gets an error so long after the first failure."""
@@ -52,6 +54,49 @@ PAUSE_SECONDS = 0.05
 BEYOND_ALL_LINES = 1 << 62
 """From there on no log has lines."""
 _NEVER = 86400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answered(Generic[P_co, R]):
+    """A computation that the nodes have answered: what it disclosed, and what proves it.
+
+    The payload is there as soon as all parts are. Each node replies once it has logged its part and
+    keeps what the next computation builds on.
+    """
+
+    payload: P_co
+    request: bytes
+    """The hash that names the request."""
+    attempt: Attempt
+    replies: list[asyncio.Future[R]]
+    parts: Parts
+    rounds: int
+    without: int | None
+    """The node that the others went on without."""
+    unchecked: bool
+    """Whether all nodes computed it, and what it builds on was left by three."""
+
+    @property
+    def number(self) -> int:
+        """The number of the evaluation or step."""
+        return self.attempt.number
+
+    def entry(
+        self: Answered[Payload | None, R], about: int, /, *, again: bool = False
+    ) -> Disclosed:
+        """Return the ledger's entry, about an objective or a sealed search."""
+        if self.payload is None:
+            raise ValueError("a computation that discloses nothing has no entry")
+        return Disclosed(
+            about,
+            self.attempt,
+            self.request.hex(),
+            self.payload,
+            self.parts,
+            again,
+            self.without,
+            self.unchecked,
+        )
 
 
 class Coordinator:
@@ -144,8 +189,7 @@ class Coordinator:
             request = Prepare(
                 agreement=self.hash, objective=objective, epoch=epoch, attempt=attempt
             )
-            _, asked, _ = await self.attempt(request, b"prepare", nothing)
-            await self.watch(asyncio.gather(*asked), asked)
+            await self.replies(await self.attempt(request, b"prepare", nothing))
 
         await self.persist(once, until=until)
 
@@ -261,7 +305,7 @@ class Coordinator:
 
     async def attempt(
         self, request: Computation[R], digest: bytes, receive: Callable[[Session], Awaitable[T]], /
-    ) -> tuple[T, list[asyncio.Future[R]], Parts]:
+    ) -> Answered[T, R]:
         """One attempt: ask all nodes and receive what they send; the replies may come later.
 
         `digest` is the hash that names the request.
@@ -284,7 +328,22 @@ class Coordinator:
             await self.cancel(asked)
             raise
         received = {client.number: records[at].received() for at, client in enumerate(members)}
-        return result, asked, [received.get(client.number, []) for client in self.clients]
+        without = self.loss.without
+        builds_on = getattr(request, "parent_attempt", NO_ATTEMPT)
+        return Answered(
+            result,
+            digest,
+            Attempt.of(number_of(request), request.epoch, request.attempt),
+            asked,
+            [received.get(client.number, []) for client in self.clients],
+            session.depth,
+            without,
+            unchecked=bool(builds_on) and self.loss.has_happened and without is None,
+        )
+
+    async def replies(self, answered: Answered[object, R], /) -> list[R]:
+        """Return what all nodes reply, which they do once they have logged what they sent."""
+        return await self.watch(asyncio.gather(*answered.replies), answered.replies)
 
     @property
     def _signs(self) -> bool:

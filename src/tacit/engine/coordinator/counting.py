@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -50,8 +49,9 @@ async def count_run(
             epoch=epoch,
             attempt=coordinator.new_attempt(),
         )
-        _, asked, _ = await coordinator.attempt(request, count_hash(request), nothing)
-        done = await coordinator.watch(asyncio.gather(*asked), asked)
+        done = await coordinator.replies(
+            await coordinator.attempt(request, count_hash(request), nothing)
+        )
         heads = {each.head for each in done}
         if len(heads) > 1:
             raise AbortError("the nodes", "have counted different runs")

@@ -14,23 +14,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.coordinator.coordinator import Coordinator
+from tacit.engine.coordinator.coordinator import Answered, Coordinator
 from tacit.engine.coordinator.counting import Counted, count_run
-from tacit.engine.records.ledger import Parts
+from tacit.engine.records.disclosed import DisclosedBest, DisclosedFront, DisclosedLabels
+from tacit.engine.records.payload_parts import receive_best, receive_front, receive_labels
 from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
-from tacit.engine.wire.collected import collect_answer, collect_revealed
 from tacit.engine.wire.messages import Evaluate, Reveal
-from tacit.engine.wire.replies import PopulationEvaluated
+from tacit.engine.wire.replies import BestRevealed, PopulationEvaluated
 from tacit.engine.wire.request import pack_candidates, request_hash
 from tacit.errors import EngineError, MpcError, PeerError, RefusedError
-from tacit.mpc import DisclosedValues, Front, Session, Spec, collect
+from tacit.mpc import Session
 
-R = TypeVar("R")
+P = TypeVar("P")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,36 +43,7 @@ class Started:
     parent_attempt: Attempt
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluated:
-    """An evaluation that was answered, and what a repetition of it takes."""
-
-    started: Started
-    outcome: DisclosedValues
-    request: bytes
-    attempt: Attempt
-    replies: list[asyncio.Future[PopulationEvaluated]]
-    parts: Parts
-    without: int | None
-    """The node that the others went on without."""
-    unchecked: bool
-    """Whether all nodes computed it, and what it builds on was left by three."""
-
-    @property
-    def number(self) -> int:
-        """The number that it counts as."""
-        return self.started.number
-
-
-@dataclass(frozen=True, slots=True)
-class Revealed(Generic[R]):
-    """What was revealed at the end, and what proves it."""
-
-    outcome: R
-    request: bytes
-    parts: Parts
-    without: int | None
-    """The node that the others went on without."""
+Evaluated = Answered[DisclosedLabels, PopulationEvaluated]
 
 
 class Evaluations:
@@ -91,7 +62,8 @@ class Evaluations:
         self._terms = coordinator.agreement.objectives[objective]
         self._keeps_best = self._terms.keeps_best
         self._chosen = coordinator.agreement.search.populations == "chosen"
-        self._last: Evaluated | None = None
+        self._last: tuple[Started, Evaluated] | None = None
+        """What was answered last, until all nodes have completed it."""
         self._started: Started | None = None
         self._aborted: Started | None = None
         self._answered_before: Started | None = None
@@ -116,13 +88,13 @@ class Evaluations:
             self._aborted = self._started
         self._started = None
 
-        async def once() -> Evaluated:
+        async def once() -> tuple[Started, Evaluated]:
             epoch = await self._coordinator.epoch()
             await self._resume(epoch)
             await self._settle(epoch)
             await self._make_up(epoch)
             started = self._start(candidates, len(plans))
-            return await self._attempt(epoch, started)
+            return started, await self._attempt(epoch, started)
 
         try:
             self._last = await self._coordinator.persist(once, until=until)
@@ -135,8 +107,9 @@ class Evaluations:
             self._again = None
             return await self.evaluate(plans, until=until)
         self._started = None
-        self._count(self._last.number)
-        return self._last
+        started, answered = self._last
+        self._count(started.number)
+        return answered
 
     @property
     def _used(self) -> int:
@@ -214,22 +187,24 @@ class Evaluations:
 
     async def _settle(self, epoch: int) -> None:
         """See that all nodes completed the last evaluation, and repeat it where one did not."""
-        last = self._last
-        if last is None:
+        if self._last is None:
             return
+        # The next evaluation begins only when all logs have this one: else a platform could cut a
+        # node off before its line, answer what it likes and go on.
+        started, last = self._last
         try:
-            replies = await self._coordinator.watch(asyncio.gather(*last.replies), last.replies)
+            replies = await self._coordinator.replies(last)
         except (MpcError, PeerError):
-            self._last = await self._repeat(epoch, last.started)
+            self._last = await self._repeat(epoch, started)
             await self._settle(epoch)
             return
         self.sent = max(reply.sent for reply in replies)
-        self.rounds = max([last.outcome.rounds, *(reply.rounds for reply in replies)])
+        self.rounds = max([last.rounds, *(reply.rounds for reply in replies)])
         self._last = None
         if self._keeps_best:
             self._coordinator.parent_attempts[self._objective] = last.attempt
 
-    async def _repeat(self, epoch: int, started: Started) -> Evaluated | None:
+    async def _repeat(self, epoch: int, started: Started) -> tuple[Started, Evaluated] | None:
         """Compute an evaluation again, so that every node completes and logs it.
 
         None if a node no longer knows the request, after a power cut, and nothing builds on it; or
@@ -243,12 +218,12 @@ class Evaluations:
                 raise
             return None
         self._answered_again(again)
-        return again
+        return started, again
 
     @property
     def open_replies(self) -> list[asyncio.Future[PopulationEvaluated]]:
         """Nodes that have answered the last evaluation and may not have logged it yet."""
-        return [] if self._last is None else [r for r in self._last.replies if not r.done()]
+        return [] if self._last is None else [r for r in self._last[1].replies if not r.done()]
 
     async def settle(self, *, until: float | None) -> None:
         """Wait until all nodes have completed the last evaluation, for measuring."""
@@ -262,13 +237,12 @@ class Evaluations:
         terms, objective = self._terms, self._objective
         coordinator = self._coordinator
         digest = request_hash("evaluate", terms.disclosure, terms.best, started.candidates)
-        attempt = coordinator.new_attempt()
         request = Evaluate(
             agreement=coordinator.hash,
             objective=objective,
             number=started.number,
             epoch=epoch,
-            attempt=attempt,
+            attempt=coordinator.new_attempt(),
             disclosure=terms.disclosure,
             best=terms.best,
             parent_attempt=started.parent_attempt,
@@ -276,16 +250,12 @@ class Evaluations:
             request=b"" if self._chosen else digest,
         )
 
-        async def receive(session: Session) -> DisclosedValues:
-            return await collect_answer(
+        async def receive(session: Session) -> DisclosedLabels:
+            return await receive_labels(
                 session, coordinator.agreement, objective, started.individuals
             )
 
-        outcome, replies, parts = await coordinator.attempt(request, digest, receive)
-        name = Attempt.of(started.number, epoch, attempt)
-        without = coordinator.loss.without
-        unchecked = self._keeps_best and coordinator.loss.has_happened and without is None
-        return Evaluated(started, outcome, digest, name, replies, parts, without, unchecked)
+        return await coordinator.attempt(request, digest, receive)
 
     async def count(self, plan: NDArray[np.integer[Any]], /, *, until: float | None) -> Counted:
         """Have the run counted with this plan, one of the best that the agreed search found."""
@@ -297,44 +267,40 @@ class Evaluations:
         packed = pack_candidates(self._coordinator.agreement.known_problem, plan[None, :])
         return await count_run(self._coordinator, plan=packed, before=all_have_answers, until=until)
 
-    async def reveal_best(self, plans: NDArray[np.integer[Any]], /, *, until: float | None) -> int:
+    async def reveal_best(
+        self, plans: NDArray[np.integer[Any]], /, *, until: float | None
+    ) -> Answered[DisclosedBest, BestRevealed]:
         """Which of these evaluated plans is truly best, once, if the agreement allows it."""
-
-        async def receive(session: Session) -> DisclosedValues:
-            return await collect(
-                session,
-                len(plans),
-                spec=Spec.parse("top:1"),
-                bound=self._coordinator.agreement.fitness_bound(self._objective),
-                best="nothing",
-            )
-
-        revealed = await self._reveal(plans, receive, until=until)
-        return int(np.flatnonzero(revealed.outcome.labels)[0])
+        agreement, objective = self._coordinator.agreement, self._objective
+        return await self._reveal(
+            plans,
+            lambda session: receive_best(session, agreement, objective, len(plans)),
+            until=until,
+        )
 
     async def reveal_front(
         self, plans: NDArray[np.integer[Any]], /, *, until: float | None
-    ) -> Revealed[Front]:
+    ) -> Answered[DisclosedFront, BestRevealed]:
         """Which of these evaluated plans are non-dominated, once, if the agreement allows it."""
         agreement = self._coordinator.agreement
         return await self._reveal(
-            plans, lambda session: collect_revealed(session, agreement, len(plans)), until=until
+            plans, lambda session: receive_front(session, agreement, len(plans)), until=until
         )
 
     async def _reveal(
         self,
         plans: NDArray[np.integer[Any]],
-        receive: Callable[[Session], Awaitable[R]],
+        receive: Callable[[Session], Awaitable[P]],
         *,
         until: float | None,
-    ) -> Revealed[R]:
+    ) -> Answered[P, BestRevealed]:
         """The final reveal: asked for again under the same hash as long as a node fails."""
         coordinator = self._coordinator
         candidates = pack_candidates(coordinator.agreement.known_problem, plans)
         word = coordinator.agreement.final_reveal or "nothing"  # which the nodes refuse
         digest = request_hash("reveal", word, "nothing", candidates)
 
-        async def once() -> Revealed[R]:
+        async def once() -> Answered[P, BestRevealed]:
             epoch = await coordinator.epoch()
             # What was evaluated last must be known to all nodes before they choose among it.
             await self._resume(epoch)
@@ -346,9 +312,9 @@ class Evaluations:
                 attempt=coordinator.new_attempt(),
                 candidates=candidates,
             )
-            outcome, replies, parts = await coordinator.attempt(request, digest, receive)
+            revealed = await coordinator.attempt(request, digest, receive)
             # Its line in all logs is what proves it, and nothing follows that would wait for it.
-            await coordinator.watch(asyncio.gather(*replies), replies)
-            return Revealed(outcome, digest, parts, coordinator.loss.without)
+            await coordinator.replies(revealed)
+            return revealed
 
         return await coordinator.persist(once, until=until)

@@ -14,20 +14,25 @@ from dataclasses import dataclass, field
 
 from tacit.engine.agreement.plan_parts import SealedParts
 from tacit.engine.agreement.sealed import checkpoints_of, group_with
-from tacit.engine.coordinator.coordinator import Coordinator
+from tacit.engine.coordinator.coordinator import Answered, Coordinator
 from tacit.engine.coordinator.counting import count_run
 from tacit.engine.coordinator.node_client import NodeClient
-from tacit.engine.records.events import FinishedTold, GenerationsBegun, PlanBound
-from tacit.engine.records.ledger import Parts
+from tacit.engine.records.disclosed import (
+    Disclosed,
+    DisclosedPlan,
+    DisclosedProof,
+    DisclosedToOwners,
+    Parts,
+)
+from tacit.engine.records.events import GenerationsBegun, PlanBound, Sent
 from tacit.engine.records.node_log import verify_log
-from tacit.engine.records.opened_plan import JoinedPlan, join_parts, join_value
+from tacit.engine.records.payload_parts import JoinedPlan, join_plan, receive_proof
 from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
 from tacit.engine.wire.messages import Advance, OpenPlan
 from tacit.engine.wire.replies import GenerationsDone, PlanOpened
-from tacit.engine.wire.request import advance_hash
+from tacit.engine.wire.request import advance_hash, plan_hash
 from tacit.errors import AbortError, EngineError, MpcError, PeerTimeoutError, RefusedError
 from tacit.mpc import Session
-from tacit.mpc.assignment import hear_finished
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,39 +49,42 @@ class Batch:
         return self.first + self.count
 
 
-@dataclass(frozen=True, slots=True)
-class Advanced:
-    """The result of a batch."""
-
-    batch: Batch
-    finished: bool | None
-    """Whether all plans are proved, after a step at which that is opened."""
-    request: bytes
-    parts: Parts
-    without: int | None
-    """The node that the others went on without."""
-    unchecked: bool
-    """Whether all nodes computed it, and the state that it builds on was left by three."""
+Advanced = Answered[DisclosedProof | None, GenerationsDone]
+"""Of a batch, whether all plans are proved after it, at a step at which that is opened."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
     """The one plan, and its value where that is disclosed."""
 
+    entry: Disclosed
+    """With the plan, or without it where it is for its owners only."""
     plan: list[int]
-    """Empty where it is for its owners only."""
-    value: int | None
+    """Empty where it is for its owners, and their keys are not here."""
     generation: int
-    attempt: Attempt
-    parts: Parts
-    unchecked: bool
-    """Whether three nodes computed for a while."""
-    outcome: str | None = None
-    """What is proved of it, if it is of an assignment."""
     sealed: list[SealedParts | None] = field(default_factory=list)
     """Per node its boxes for the owners, of those that answered."""
-    gap: int | None = None
-    """By at most how much it is worse than the optimum, where that is disclosed."""
+
+    @property
+    def payload(self) -> DisclosedPlan | DisclosedToOwners:
+        """What was disclosed."""
+        assert isinstance(self.entry.payload, DisclosedPlan | DisclosedToOwners)
+        return self.entry.payload
+
+    @property
+    def value(self) -> int | None:
+        """The plan's value, where it is disclosed."""
+        return self.payload.value
+
+    @property
+    def outcome(self) -> str | None:
+        """What is proved of it, if it is of an assignment."""
+        return self.payload.outcome
+
+    @property
+    def gap(self) -> int | None:
+        """By at most how much it is worse than the optimum, where that is disclosed."""
+        return self.payload.gap
 
 
 class SealedSearch:
@@ -135,7 +143,7 @@ class SealedSearch:
                 match event:
                     case GenerationsBegun(search=k) if k == self._search:
                         self._batches[event.first] = Batch(event.first, event.count, event.horizon)
-                    case FinishedTold(search=k, finished=True) if k == self._search:
+                    case Sent(about=k, known=DisclosedProof(finished=True)) if k == self._search:
                         self.finished = True
                     case PlanBound(search=k) if k == self._search:
                         self.opened, self._common, self._last = True, event.attempt, event.attempt
@@ -163,7 +171,7 @@ class SealedSearch:
                     raise EngineError("the nodes keep no common state of this search; start it")
                 # One that a node lost comes again just as it was, before what is new.
                 done = await self._attempt(epoch, self._batches[parent.number], parent)
-                if done.batch.end == batch.end:
+                if done.attempt.number == batch.end:
                     return done
 
         try:
@@ -188,8 +196,6 @@ class SealedSearch:
 
     async def _attempt(self, epoch: int, batch: Batch, parent: Attempt) -> Advanced:
         coordinator = self._coordinator
-        attempt = coordinator.new_attempt()
-
         request = Advance(
             agreement=coordinator.hash,
             search=self._search,
@@ -197,32 +203,31 @@ class SealedSearch:
             count=batch.count,
             horizon=batch.horizon,
             epoch=epoch,
-            attempt=attempt,
+            attempt=coordinator.new_attempt(),
             parent_attempt=parent,
         )
-        digest = advance_hash(request)
         self._common = None
         replies: list[asyncio.Future[GenerationsDone]] = []
         try:
-            finished, replies, parts = await coordinator.attempt(
-                request, digest, lambda session: self._disclosed(session, batch)
+            answered = await coordinator.attempt(
+                request, advance_hash(request), lambda session: self._disclosed(session, batch)
             )
-            done = await coordinator.watch(asyncio.gather(*replies), replies)
+            replies = answered.replies
+            # What was disclosed counts once all nodes have logged it and keep the state after it.
+            self._finish(await coordinator.replies(answered))
         except BaseException:
             # What the nodes keep by now, they tell when the next epoch begins.
             coordinator.end_epoch()
             await coordinator.cancel(replies)
             raise
-        self._finish(done)
-        self._common = self._last = Attempt.of(batch.end, epoch, attempt)
-        without = coordinator.loss.without
-        unchecked = coordinator.loss.has_happened and without is None
-        self.finished = self.finished or bool(finished)
-        return Advanced(batch, finished, digest, parts, without, unchecked)
+        self._common = self._last = answered.attempt
+        if answered.payload is not None and answered.payload.finished:
+            self.finished = True
+        return answered
 
-    async def _disclosed(self, session: Session, batch: Batch) -> bool | None:
+    async def _disclosed(self, session: Session, batch: Batch) -> DisclosedProof | None:
         if batch.count and batch.end in self._checkpoints:
-            return await hear_finished(session)
+            return await receive_proof(session)
         return None
 
     def _finish(self, replies: list[GenerationsDone]) -> None:
@@ -283,19 +288,20 @@ class SealedSearch:
             trouble = await asyncio.gather(*asking, return_exceptions=True)
         if len(answers) < nodes - 1:
             raise self._why(trouble)
-        parts, joined = self._parts(answers), self._join(search, answers)
-        sealed = [answers[k].sealed if k in answers else None for k in range(nodes)]
-        return Opened(
-            joined.plan,
-            joined.value,
-            self.generation,
+        joined, heads = self._join(search, answers), None
+        sealed: list[SealedParts | None] = []
+        if self._coordinator.agreement.for_owners:
+            sealed = [answers[k].sealed if k in answers else None for k in range(nodes)]
+            heads = [None if each is None else each.heads for each in sealed]
+        entry = Disclosed(
+            search,
             self._last,
-            parts,
-            self._coordinator.loss.has_happened,
-            joined.outcome,
-            sealed if self._coordinator.agreement.for_owners else [],
-            joined.gap,
+            plan_hash(search, self._last).hex(),
+            joined.payload(heads),
+            self._parts(answers),
+            unchecked=self._coordinator.loss.has_happened,
         )
+        return Opened(entry, joined.plan, self.generation, sealed)
 
     def _asked_for_plan(self) -> list[NodeClient]:
         """All nodes, also one that was lost; but for one that is proven to cheat."""
@@ -308,8 +314,7 @@ class SealedSearch:
 
     def _join(self, search: int, answers: Mapping[int, PlanOpened]) -> JoinedPlan:
         agreement = self._coordinator.agreement
-        join = join_value if agreement.for_owners else join_parts
-        return join(agreement, search, self._parts(answers))
+        return join_plan(agreement, search, self._parts(answers), for_owners=agreement.for_owners)
 
     def _joined(self, search: int, answers: Mapping[int, PlanOpened]) -> JoinedPlan | None:
         """The plan, if enough nodes have sent their parts of it and these fit together."""

@@ -27,9 +27,8 @@ from tacit.engine.coordinator.evaluations import Evaluated, Evaluations
 from tacit.engine.coordinator.node_client import clients_of
 from tacit.engine.coordinator.sealed_search import SealedSearch
 from tacit.engine.coordinator.secure_sealed_search import SecureSealedSearch
-from tacit.engine.evaluators.decode import disclosed_best
 from tacit.engine.identity.config import ClusterConfig
-from tacit.engine.records.ledger import EvaluationAnswer, Ledger
+from tacit.engine.records.ledger import Ledger
 from tacit.engine.records.plan_parts import PlanParts
 from tacit.engine.wire.replies import LogPage
 from tacit.errors import EngineError, TacitError
@@ -74,7 +73,7 @@ class SecureEngine:
         self._coordinator.give_public(public or {})
         self._searches: dict[int, SealedSearch] = {}
         self._objectives = {
-            k: Evaluations(self._coordinator, k, answered_again=partial(self.record, k, again=True))
+            k: Evaluations(self._coordinator, k, answered_again=partial(self._record_again, k))
             for k in agreement.confidential()
         }
 
@@ -165,26 +164,9 @@ class SecureEngine:
         """All sealed searches of the agreement; those that go on together as one."""
         return [self.sealed(group[0]) for group in groups_of(self.agreement)]
 
-    def record(
-        self, objective: int, evaluated: Evaluated, /, *, again: bool = False
-    ) -> int | bool | None:
-        """Write down what an evaluation disclosed; returns what it disclosed of the best."""
-        outcome, about = evaluated.outcome, self.agreement.known_problem.objectives[objective]
-        best = disclosed_best(outcome.best_value, outcome.improved, about)
-        self.ledger.add(
-            EvaluationAnswer(
-                objective,
-                evaluated.number,
-                evaluated.request.hex(),
-                [int(value) for value in outcome.labels],
-                best,
-                evaluated.parts,
-                again,
-                evaluated.without,
-                evaluated.unchecked,
-            )
-        )
-        return best
+    def _record_again(self, objective: int, evaluated: Evaluated) -> None:
+        """Keep the answer of a repeated attempt, which all nodes have logged."""
+        self.ledger.add(evaluated.entry(objective, again=True))
 
     def end_agreement(self) -> bool:
         """The run is over: have the nodes delete its inputs, and all shares that came of them.

@@ -13,7 +13,6 @@ from tacit.engine.coordinator.evaluations import Evaluated
 from tacit.engine.evaluators.decode import as_evaluation
 from tacit.engine.evaluators.objective_evaluator import ObjectiveEvaluation
 from tacit.engine.evaluators.pareto import RevealedFront
-from tacit.engine.records.ledger import FrontAnswer, RevealedBest
 
 if TYPE_CHECKING:
     from tacit.engine.coordinator.secure import SecureEngine
@@ -49,12 +48,12 @@ class SecureObjective:
         return lambda: self._told(self._engine.wait(future, until=until))
 
     def _told(self, evaluated: Evaluated) -> ObjectiveEvaluation:
-        outcome = evaluated.outcome
-        value = outcome.best_value
-        if value is not None and (self.best_so_far is None or value > self.best_so_far):
-            self.best_so_far = value
-        best = self._engine.record(self._objective, evaluated)
-        return as_evaluation(outcome.labels, best, self._about, self._estimator)
+        # First into the ledger: the search makes nothing of an answer that a crash could lose.
+        self._engine.ledger.add(evaluated.entry(self._objective))
+        best, labels = evaluated.payload.best, np.array(evaluated.payload.labels, dtype=np.int64)
+        if best is not None and not isinstance(best, bool):
+            self.best_so_far = best if self.best_so_far is None else max(best, self.best_so_far)
+        return as_evaluation(labels, best, self._about, self._estimator)
 
     def count(self, plan: NDArray[np.int32], /, *, until: float | None) -> str:
         """Have the run counted with this plan; the head of the runs that are counted then."""
@@ -64,9 +63,9 @@ class SecureObjective:
     def reveal_best(self, candidates: NDArray[np.int32], /, *, until: float | None) -> int:
         """Which of these evaluated candidates is truly best: once, if the agreement allows it."""
         work = self._engine.evaluations(self._objective).reveal_best(candidates, until=until)
-        index = self._engine.wait(self._engine.submit(work), until=until)
-        self._engine.ledger.add(RevealedBest(self._objective, index))
-        return index
+        revealed = self._engine.wait(self._engine.submit(work), until=until)
+        self._engine.ledger.add(revealed.entry(self._objective))
+        return revealed.payload.index
 
     def reveal_front(
         self, candidates: NDArray[np.int32], /, *, until: float | None
@@ -74,18 +73,5 @@ class SecureObjective:
         """Which of these evaluated candidates are non-dominated: once, if that was agreed."""
         work = self._engine.evaluations(self._objective).reveal_front(candidates, until=until)
         revealed = self._engine.wait(self._engine.submit(work), until=until)
-        values = revealed.outcome.values
-        front = RevealedFront(
-            revealed.outcome.nondominated.tolist(), None if values is None else values.tolist()
-        )
-        entry = FrontAnswer(
-            self._objective,
-            revealed.request.hex(),
-            len(candidates),
-            front.nondominated,
-            front.values,
-            revealed.parts,
-            revealed.without,
-        )
-        self._engine.ledger.add(entry)
-        return front
+        self._engine.ledger.add(revealed.entry(self._objective))
+        return RevealedFront(revealed.payload.nondominated, revealed.payload.values)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from tacit.engine.agreement.own_part import whole_plan
 from tacit.engine.coordinator.sealed_search import Opened, SealedSearch
-from tacit.engine.records.ledger import FinishedBit, OpenedPlan, OwnersPlan
 
 if TYPE_CHECKING:
     from tacit.engine.coordinator.secure import SecureEngine
@@ -63,47 +62,18 @@ class SecureSealedSearch:
         """Go on by so many steps."""
         work = self._search.advance(count, horizon, until=until)
         done = self._engine.wait(self._engine.submit(work), until=until)
-        if done.finished is not None:
-            self._engine.ledger.add(
-                FinishedBit(
-                    self.searches[0], done.batch.end, done.request.hex(), done.finished,
-                    done.parts, done.without, done.unchecked,
-                )
-            )  # fmt: skip
+        if done.payload is not None:
+            self._engine.ledger.add(done.entry(self.searches[0]))
 
     def open(self, search: int | None = None, /, *, until: float | None) -> Opened:
         """Open the best plan: once, and the search ends with it. Of a group, that of a search."""
         engine, number = self._engine, self.searches[0] if search is None else search
         opened = engine.wait(engine.submit(self._search.open(number, until=until)), until=until)
-        if not engine.agreement.for_owners:
-            engine.ledger.add(
-                OpenedPlan(
-                    number,
-                    opened.plan,
-                    opened.value,
-                    opened.parts,
-                    opened.unchecked,
-                    opened.outcome,
-                    opened.gap,
-                )
-            )
-            return opened
-        # First the boxes, which are as good as the plan: the ledger says that they are here.
-        engine.plan_parts.keep(number, opened.sealed)
-        heads = [None if each is None else each.heads for each in opened.sealed]
-        engine.ledger.add(
-            OwnersPlan(
-                number,
-                str(opened.attempt),
-                opened.value,
-                opened.parts,
-                heads,
-                opened.unchecked,
-                opened.outcome,
-                opened.gap,
-            )
-        )
-        if not engine.owners:
+        if engine.agreement.for_owners:
+            # First the boxes, which are as good as the plan: the ledger says that they are here.
+            engine.plan_parts.keep(number, opened.sealed)
+        engine.ledger.add(opened.entry)
+        if not engine.agreement.for_owners or not engine.owners:
             return opened
         whole = whole_plan(engine.agreement, number, opened.sealed, engine.owners)
         return replace(opened, plan=whole)

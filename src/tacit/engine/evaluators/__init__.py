@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
-    from tacit.engine.evaluators.decode import as_evaluation, disclosed_best
+    from tacit.engine.evaluators.decode import as_evaluation
     from tacit.engine.evaluators.objective_evaluator import (
         ObjectiveEvaluation,
         ObjectiveEvaluator,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.disclosure import BestMode, Estimator, Exact
+from tacit.disclosure import BestMode, Estimator
 from tacit.engine.evaluators.objective_evaluator import ObjectiveEvaluation
 from tacit.problems import Objective
 
@@ -28,11 +28,3 @@ def as_evaluation(
         known = int(best)
     estimates = objective.disclosure.estimates(disclosed, best=known, estimator=estimator)
     return ObjectiveEvaluation(estimates, disclosed, best)
-
-
-def disclosed_best(
-    value: int | None, improved: bool | None, objective: Objective, /
-) -> int | bool | None:
-    """What counts as disclosed of the best; exact fitness shows its best in any mode."""
-    shows_all = isinstance(objective.disclosure, Exact)
-    return improved if objective.best_mode is BestMode.IMPROVEMENT and not shows_all else value

@@ -7,14 +7,24 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
+    from tacit.engine.records.disclosed import (
+        Disclosed,
+        DisclosedBest,
+        DisclosedFront,
+        DisclosedLabels,
+        DisclosedPlan,
+        DisclosedProof,
+        DisclosedToOwners,
+        HeardBoxes,
+        Kind,
+        Payload,
+        in_words,
+    )
     from tacit.engine.records.events import (
-        AnswerSent,
-        BestSent,
         BuiltOnThree,
         EvaluationBegun,
         EvaluationRepeated,
         Event,
-        FinishedTold,
         GenerationsBegun,
         InputTaken,
         NodeLost,
@@ -22,9 +32,7 @@ if TYPE_CHECKING:
         NodeReturned,
         NumberAdopted,
         PlanBound,
-        PlanReleased,
         PlanSealed,
-        PlanSent,
         RequestFailed,
         RequestRefused,
         RevealBegun,
@@ -34,16 +42,10 @@ if TYPE_CHECKING:
     from tacit.engine.records.evidence import describe_suspects, read_evidence, suspects
     from tacit.engine.records.freezing import FrozenInputs, frozen_inputs
     from tacit.engine.records.ledger import (
-        EvaluationAnswer,
         FileLedger,
-        FinishedBit,
-        FrontAnswer,
         Ledger,
-        LedgerEntry,
-        OpenedPlan,
-        OwnersPlan,
-        RevealedBest,
         decode_entry,
+        encode_entry,
         load_ledger,
         read_ledger,
     )
@@ -56,11 +58,10 @@ if TYPE_CHECKING:
         verify_log,
     )
     from tacit.engine.records.node_log import check_log, is_head_signed, is_of
-    from tacit.engine.records.opened_plan import (
+    from tacit.engine.records.payload_parts import (
         OUTCOMES,
-        join_parts,
-        join_value,
-        senders_of,
+        FromParts,
+        payload_from_parts,
     )
     from tacit.engine.records.plan_parts import PlanParts
 else:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import msgspec
 from msgspec import field
 
+from tacit.engine.records.disclosed import DisclosedProof, HeardBoxes, Kind
 from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
 
 FORMAT = 1
@@ -145,20 +146,21 @@ class NumberAdopted(Event, frozen=True, tag="caught up"):
     """The hash of the request; empty after a power cut."""
 
 
-class Sent(Event, frozen=True):
-    """An answer of which everything has left the node."""
+class Sent(Event, frozen=True, omit_defaults=True, tag="sent"):
+    """Something was disclosed: all of this node's part of it is out, or leaves it now."""
 
-    number: int
+    kind: Kind
+    about: int
+    """The number of the objective or of the sealed search."""
     attempt: Attempt
+    """The computation that discloses it; of a plan, the one that left it."""
+    request: str
+    """The hash of the request."""
     salt: str
     digest: str
-    """The hash of the salt and of all that was sent to the platform."""
-
-
-class AnswerSent(Sent, frozen=True, tag="sent"):
-    """The answer to an evaluation is out."""
-
-    objective: int
+    """The hash of the salt and of all that is sent to the platform."""
+    known: DisclosedProof | HeardBoxes | None = None
+    """What the node knows of it itself and acts on from now on."""
 
 
 class RevealBegun(Event, frozen=True, tag="reveal"):
@@ -167,12 +169,7 @@ class RevealBegun(Event, frozen=True, tag="reveal"):
     objective: int
     request: str
     """The hash of the request, with its candidates."""
-
-
-class BestSent(Sent, frozen=True, tag="revealed"):
-    """The answer to the final reveal is out."""
-
-    objective: int
+    attempt: Attempt = NO_ATTEMPT
 
 
 class StartDrawn(Event, frozen=True, tag="secret start"):
@@ -218,29 +215,12 @@ class RunCounted(Event, frozen=True, omit_defaults=True, tag="counted run"):
     """The digest of the plan that counts, where the platform knows it before it does."""
 
 
-class FinishedTold(Sent, frozen=True, tag="told finished"):
-    """Whether all plans of a group are proved is out; `number` is the step before it."""
-
-    search: int
-    finished: bool
-
-
 class PlanBound(Event, frozen=True, tag="open plan"):
     """The node binds itself to the one plan of a search that it may open."""
 
     search: int
     attempt: Attempt = field(name="basis")
     """The attempt whose state has the plan."""
-
-
-class PlanSent(Event, frozen=True, tag="opened"):
-    """The node's part of the plan leaves it."""
-
-    search: int
-    attempt: Attempt = field(name="basis")
-    salt: str
-    digest: str
-    """The hash of the salt and of the part."""
 
 
 class PlanSealed(Event, frozen=True, tag="sealed plan"):
@@ -252,18 +232,6 @@ class PlanSealed(Event, frozen=True, tag="sealed plan"):
     """Per component that it holds: all its holders have the same."""
     boxes: str
     """The hash of the list of its boxes."""
-
-
-class PlanReleased(Event, frozen=True, tag="released boxes"):
-    """The boxes leave the node, once enough others are bound to theirs."""
-
-    search: int
-    attempt: Attempt = field(name="basis")
-    boxes: list[str]
-    """Per node the hash of the list of its boxes; empty where it was not heard."""
-    salt: str
-    digest: str
-    """The hash of the salt and of the node's part of the value, where that is disclosed."""
 
 
 class RequestRefused(Event, frozen=True, omit_defaults=True, tag="refused"):
@@ -313,17 +281,13 @@ AgreementEvent = (
     | EvaluationBegun
     | EvaluationRepeated
     | NumberAdopted
-    | AnswerSent
+    | Sent
     | RevealBegun
-    | BestSent
     | StartDrawn
     | GenerationsBegun
     | RunCounted
-    | FinishedTold
     | PlanBound
-    | PlanSent
     | PlanSealed
-    | PlanReleased
     | RequestRefused
     | RequestFailed
     | AgreementEnded

@@ -20,7 +20,7 @@ from tacit.engine.records.node_events import NodeEvent
 from tacit.files import replace_secret
 
 KEPT_LINES = 16
-"""Of each kind of event, for each objective, search and participant."""
+"""Of each kind of event and disclosure, for each objective, search and participant."""
 _WITHOUT_STATE = (RequestRefused, RequestFailed, NodeEvent)
 """Nothing that a node does depends on these."""
 
@@ -45,7 +45,9 @@ class RecentEvents:
         """Remember an event, and forget the oldest of its kind above the limit."""
         event = kept.event
         if not isinstance(event, _WITHOUT_STATE):
-            about = (getattr(event, name, None) for name in ("objective", "search", "participant"))
+            # What was sent is kept apart by what it was: many evaluations push no plan out.
+            names = ("objective", "search", "participant", "kind", "about")
+            about = (getattr(event, name, None) for name in names)
             self._kept[type(event), *about].append(kept)
 
     def in_order(self) -> list[Kept]:

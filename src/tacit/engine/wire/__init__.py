@@ -8,9 +8,8 @@ from tacit.lazy import lazily
 
 if TYPE_CHECKING:
     from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
-    from tacit.engine.wire.collected import collect_answer, collect_revealed
-    from tacit.engine.wire.recording_mux import sent_digest, substream_digest
+    from tacit.engine.wire.recording_mux import sent_digest
     from tacit.engine.wire.replies import Allowed, RefusalKind
-    from tacit.engine.wire.request import REVEAL_NUMBER, pack_candidates, request_hash
+    from tacit.engine.wire.request import REVEAL_NUMBER, pack_candidates, plan_hash, request_hash
 else:
     __getattr__ = lazily(__name__)

@@ -15,17 +15,22 @@ from tacit.mpc import SessionMux, Wire
 from tacit.mpc.transport import Buffer, Channel, Frame
 
 
-def sent_digest(salt: bytes, substreams: Iterable[bytes], /) -> str:
-    """What the log says of an answer: a hash of the salt and of the hash of each substream."""
-    return hashlib.sha256(b"".join([b"tacit sent/1\n", salt, *substreams])).hexdigest()
+def sent_digest(salt: bytes, substreams: Iterable[tuple[int, Iterable[Buffer]]], /) -> str:
+    """What a log says of the substreams that a node sent, each with its number and frames."""
+    return _digest(salt, ((number, _hashed(frames).digest()) for number, frames in substreams))
 
 
-def substream_digest(frames: Iterable[Buffer], /) -> bytes:
-    """A hash of the frames of one substream, in their order."""
+def _digest(salt: bytes, hashes: Iterable[tuple[int, bytes]]) -> str:
+    # The number counts: what was sent as one substream must not pass for another.
+    parts = (number.to_bytes(8, "little") + digest for number, digest in hashes)
+    return hashlib.sha256(b"".join([b"tacit sent/1\n", salt, *parts])).hexdigest()
+
+
+def _hashed(frames: Iterable[Buffer]) -> hashlib._Hash:
     whole = hashlib.sha256()
     for frame in frames:
         _add(whole, frame)
-    return whole.digest()
+    return whole
 
 
 def _add(whole: hashlib._Hash, frame: Buffer) -> None:
@@ -38,11 +43,12 @@ class _RecordedWire:
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
-        self.sent = hashlib.sha256()
+        self.sent: hashlib._Hash | None = None
         self.received: list[bytes] = []
 
     async def send(self, depth: int, payload: Buffer, *, timeout: float) -> None:
         """Hash and send."""
+        self.sent = self.sent or hashlib.sha256()
         _add(self.sent, payload)
         await self._wire.send(depth, payload, timeout=timeout)
 
@@ -76,9 +82,8 @@ class RecordingMux(MuxInPlace):
 
     def digest(self, salt: bytes, /) -> str:
         """One hash of all that was sent, in the order of the substreams."""
-        return sent_digest(
-            salt, (self._substreams[k].sent.digest() for k in sorted(self._substreams))
-        )
+        sent = sorted((k, each.sent) for k, each in self._substreams.items() if each.sent)
+        return _digest(salt, ((k, digest.digest()) for k, digest in sent))
 
     def received(self) -> list[tuple[int, list[bytes]]]:
         """What arrived: the number of each substream, with its frames."""

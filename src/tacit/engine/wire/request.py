@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.engine.agreement.frame_sizes import MOST_CANDIDATES
-from tacit.engine.wire.attempt import NO_ATTEMPT
+from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
 from tacit.engine.wire.messages import Advance, Computation, CountRun, Evaluate, Prepare, Reveal
 from tacit.mpc import Context
 from tacit.problems import Problem
@@ -71,9 +71,29 @@ def advance_hash(request: Advance, /) -> bytes:
     return hashlib.sha256(words.encode()).digest()
 
 
+def plan_hash(search: int, attempt: Attempt, /) -> bytes:
+    """What names a request to open the plan that an attempt left."""
+    return hashlib.sha256(f"tacit request/2\nopen\n{search}\n{attempt}\n".encode()).digest()
+
+
 def count_hash(request: CountRun, /) -> bytes:
     """What names a request to count a run: with a plan that the platform knows, that one alone."""
     return request_hash("count", "", "", request.plan) if request.plan else b"count"
+
+
+def number_of(request: Computation[Any], /) -> int:
+    """The number in the name of an attempt: of the evaluation, or of the last step."""
+    match request:
+        case Evaluate(number=number):
+            return number
+        case Advance(first=first, count=count):
+            return first + count
+        case Reveal():
+            return REVEAL_NUMBER
+        case CountRun():
+            return COUNT_NUMBER
+        case _:
+            return 0
 
 
 def context_of(request: Computation[Any], digest: bytes, /) -> Context:

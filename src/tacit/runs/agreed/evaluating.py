@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tacit.engine.coordinator import SecureEngine
 from tacit.engine.evaluators import RevealedFront
-from tacit.engine.records import FileLedger, FrontAnswer, RevealedBest
+from tacit.engine.records import DisclosedBest, DisclosedFront, FileLedger
 from tacit.errors import FileError
 from tacit.files import replace_secret
 from tacit.problems import Problem
@@ -85,7 +85,7 @@ class AgreedEvaluating(EvaluatingDriver):
     def reveal(self, plans: NDArray[np.int32], /, *, until: float | None) -> int:
         """What the ledger says, or the nodes tell: once."""
         known = revealed(self.folder / LEDGER)
-        if isinstance(known, RevealedBest):
+        if isinstance(known, DisclosedBest):
             return known.index
         self._mark_revealing()
         return super().reveal(plans, until=until)
@@ -93,7 +93,7 @@ class AgreedEvaluating(EvaluatingDriver):
     def reveal_front(self, plans: NDArray[np.int32], /, *, until: float | None) -> RevealedFront:
         """What the ledger says, or the nodes tell: once."""
         known = revealed(self.folder / LEDGER)
-        if isinstance(known, FrontAnswer):
+        if isinstance(known, DisclosedFront):
             return RevealedFront(known.nondominated, known.values)
         self._mark_revealing()
         return super().reveal_front(plans, until=until)

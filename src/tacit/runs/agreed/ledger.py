@@ -31,8 +31,15 @@ from tacit.engine.evaluators import (
     Together,
     as_evaluation,
 )
-from tacit.engine.records import EvaluationAnswer, FrontAnswer, RevealedBest, decode_entry
-from tacit.engine.wire import REVEAL_NUMBER, pack_candidates, request_hash
+from tacit.engine.records import (
+    Disclosed,
+    DisclosedBest,
+    DisclosedFront,
+    DisclosedLabels,
+    Kind,
+    decode_entry,
+)
+from tacit.engine.wire import pack_candidates, request_hash
 from tacit.errors import LogError
 from tacit.problems import Problem
 from tacit.runs.driver import Observer, drive
@@ -51,7 +58,7 @@ class LedgerObjective:
         /,
         *,
         estimator: Estimator,
-        answers: Iterable[EvaluationAnswer],
+        answers: Iterable[Disclosed],
         engine: SecureEngine | None = None,
     ) -> None:
         self._agreement, self._problem, self._objective = agreement, problem, objective
@@ -103,10 +110,9 @@ class LedgerObjective:
             self._nodes = SecureObjective(self._engine, self._objective, estimator=self._estimator)
         return self._nodes
 
-    def _from_ledger(
-        self, entry: EvaluationAnswer, candidates: NDArray[np.int32]
-    ) -> ObjectiveEvaluation:
+    def _from_ledger(self, entry: Disclosed, candidates: NDArray[np.int32]) -> ObjectiveEvaluation:
         """What an entry discloses of these candidates, or a `LogError` if it is about others."""
+        assert isinstance(entry.payload, DisclosedLabels)
         k, asked = self._objective, self._problem.objectives[self._objective]
         terms = self._agreement.objectives[k]
         packed = pack_candidates(self._agreement.known_problem, candidates)
@@ -116,8 +122,8 @@ class LedgerObjective:
                 "the files of this run are damaged, so start a new one"
             )
         self._last = (entry.number, candidates)
-        labels = np.array(entry.disclosed, dtype=np.int64)
-        return self._noted(as_evaluation(labels, entry.best, asked, self._estimator))
+        labels = np.array(entry.payload.labels, dtype=np.int64)
+        return self._noted(as_evaluation(labels, entry.payload.best, asked, self._estimator))
 
     def _noted(self, evaluation: ObjectiveEvaluation) -> ObjectiveEvaluation:
         best, before = evaluation.best, self.best_so_far
@@ -184,18 +190,23 @@ def run_from_ledger(
     return driver
 
 
-class _Brief(msgspec.Struct, frozen=True):
-    """Of an entry, whose it is."""
+class _BriefPayload(msgspec.Struct, frozen=True):
+    """Of a payload, its kind."""
 
-    objective: int
-    entry: str
-    number: int = REVEAL_NUMBER
+    kind: Kind
+
+
+class _Brief(msgspec.Struct, frozen=True):
+    """Of an entry, what it is about; the rest of a long line is skipped."""
+
+    about: int
+    payload: _BriefPayload
     again: bool = False
 
     @property
     def is_answer(self) -> bool:
         """Whether the search made something of it."""
-        return self.entry == "answer" and self.number != REVEAL_NUMBER and not self.again
+        return self.payload.kind is Kind.LABELS and not self.again
 
 
 _READ_BRIEF = msgspec.json.Decoder(_Brief)
@@ -211,32 +222,30 @@ def answered(path: Path, objectives: Iterable[int], /) -> dict[int, int]:
     for line in _whole_lines(path):
         brief = _READ_BRIEF.decode(line)
         if brief.is_answer:
-            counts[brief.objective] += 1
+            counts[brief.about] += 1
     return counts
 
 
-def revealed(path: Path, /) -> RevealedBest | FrontAnswer | None:
+def revealed(path: Path, /) -> DisclosedBest | DisclosedFront | None:
     """What the final reveal disclosed, if there was one."""
     for line in _whole_lines(path):
-        if _READ_BRIEF.decode(line).number == REVEAL_NUMBER:
-            entry = decode_entry(line)
-            if isinstance(entry, RevealedBest | FrontAnswer):
-                return entry
+        if _READ_BRIEF.decode(line).payload.kind is not Kind.LABELS:
+            payload = decode_entry(line).payload
+            if isinstance(payload, DisclosedBest | DisclosedFront):
+                return payload
     return None
 
 
-def answers_after(path: Path, objective: int, skip: int, /) -> Iterable[EvaluationAnswer]:
+def answers_after(path: Path, objective: int, skip: int, /) -> Iterable[Disclosed]:
     """The answers of an objective after the first so many, as they are needed."""
     for line in _whole_lines(path):
         brief = _READ_BRIEF.decode(line)
-        if brief.objective != objective or not brief.is_answer:
+        if brief.about != objective or not brief.is_answer:
             continue
         if skip > 0:
             skip -= 1
         else:
-            entry = decode_entry(line)
-            if isinstance(entry, EvaluationAnswer):
-                yield entry
+            yield decode_entry(line)
 
 
 def _whole_lines(path: Path) -> Iterator[bytes]:

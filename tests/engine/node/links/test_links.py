@@ -17,21 +17,22 @@ from tacit.engine.node.links import peer_links
 from tacit.engine.node.links.peer_line import PeerLine
 from tacit.engine.node.links.peer_links import PeerLinks
 from tacit.engine.node.platform_connection import PlatformConnection
-from tacit.engine.node.work.session import refusals_told
+from tacit.engine.node.work.session import NodeComputation
 from tacit.engine.records.events import Event
 from tacit.engine.records.node_events import InternalError, LinkLost
 from tacit.engine.wire.attempt import Attempt
 from tacit.engine.wire.messages import (
     TALK,
     FetchLog,
+    Prepare,
     decode_reply,
     decode_request,
     encode_message,
 )
 from tacit.engine.wire.peer_messages import Bind, Bound
 from tacit.engine.wire.replies import Failed, LogPage, Refused, Reply
+from tacit.engine.wire.request import context_of
 from tacit.errors import EngineError, FrameError, LogError, PeerError
-from tacit.mpc import Context
 from tacit.mpc.transport import Identity, MemoryLink, Mux, TlsLink, delayed, memory_pair
 from tests.engine.agreed_cluster import AgreedCluster, ask, populations, run
 from tests.engine.deadlines import AMPLE
@@ -205,11 +206,13 @@ def test_peers_are_told_of_an_evaluation_that_cannot_be_written_down() -> None:
         here, there = (Mux(link) for link in memory_pair("node 0", "node 1"))
         platform, far = (Mux(link) for link in memory_pair("node 0", "the platform"))
         node = SimpleNamespace(peers=SimpleNamespace(current=lambda: {1: here}))
-        context, told = Context(bytes(32), 0, 1, 0, b""), []
+        request, told = Prepare(agreement=bytes(32), objective=0, epoch=1, attempt=0), []
+        computation = NodeComputation(cast(Any, node), cast(Any, None), request, b"", platform)
+        context = context_of(request, b"")
         there.watch(context.channel(0), lambda error: told.append(error.peer))
 
         async def begin() -> None:
-            async with refusals_told(cast(Any, node), context, platform):
+            async with computation.begins():
                 raise LogError("the log cannot be written")
 
         with pytest.raises(LogError):

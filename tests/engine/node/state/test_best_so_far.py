@@ -160,7 +160,7 @@ def test_a_cancelled_evaluation_is_made_up_for(cluster: LocalCluster) -> None:
     agreed = AgreedCluster.draft(cluster, problem("top:3", "improvement"))
     plans = populations(3)
 
-    async def evaluate() -> list[tuple[int, bool | None]]:
+    async def evaluate() -> list[tuple[int, int | None]]:
         async with agreed.ready() as (_, evaluations):
             told = [await evaluations.evaluate(plans[0], until=None)]
             for wait in (0.0, 0.004, 0.008, 0.012):
@@ -169,7 +169,7 @@ def test_a_cancelled_evaluation_is_made_up_for(cluster: LocalCluster) -> None:
                 waiting.cancel()
                 await asyncio.gather(waiting, return_exceptions=True)
             told.append(await evaluations.evaluate(plans[2], until=time.monotonic() + 60))
-            return [(each.number, each.outcome.improved) for each in told]
+            return [(each.number, each.payload.best) for each in told]
 
     (_, first), (_, last) = run(evaluate())
     bests = [int(agreed.problem.fitness(0, each).max()) for each in plans]

@@ -15,7 +15,7 @@ from tacit.engine.node.state.agreement_state import BINDING_PART, AgreementState
 from tacit.engine.node.state.sealed_progress import Kept
 from tacit.engine.node.state.store import Store
 from tacit.engine.node.work.plan_binding import bind_for_peer
-from tacit.engine.records.events import FinishedTold
+from tacit.engine.records.disclosed import DisclosedProof, Kind
 from tacit.engine.wire.attempt import Attempt
 from tacit.engine.wire.messages import Advance
 from tacit.engine.wire.peer_messages import Bind
@@ -145,9 +145,14 @@ def test_a_node_that_gets_a_state_from_its_peers_begins_with_it(tmp_path: Path) 
 def test_what_is_proved_is_opened_at_once_and_nothing_before_it(tmp_path: Path) -> None:
     """The state before the proof is still here, and its plan may be another one."""
     state = held(tmp_path, replace(SETTINGS, checkpoints="2:3"))
-    state.store.log.append(FinishedTold(4, Attempt("4:1:1"), "", "", 0, False))
+
+    def sent(attempt: Attempt, finished: bool) -> None:
+        known = DisclosedProof(finished)
+        state.store.log_sent(Kind.PROVED, 0, attempt, b"", bytes.hex, known=known)
+
+    sent(Attempt("4:1:1"), False)
     assert not opens(opened_again(state.store), Attempt("4:1:1"), 0)
-    state.store.log.append(FinishedTold(5, EARLY, "", "", 0, True))
+    sent(EARLY, True)
     again = opened_again(state.store)
     assert opens(again, EARLY, 0)
     assert not opens(again, Attempt("4:1:1"), 0)

@@ -26,7 +26,8 @@ from tacit.engine.node.work.plan_binding import (
     confirm_binding,
     open_for_owners,
 )
-from tacit.engine.records.events import PlanReleased, PlanSealed
+from tacit.engine.records.disclosed import HeardBoxes
+from tacit.engine.records.events import PlanSealed, Sent
 from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
 from tacit.engine.wire.messages import OpenPlan
 from tacit.engine.wire.peer_messages import Bind, Bound
@@ -113,11 +114,11 @@ def test_boxes_are_released_once_enough_others_are_bound_to_the_same(tmp_path: P
     async def work() -> None:
         second = await cluster.heads(1)
         await cluster.opened(0, {1: second, 2: None})
-        assert events(cluster.held[0]) == ["sealed plan", "released boxes"]
+        assert events(cluster.held[0]) == ["sealed plan", "sent"]
         log = cluster.held[0].store.log.recent()
         (sealed,) = [each for each in log if isinstance(each, PlanSealed)]
-        (released,) = [each for each in log if isinstance(each, PlanReleased)]
-        assert released.boxes == [sealed.boxes, second.boxes, ""]
+        (released,) = [each for each in log if isinstance(each, Sent)]
+        assert released.known == HeardBoxes([sealed.boxes, second.boxes, ""])
 
     run(work())
 
@@ -150,7 +151,7 @@ def test_nothing_is_released_where_a_holder_is_bound_to_other_numbers(
         liar = other(await cluster.heads(nodes - 1), 0)
         honest = {peer: await cluster.heads(peer) for peer in range(1, nodes - 1)}
         await cluster.opened(0, {**honest, nodes - 1: liar})
-        assert events(cluster.held[0]) == ["sealed plan", "released boxes"]
+        assert events(cluster.held[0]) == ["sealed plan", "sent"]
 
     run(work())
 

@@ -6,7 +6,6 @@ A number is used on the disk before anything is computed under it.
 from __future__ import annotations
 
 import asyncio
-import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -28,8 +27,6 @@ from tacit.engine.node.state.policy import (
 )
 from tacit.engine.node.state.store import Store
 from tacit.engine.records.events import (
-    AnswerSent,
-    BestSent,
     EvaluationBegun,
     EvaluationRepeated,
     Event,
@@ -37,7 +34,6 @@ from tacit.engine.records.events import (
     RevealBegun,
 )
 from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
-from tacit.engine.wire.recording_mux import RecordingMux
 from tacit.engine.wire.request import candidate_hashes
 from tacit.errors import EngineError
 from tacit.mpc import ArithmeticShare
@@ -164,14 +160,6 @@ class Counters:
                 if number > counter.highest:
                     self._use(NumberAdopted(objective, number, request.hex()))
 
-    def log_sent(
-        self, event: type[AnswerSent | BestSent], asked: Asked, attempt: Attempt, sent: RecordingMux
-    ) -> None:
-        """A line for an answer that is out: its hash with a fresh salt, so that none is guessed."""
-        salt = secrets.token_bytes(16)
-        digest = sent.digest(salt)
-        self._store.log.append(event(asked.number, attempt, salt.hex(), digest, asked.objective))
-
     async def finish(self, asked: Asked) -> None:
         """What can wait until the answer is out: remember the candidates, extend the lease."""
         if self._agreement.final_reveal is not None and self._chosen:
@@ -191,15 +179,19 @@ class Counters:
             check_evaluated(asked.plans, partial(self._store.were_evaluated, asked.objective))
 
     def begin_reveal(
-        self, asked: Asked, *, check_goes_on: Callable[[], None] = lambda: None
+        self,
+        asked: Asked,
+        *,
+        attempt: Attempt = NO_ATTEMPT,
+        check_goes_on: Callable[[], None] = lambda: None,
     ) -> None:
         """Begin the one final reveal, which is allowed; when this returns, it is used on disk."""
         objective = asked.objective
         if objective not in self._revealed:
             check_goes_on()
-            event = RevealBegun(objective, asked.request.hex())
+            event = RevealBegun(objective, asked.request.hex(), attempt)
             self._store.log.append(event)
             self._store.log.sync()
             self.replay(event)
         else:
-            self._store.log.append(EvaluationRepeated(objective, asked.number))
+            self._store.log.append(EvaluationRepeated(objective, asked.number, attempt))

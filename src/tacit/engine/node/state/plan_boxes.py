@@ -17,8 +17,11 @@ from tacit.engine.node.state.policy import refuse
 from tacit.engine.node.state.store import Store
 from tacit.engine.node.state.stored import Stored
 from tacit.engine.node.state.to_the_end import to_the_end
-from tacit.engine.records.events import PlanReleased, PlanSealed
+from tacit.engine.records.disclosed import HeardBoxes, Kind
+from tacit.engine.records.events import PlanSealed, Sent
 from tacit.engine.wire.attempt import Attempt, decode_attempt, encode_attempt
+from tacit.engine.wire.recording_mux import sent_digest
+from tacit.engine.wire.request import plan_hash
 
 
 class StoredParts(Stored, frozen=True, tag="plan boxes/1"):
@@ -47,7 +50,7 @@ class PlanBoxes:
             match event:
                 case PlanSealed(search=k) if k == search:
                     self._logged = event
-                case PlanReleased(search=k) if k == search:
+                case Sent(kind=Kind.OWNERS_PLAN, about=k) if k == search:
                     self._is_released = True
 
     def released(self, attempt: Attempt, /) -> StoredParts | None:
@@ -85,9 +88,20 @@ class PlanBoxes:
             self._store.log.sync()
             return parts
 
-    def release(self, event: PlanReleased, /) -> None:
-        """Write down that the boxes leave this node, and who was bound to theirs then."""
-        self._store.log.append(event)
+    def release(self, parts: StoredParts, boxes: list[str], /) -> None:
+        """Log that the boxes leave this node, and which ones nodes were bound to by then.
+
+        `boxes` are the hashes of the nodes' lists of boxes. Synced, since afterwards the node gives
+        its boxes to whoever asks, without another look at the peers.
+        """
+        self._store.log_sent(
+            Kind.OWNERS_PLAN,
+            self._search,
+            parts.attempt,
+            plan_hash(self._search, parts.attempt),
+            lambda salt: sent_digest(salt, [(0, parts.value)]),
+            known=HeardBoxes(boxes),
+        )
         self._store.log.sync()
         self._is_released = True
 

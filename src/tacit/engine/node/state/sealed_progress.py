@@ -11,7 +11,6 @@ before a part of it is out; what is computed meanwhile ends first, and nothing f
 from __future__ import annotations
 
 import asyncio
-import secrets
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -24,10 +23,10 @@ from tacit.engine.node.state.policy import check_checkpoints, check_generations,
 from tacit.engine.node.state.store import Store
 from tacit.engine.node.state.stored import Stored
 from tacit.engine.node.state.to_the_end import to_the_end
-from tacit.engine.records.events import FinishedTold, GenerationsBegun, PlanBound, StartDrawn
+from tacit.engine.records.disclosed import DisclosedProof
+from tacit.engine.records.events import GenerationsBegun, PlanBound, Sent, StartDrawn
 from tacit.engine.wire.attempt import Attempt, decode_attempt, encode_attempt
 from tacit.engine.wire.messages import Advance
-from tacit.engine.wire.recording_mux import RecordingMux
 from tacit.engine.wire.request import advance_hash
 from tacit.mpc import ArithmeticShare
 
@@ -129,8 +128,8 @@ class SealedProgress:
                 case GenerationsBegun(search=k) if k == self._search:
                     self._start_clock(event.at)
                     self._began(event)
-                case FinishedTold(search=k, finished=True) if k == self._search:
-                    self.finished = event.number
+                case Sent(about=k, known=DisclosedProof(finished=True)) if k == self._search:
+                    self.finished = event.attempt.number
                 case StartDrawn(search=k) if k == self._search:
                     self._start_clock(event.at)
                 case PlanBound(search=k) if k in searches and self.opened is None:
@@ -242,15 +241,6 @@ class SealedProgress:
         self._start_clock(time.time())
         self._began(event)
         return kept
-
-    def told(self, attempt: Attempt, sent: RecordingMux, /, *, finished: bool) -> None:
-        """Log that it is out whether all is proved; if it is, no step follows."""
-        salt = secrets.token_bytes(16)
-        number, digest = attempt.number, sent.digest(salt)
-        event = FinishedTold(number, attempt, salt.hex(), digest, self._search, finished)
-        self._store.log.append(event)
-        if finished:
-            self.finished = number
 
     async def keep(self, new: Kept, /) -> None:
         """Keep a state on the disk, and of those before it the last one."""

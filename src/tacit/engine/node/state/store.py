@@ -28,7 +28,7 @@ process; for power cuts there is the lease.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from pathlib import Path
@@ -46,7 +46,8 @@ from tacit.engine.agreement.terms import Agreement, agreement_hash, canonical, r
 from tacit.engine.node.state.answer_file import AnswerFile
 from tacit.engine.node.state.number_lease import NumberLease
 from tacit.engine.node.state.stored import Stored
-from tacit.engine.records.events import AgreementAccepted
+from tacit.engine.records.disclosed import DisclosedProof, HeardBoxes, Kind
+from tacit.engine.records.events import AgreementAccepted, Sent
 from tacit.engine.records.node_log import NodeLog
 from tacit.engine.wire.attempt import Attempt, decode_attempt, encode_attempt
 from tacit.errors import RefusedError
@@ -134,6 +135,24 @@ class Store:
     def size(self) -> int:
         """What is kept here, as far as it grows."""
         return self._bytes + self.log.size + self.answers.size
+
+    # What leaves the node.
+
+    def log_sent(
+        self,
+        kind: Kind,
+        about: int,
+        attempt: Attempt,
+        request: bytes,
+        digest: Callable[[bytes], str],
+        /,
+        *,
+        known: DisclosedProof | HeardBoxes | None = None,
+    ) -> None:
+        """Log what leaves the node as its `digest` with a salt, so that nobody can guess it."""
+        salt = secrets.token_bytes(16)
+        event = Sent(kind, about, attempt, request.hex(), salt.hex(), digest(salt), known)
+        self.log.append(event)
 
     # Sealed inputs.
 

@@ -17,26 +17,12 @@ from tacit.engine.node.state.policy import Asked, blocks_of, check_plans, check_
 from tacit.engine.node.work.equity.voids import check_goes_on
 from tacit.engine.node.work.handing_over import Handover
 from tacit.engine.node.work.off_loop import in_thread
-from tacit.engine.node.work.session import (
-    ComputingNode,
-    compute_away,
-    fit_to_epoch,
-    memory_for,
-    node_session,
-    refusals_told,
-)
-from tacit.engine.records.events import AnswerSent, BestSent
+from tacit.engine.node.work.session import ComputingNode, NodeComputation
+from tacit.engine.records.disclosed import Kind
 from tacit.engine.wire.answer import Answer
-from tacit.engine.wire.attempt import Attempt
 from tacit.engine.wire.messages import Evaluate, Reveal
-from tacit.engine.wire.recording_mux import RecordingMux
 from tacit.engine.wire.replies import BestRevealed, PopulationEvaluated
-from tacit.engine.wire.request import (
-    REVEAL_NUMBER,
-    context_of,
-    request_hash,
-    unpack_candidates,
-)
+from tacit.engine.wire.request import REVEAL_NUMBER, request_hash, unpack_candidates
 from tacit.mpc import (
     ArithmeticShare,
     Evaluated,
@@ -161,74 +147,63 @@ async def _evaluate(
     objective, number, agreement = asked.objective, asked.number, agreement_state.agreement
     counters, terms = agreement_state.counters, agreement.objectives[objective]
     best = counters.bests.get(objective)
-    context = context_of(request, asked.request)
-    attempt = Attempt.of(number, request.epoch, request.attempt)
-    async with counters.by_objective[objective].turn, refusals_told(node, context, platform):
+    computation = NodeComputation(node, agreement_state, request, asked.request, platform)
+    async with counters.by_objective[objective].turn, computation.begins():
         for needed in agreement.confidential() if terms.together else []:
             agreement_state.inputs.check_frozen(needed)
         asked = await _examined(agreement_state, asked)
         before = counters.best_before(objective, number, request.parent_attempt)
         counters.begin(
             asked,
-            attempt=attempt,
+            attempt=computation.attempt,
             parent_attempt=request.parent_attempt,
             check_goes_on=partial(check_goes_on, node.series, agreement),
         )
     handover = Handover.find(node, agreement_state, request.epoch, request.parent_attempt, best)
-    handover.log(agreement_state, attempt)
-    sent = RecordingMux(platform)
-    bound = agreement.fitness_bound(objective)
-
-    def fit(share: ArithmeticShare) -> ArithmeticShare:
-        return fit_to_epoch(share, node, agreement_state, request.epoch)
+    handover.log(agreement_state, computation.attempt)
 
     async def work() -> Evaluated:
         if terms.together:
             return await evaluate_pareto(
                 session,
-                [fit(_fitness(agreement_state, k, asked)) for k in agreement.confidential()],
+                _all_fitness(computation, agreement_state, asked),
                 spec=terms.spec,
                 widths=agreement.pareto_widths(len(asked.plans)),
                 told=agreement_state.derivation is not None,
             )
-        fitness = fit(_fitness(agreement_state, objective, asked))
+        fitness = computation.fit(_fitness(agreement_state, objective, asked))
         kept = [] if before is None else [before]
-        kept = [fit(share) for share in await handover.to_all(session, kept, BEST_SIZE)]
+        handed = await handover.to_all(session, kept, BEST_SIZE)
         return await compute(
             session,
             fitness,
             spec=terms.spec,
-            bound=bound,
+            bound=agreement.fitness_bound(objective),
             best=terms.best,
-            best_so_far=kept[0] if kept else None,
+            best_so_far=computation.fit(handed[0]) if handed else None,
             told=agreement_state.derivation is not None,
         )
 
-    large = _is_large(agreement_state, objective, asked.plans)
-    size = evaluation_bytes(agreement_state.agreement, objective)
-    async with (
-        memory_for(node, agreement_state, size, context, sent),
-        node_session(
-            node,
-            agreement_state,
-            context,
-            request.epoch,
-            sent,
-            away=large,
-            agreed=handover.agreed(),
-            signed=request.signed,
-        ) as session,
-    ):
-        result = await compute_away(node, agreement_state, work, away=large)
+    async with computation.session(
+        size=evaluation_bytes(agreement, objective),
+        away=_is_large(agreement_state, objective, asked.plans),
+        agreed=handover.agreed(),
+    ) as session:
+        result = await computation.run(work)
+    # The state comes before the line: where a log says that an answer is out, the node also has
+    # what the next evaluation builds on. After a crash in between, the same number is computed
+    # again, and replaces this state.
     if best is not None and result.best_so_far is not None:
-        best.keep(number, attempt, result.best_so_far)
-    # Before anything that takes time: a platform may leave as soon as it has the last answer.
-    counters.log_sent(AnswerSent, asked, attempt, sent)
+        best.keep(number, computation.attempt, result.best_so_far)
+    # The line comes before anything that takes time: a platform may leave as soon as it has the
+    # last answer, and without the line that answer is not proven.
+    computation.log_sent(Kind.LABELS, objective)
+    # A node that crashes here hears the answer from its peers when the next epoch begins.
     if agreement_state.derivation is not None and result.told is not None:
         answer = Answer([int(label) for label in result.told.labels], result.told.best_value)
         await agreement_state.derivation.keep(objective, asked.request, answer)
     await counters.finish(asked)
-    return PopulationEvaluated(id=request.id, sent=session.sent, rounds=session.depth)
+    return computation.reply(PopulationEvaluated)
 
 
 async def reveal(
@@ -237,52 +212,49 @@ async def reveal(
     """Which of these evaluated candidates is truly best, or are non-dominated: once."""
     asked = await _asked(agreement_state, "reveal", request)
     objective, agreement = asked.objective, agreement_state.agreement
-    context = context_of(request, asked.request)
     counters = agreement_state.counters
-    async with counters.by_objective[objective].turn, refusals_told(node, context, platform):
+    computation = NodeComputation(node, agreement_state, request, asked.request, platform)
+    async with counters.by_objective[objective].turn, computation.begins():
         if agreement_state.derivation is not None:
             for needed in agreement.confidential() if agreement.together else [objective]:
                 agreement_state.inputs.check_frozen(needed)
             await agreement_state.derivation.check_found(asked.plans)
         await in_thread(counters.check_reveal, asked)
-        counters.begin_reveal(asked, check_goes_on=partial(check_goes_on, node.series, agreement))
-    sent = RecordingMux(platform)
-
-    def fit(share: ArithmeticShare) -> ArithmeticShare:
-        return fit_to_epoch(share, node, agreement_state, request.epoch)
+        counters.begin_reveal(
+            asked,
+            attempt=computation.attempt,
+            check_goes_on=partial(check_goes_on, node.series, agreement),
+        )
 
     async def work() -> None:
         if agreement.together:
             await reveal_front(
                 session,
-                [fit(_fitness(agreement_state, k, asked)) for k in agreement.confidential()],
+                _all_fitness(computation, agreement_state, asked),
                 agreement.pareto_widths(len(asked.plans)),
                 values=agreement.front == "values",
             )
             return
         await compute(
             session,
-            fit(_fitness(agreement_state, objective, asked)),
+            computation.fit(_fitness(agreement_state, objective, asked)),
             spec=Spec.parse("top:1"),
             bound=agreement.fitness_bound(objective),
             best="nothing",
         )
 
-    large = _is_large(agreement_state, objective, asked.plans)
-    size = evaluation_bytes(agreement_state.agreement, objective)
-    async with (
-        memory_for(node, agreement_state, size, context, sent),
-        node_session(
-            node,
-            agreement_state,
-            context,
-            request.epoch,
-            sent,
-            away=large,
-            signed=request.signed,
-        ) as session,
-    ):
-        await compute_away(node, agreement_state, work, away=large)
-    attempt = Attempt.of(REVEAL_NUMBER, request.epoch, request.attempt)
-    counters.log_sent(BestSent, asked, attempt, sent)
-    return BestRevealed(id=request.id, sent=session.sent, rounds=session.depth)
+    async with computation.session(
+        size=evaluation_bytes(agreement, objective),
+        away=_is_large(agreement_state, objective, asked.plans),
+    ) as session:
+        await computation.run(work)
+    computation.log_sent(Kind.FRONT if agreement.together else Kind.BEST, objective)
+    return computation.reply(BestRevealed)
+
+
+def _all_fitness(
+    computation: NodeComputation, agreement_state: AgreementState, asked: Asked
+) -> list[ArithmeticShare]:
+    """Shares of the fitness in every confidential objective."""
+    objectives = agreement_state.agreement.confidential()
+    return [computation.fit(_fitness(agreement_state, k, asked)) for k in objectives]

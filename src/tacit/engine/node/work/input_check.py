@@ -26,17 +26,10 @@ from tacit.engine.node.state.store import StoredInput
 from tacit.engine.node.work.equity.weighing import use_number, weigh
 from tacit.engine.node.work.off_loop import in_thread
 from tacit.engine.node.work.seed_drawing import draw_seed
-from tacit.engine.node.work.session import (
-    ComputingNode,
-    compute_away,
-    memory_for,
-    node_session,
-    refusals_told,
-)
+from tacit.engine.node.work.session import ComputingNode, NodeComputation
 from tacit.engine.records.events import InputDiffers, InputOutOfRange
 from tacit.engine.wire.messages import Prepare
 from tacit.engine.wire.replies import InputsPrepared, RefusalKind
-from tacit.engine.wire.request import context_of
 from tacit.mpc import (
     ArithmeticShare,
     Session,
@@ -65,21 +58,24 @@ async def prepare(
     node: ComputingNode, agreement_state: AgreementState, request: Prepare
 ) -> InputsPrepared:
     """Compare manifests, check all ranges, and freeze the inputs; weigh them if equity counts."""
+    computation = NodeComputation(node, agreement_state, request, b"prepare", None)
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(agreement_state.inputs.preparing)
-        async with refusals_told(node, context_of(request, b"prepare"), None):
+        async with computation.begins():
             book = node.series.book_of(agreement_state.agreement)
         if book is not None:
             await stack.enter_async_context(book.turn)
-        return await _prepare(node, agreement_state, request, book)
+        return await _prepare(agreement_state, request, computation, book)
 
 
 async def _prepare(
-    node: ComputingNode, agreement_state: AgreementState, request: Prepare, book: KeptBook | None
+    agreement_state: AgreementState,
+    request: Prepare,
+    computation: NodeComputation,
+    book: KeptBook | None,
 ) -> InputsPrepared:
     objective = request.objective
-    context = context_of(request, b"prepare")
-    async with refusals_told(node, context, None):
+    async with computation.begins():
         agreement_state.inputs.check_objective(objective)
     inputs = await in_thread(agreement_state.store.inputs, objective)
     missing = agreement_state.inputs.missing(objective)
@@ -93,17 +89,14 @@ async def _prepare(
         return compared
 
     problem = agreement_state.agreement.problem
-    size = prepare_bytes(agreement_state.agreement, objective)
-    away = problem.rows * problem.columns > LARGE_CELLS
-    async with (
-        memory_for(node, agreement_state, size, context, None),
-        node_session(
-            node, agreement_state, context, request.epoch, None, away=away, frozen=False
-        ) as session,
-    ):
+    async with computation.session(
+        size=prepare_bytes(agreement_state.agreement, objective),
+        away=problem.rows * problem.columns > LARGE_CELLS,
+        frozen=False,
+    ) as session:
         if session.nodes != len(agreement_state.agreement.nodes):
             raise refuse("inputs are prepared by all nodes together; wait until all are there")
-        compared = await compute_away(node, agreement_state, work, away=away)
+        compared = await computation.run(work)
         if not compared.different and not missing and not outside:
             if book is not None:
                 await use_number(session, agreement_state.agreement, book)
@@ -114,7 +107,7 @@ async def _prepare(
             if book is not None:
                 name = f"{request.epoch}:{request.attempt}"
                 weighing = partial(weigh, session, agreement_state, book.book, attempt=name)
-                await compute_away(node, agreement_state, weighing, away=away)
+                await computation.run(weighing)
     # Only now, when every node has its answer: an error inside would end the session for all.
     _drop_different(agreement_state, objective, inputs, compared)
     if missing:
@@ -128,7 +121,7 @@ async def _prepare(
     if derivation is not None and derivation.is_frozen:
         # Now, since no deadline runs yet.
         await derivation.get_ready()
-    return InputsPrepared(id=request.id, sent=session.sent, rounds=session.depth)
+    return computation.reply(InputsPrepared)
 
 
 async def _compare(

@@ -10,9 +10,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import secrets
-
 import numpy as np
 
 from tacit.engine.agreement.plan_parts import PlanContext, PlanHeads, seal_plan
@@ -21,8 +18,6 @@ from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.plan_boxes import StoredParts
 from tacit.engine.node.state.sealed_progress import Kept
 from tacit.engine.node.work.session import ComputingNode
-from tacit.engine.records.events import PlanReleased
-from tacit.engine.wire.recording_mux import sent_digest
 from tacit.engine.wire.replies import PlanOpened
 from tacit.mpc import Session, left_without
 
@@ -82,16 +77,6 @@ def differing(
         if said.get(component, root) != root:
             return component
     return None
-
-
-def release(
-    agreement_state: AgreementState, search: int, parts: StoredParts, boxes: list[str], /
-) -> None:
-    """Write down what leaves the node; `boxes` are the hashes of the nodes' lists of boxes."""
-    salt = secrets.token_bytes(16)
-    digest = sent_digest(salt, [hashlib.sha256(part).digest() for part in parts.value])
-    event = PlanReleased(search, parts.attempt, boxes, salt.hex(), digest)
-    agreement_state.plan_boxes[search].release(event)
 
 
 def as_reply(parts: StoredParts, number: int, /) -> PlanOpened:

@@ -22,7 +22,6 @@ from tacit.engine.node.work.owners_opening import (
     as_reply,
     context_of_plan,
     differing,
-    release,
     sealed_parts,
 )
 from tacit.engine.node.work.session import EPOCH_SECONDS, ComputingNode
@@ -159,5 +158,5 @@ async def open_for_owners(
     roots = {peer: said.heads.boxes for peer, said in heard.items() if said.heads is not None}
     roots[node.number] = ours.boxes
     nodes = range(len(agreement_state.agreement.nodes))
-    release(agreement_state, search, parts, [roots.get(each, "") for each in nodes])
+    agreement_state.plan_boxes[search].release(parts, [roots.get(each, "") for each in nodes])
     return as_reply(parts, request.id)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import secrets
-
 import numpy as np
 
 from tacit.engine.agreement.sealed import checkpoints_of, course_of
@@ -20,21 +17,13 @@ from tacit.engine.node.work.owners_opening import (
 )
 from tacit.engine.node.work.plan_binding import confirm_binding, open_for_owners
 from tacit.engine.node.work.sealed_methods import NextState, method_for, value_shares
-from tacit.engine.node.work.session import (
-    ComputingNode,
-    compute_away,
-    fit_to_epoch,
-    memory_for,
-    node_session,
-    refusals_told,
-)
-from tacit.engine.records.events import PlanSent
-from tacit.engine.wire.attempt import Attempt
+from tacit.engine.node.work.session import ComputingNode, NodeComputation
+from tacit.engine.records.disclosed import DisclosedProof, Kind
 from tacit.engine.wire.messages import Advance, OpenPlan
-from tacit.engine.wire.recording_mux import RecordingMux, sent_digest
+from tacit.engine.wire.recording_mux import sent_digest
 from tacit.engine.wire.replies import GenerationsDone, PlanOpened
-from tacit.engine.wire.request import advance_hash, context_of
-from tacit.mpc import ArithmeticShare, Context
+from tacit.engine.wire.request import advance_hash, plan_hash
+from tacit.mpc import ArithmeticShare
 from tacit.mpc.transport import Mux
 
 
@@ -42,77 +31,65 @@ async def advance(
     node: ComputingNode, agreement_state: AgreementState, request: Advance, platform: Mux
 ) -> GenerationsDone:
     """Some steps, or the secret start, if the agreement allows them."""
-    context = context_of(request, advance_hash(request))
-    async with refusals_told(node, context, platform):
+    computation = NodeComputation(node, agreement_state, request, advance_hash(request), platform)
+    async with computation.begins():
         progress = agreement_state.search(request.search, goes_on=True)
     async with progress.alone():
-        return await _advance(node, agreement_state, request, platform, progress, context)
+        return await _advance(node, agreement_state, request, progress, computation)
 
 
 async def _advance(
     node: ComputingNode,
     agreement_state: AgreementState,
     request: Advance,
-    platform: Mux,
     progress: SealedProgress,
-    context: Context,
+    computation: NodeComputation,
 ) -> GenerationsDone:
     starts = request.count == 0 and request.first == 0 and not request.parent_attempt
-    attempt = Attempt.of(request.first + request.count, request.epoch, request.attempt)
+    agreement, attempt = agreement_state.agreement, computation.attempt
     handover = Handover.find(node, agreement_state, request.epoch, request.parent_attempt, progress)
     before: Kept | None = None
-    async with refusals_told(node, context, platform):
+    async with computation.begins():
         # Again, since it may have expired while others were at work.
         agreement_state.search(request.search)
         if starts:
             progress.begin_start(attempt)
         else:
-            agreement = agreement_state.agreement
             told = await in_thread(checkpoints_of, agreement, request.search)
             before = progress.begin(
                 request, attempt, most=agreement.limits.evaluations, checkpoints=told
             )
     handover.log(agreement_state, attempt)
     seed = await in_thread(agreement_state.inputs.search_seed)
-    course = await in_thread(course_of, agreement_state.agreement, request.search, seed=seed)
+    course = await in_thread(course_of, agreement, request.search, seed=seed)
     method = method_for(request.search, course)
-    sent = RecordingMux(platform)
-
-    def fit(share: ArithmeticShare) -> ArithmeticShare:
-        return fit_to_epoch(share, node, agreement_state, request.epoch)
 
     def values(search: int) -> ArithmeticShare:
-        return fit(value_shares(agreement_state, search))
+        return computation.fit(value_shares(agreement_state, search))
 
     async def work() -> NextState:
         if starts:
             return NextState(await method.start(session, values))
         old = [] if before is None else before.shares
         held = await handover.to_all(session, old, method.sizes)
-        return await method.advance(session, values, [*map(fit, held)], request)
+        return await method.advance(session, values, [*map(computation.fit, held)], request)
 
-    away = method.is_long(starts=starts)
-    size = generations_bytes(course, nodes=len(agreement_state.agreement.nodes))
-    async with (
-        memory_for(node, agreement_state, size, context, sent),
-        node_session(
-            node,
-            agreement_state,
-            context,
-            request.epoch,
-            sent,
-            away=away,
-            agreed=handover.agreed(),
-            signed=request.signed,
-        ) as session,
-    ):
-        made = await compute_away(node, agreement_state, work, away=away)
-        keys = draw_plan_keys(session) if agreement_state.agreement.for_owners else {}
+    async with computation.session(
+        size=generations_bytes(course, nodes=len(agreement.nodes)),
+        away=method.is_long(starts=starts),
+        agreed=handover.agreed(),
+    ) as session:
+        made = await computation.run(work)
+        keys = draw_plan_keys(session) if agreement.for_owners else {}
     if made.finished is not None:
-        progress.told(attempt, sent, finished=made.finished)
-    end = request.first + request.count
-    await progress.keep(Kept(end, attempt, made.shares, keys))
-    return GenerationsDone(id=request.id, sent=session.sent, rounds=session.depth, seed=seed)
+        # The line comes before the state: after a crash in between the bit is known here, and the
+        # same steps are made again from the state before.
+        known = DisclosedProof(made.finished)
+        computation.log_sent(Kind.PROVED, progress.searches[0], known=known)
+        if made.finished:
+            progress.finished = attempt.number
+    await progress.keep(Kept(attempt.number, attempt, made.shares, keys))
+    return computation.reply(GenerationsDone, seed=seed)
 
 
 def released_before(agreement_state: AgreementState, request: OpenPlan) -> PlanOpened | None:
@@ -142,7 +119,13 @@ async def open_plan(
         np.ascontiguousarray(plan.parts[c][first:]).tobytes()
         for c in context_of_plan(agreement_state, request.search, kept).held_by(node.number)
     ]
-    salt = secrets.token_bytes(16)
-    digest = sent_digest(salt, [hashlib.sha256(part).digest() for part in parts])
-    agreement_state.store.log.append(PlanSent(request.search, request.attempt, salt.hex(), digest))
+    # Before the reply, with which the part leaves: what is out and in no log could be denied.
+    # After a crash in between the plan is asked for again, and the log has two lines about it.
+    agreement_state.store.log_sent(
+        Kind.PLAN,
+        request.search,
+        request.attempt,
+        plan_hash(request.search, request.attempt),
+        lambda salt: sent_digest(salt, [(0, parts)]),
+    )
     return PlanOpened(id=request.id, components=parts)

@@ -1,4 +1,17 @@
-"""How a node takes part in one computation, and how it refuses one."""
+"""How a node takes part in a computation: begun in its log, computed, logged as sent, answered.
+
+::
+
+    begins      allowed, and counted in the log      a crash after it: the same request comes again
+    session     computed with the peers; parts go to the platform as they are ready
+    log_sent    all is out                           a crash before it: nothing proves this attempt,
+                                                     so the coordinator asks for another
+    reply       what the next request builds on is kept
+
+The line that counts comes first, since otherwise a crash would give away an answer that nobody
+counted. The line with the hash comes last, since a log must not claim what never left: then a
+platform could be blamed for hiding an answer that it does not have.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +29,19 @@ from tacit.engine.node.state.own_keys import OwnKeys
 from tacit.engine.node.state.policy import refuse
 from tacit.engine.node.work.memory_budget import MemoryBudget
 from tacit.engine.node.work.worker_loops import BridgedMux, WorkerLoops
+from tacit.engine.records.disclosed import DisclosedProof, Kind
 from tacit.engine.records.events import Event
 from tacit.engine.records.evidence import FrameSigner
+from tacit.engine.wire.attempt import Attempt
+from tacit.engine.wire.messages import Computation
+from tacit.engine.wire.recording_mux import RecordingMux
+from tacit.engine.wire.replies import Computed
+from tacit.engine.wire.request import context_of, number_of
 from tacit.errors import AbortError, EngineError
 from tacit.mpc import (
     CLUSTER_SIZES,
     COORDINATOR,
     ArithmeticShare,
-    Context,
     Epoch,
     Session,
     SessionMux,
@@ -34,6 +52,7 @@ from tacit.mpc import (
 )
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Computed)
 
 EPOCH_SECONDS = 3.0
 """So long a node waits for its peers to be there."""
@@ -75,127 +94,137 @@ class ComputingNode(Protocol):
         ...
 
 
-def _nodes(agreement_state: AgreementState) -> int:
-    return len(agreement_state.agreement.nodes)
+class NodeComputation:
+    """One computation at this node, from the request to the reply."""
 
+    def __init__(
+        self,
+        node: ComputingNode,
+        agreement_state: AgreementState,
+        request: Computation[Any],
+        digest: bytes,
+        platform: SessionMux | None,
+        /,
+    ) -> None:
+        """`digest` names the request; `platform` is None if nothing is sent to it."""
+        self._node, self._state, self._request = node, agreement_state, request
+        self._digest, self._context = digest, context_of(request, digest)
+        self._sent = None if platform is None else RecordingMux(platform)
+        self._away = False
+        self._session: Session | None = None
+        self.attempt = Attempt.of(number_of(request), request.epoch, request.attempt)
 
-def _lost(agreement_state: AgreementState, members: tuple[int, ...]) -> int | None:
-    return next((n for n in range(_nodes(agreement_state)) if n not in members), None)
+    @asynccontextmanager
+    async def begins(self) -> AsyncIterator[None]:
+        """Decide on the request and log it; if it is refused, the others are told at once.
 
-
-def fit_to_epoch(
-    share: ArithmeticShare, node: ComputingNode, agreement_state: AgreementState, epoch: int, /
-) -> ArithmeticShare:
-    """A share as the nodes of an epoch hold it: among three, if one of four was lost."""
-    held = node.epochs.get((agreement_state.hash, epoch))
-    if held is None or len(share.parts) == held.nodes - 1:
-        return share
-    lost = _lost(agreement_state, held.members)
-    if lost is None:
-        raise refuse("three nodes have this state; they hand it over before it is used")
-    return share_without(share, me=node.number, lost=lost)
-
-
-@asynccontextmanager
-async def node_session(
-    node: ComputingNode,
-    agreement_state: AgreementState,
-    context: Context,
-    epoch_number: int,
-    platform: SessionMux | None,
-    /,
-    *,
-    away: bool = False,
-    frozen: bool = True,
-    agreed: bytes = b"",
-    signed: bool = False,
-) -> AsyncIterator[Session]:
-    """A session in an agreement's epoch, with the platform if it takes part.
-
-    Where inputs are frozen, nothing is computed with a node that has frozen others; `agreed` is
-    what the nodes must agree on besides. If it is for use `away` from the node's event loop, its
-    messages still go by way of that. In a `signed` attempt of four nodes, each signs what it sends
-    the others.
-    """
-    epoch = node.epochs.get((agreement_state.hash, epoch_number))
-    members = epoch.members if epoch is not None else left_without(_nodes(agreement_state), None)
-    links = await node.peers.all(timeout=EPOCH_SECONDS, without=_lost(agreement_state, members))
-    muxes: dict[int, SessionMux] = {members.index(peer): mux for peer, mux in links.items()}
-    if platform is not None:
-        muxes[COORDINATOR] = platform
-    if epoch is None or epoch.closed:
-        # The others may have begun: nobody waits for what will not come.
-        await refuse_session(context, muxes=muxes)
-        raise AbortError(node.name, "the epoch has ended; open a new one")
-    timeout = node.config.timeout_seconds
-    signer = None
-    if signed and epoch.nodes == max(CLUSTER_SIZES):
-        async with refusals_told(node, context, platform):
-            agreement_state.epochs.check_signs()
-        agreement = agreement_state.agreement
-        signer = FrameSigner(agreement, node.own_keys.signing(agreement))
-    if away:
-        muxes = {peer: BridgedMux(mux) for peer, mux in muxes.items()}
-    async with open_session(
-        context,
-        me=members.index(node.number),
-        muxes=muxes,
-        epoch=epoch,
-        state=(agreement_state.inputs.digest() if frozen else b"") + agreed,
-        signer=signer,
-        timeout=timeout,
-    ) as session:
-        yield session
-
-
-@asynccontextmanager
-async def memory_for(
-    node: ComputingNode,
-    agreement_state: AgreementState,
-    size: int,
-    context: Context,
-    platform: SessionMux | None,
-    /,
-) -> AsyncIterator[None]:
-    """Room for what a computation takes; the others hear if there is none."""
-    async with AsyncExitStack() as stack:
+        They may have begun already, and what they send must not pile up.
+        """
         try:
-            room = node.memory.reserve(agreement_state.agreement.platform, size)
-            await stack.enter_async_context(room)
-        except AbortError:
-            muxes: dict[int, SessionMux] = {**node.peers.current()}
-            if platform is not None:
-                muxes[COORDINATOR] = platform
-            await refuse_session(context, muxes=muxes)
+            yield
+        except EngineError:
+            await self._refuse(dict(self._node.peers.current()))
             raise
-        node.weights.use(agreement_state)
-        yield
+
+    async def _refuse(self, muxes: dict[int, SessionMux]) -> None:
+        """Tell the others that nothing will come from us."""
+        if self._sent is not None:
+            muxes[COORDINATOR] = self._sent
+        await refuse_session(self._context, muxes=muxes)
+
+    @asynccontextmanager
+    async def session(
+        self, *, size: int, away: bool, agreed: bytes = b"", frozen: bool = True
+    ) -> AsyncIterator[Session]:
+        """Open the session with peers and platform, with room for so many bytes.
+
+        Where inputs are `frozen`, nothing is computed with a node that has frozen others; `agreed`
+        is what the nodes must agree on besides. What takes long is computed `away` from the node's
+        event loop, and its messages still go by way of that. In a signed attempt of four nodes,
+        each signs what it sends the others, once inputs are frozen.
+        """
+        self._away = away
+        async with AsyncExitStack() as stack:
+            try:
+                room = self._node.memory.reserve(self._state.agreement.platform, size)
+                await stack.enter_async_context(room)
+            except AbortError:
+                await self._refuse(dict(self._node.peers.current()))
+                raise
+            self._node.weights.use(self._state)
+            epoch, muxes = await self._met()
+            signer = None
+            if frozen and self._request.signed and epoch.nodes == max(CLUSTER_SIZES):
+                async with self.begins():
+                    self._state.epochs.check_signs()
+                agreement = self._state.agreement
+                signer = FrameSigner(agreement, self._node.own_keys.signing(agreement))
+            if away:
+                muxes = {peer: BridgedMux(mux) for peer, mux in muxes.items()}
+            self._session = await stack.enter_async_context(
+                open_session(
+                    self._context,
+                    me=epoch.members.index(self._node.number),
+                    muxes=muxes,
+                    epoch=epoch,
+                    state=(self._state.inputs.digest() if frozen else b"") + agreed,
+                    signer=signer,
+                    timeout=self._node.config.timeout_seconds,
+                )
+            )
+            yield self._session
+
+    async def _met(self) -> tuple[Epoch, dict[int, SessionMux]]:
+        """Return the epoch, and the links to those who take part in it."""
+        epoch = self._epoch
+        nodes = len(self._state.agreement.nodes)
+        members = left_without(nodes, None) if epoch is None else epoch.members
+        links = await self._node.peers.all(
+            timeout=EPOCH_SECONDS, without=_missing_from(members, nodes)
+        )
+        muxes: dict[int, SessionMux] = {members.index(peer): mux for peer, mux in links.items()}
+        if epoch is None or epoch.closed:
+            # The others may have begun: nobody waits for what will not come.
+            await self._refuse(muxes)
+            raise AbortError(self._node.name, "the epoch has ended; open a new one")
+        if self._sent is not None:
+            muxes[COORDINATOR] = self._sent
+        return epoch, muxes
+
+    @property
+    def _epoch(self) -> Epoch | None:
+        return self._node.epochs.get((self._state.hash, self._request.epoch))
+
+    async def run(self, work: Callable[[], Coroutine[Any, Any, T]], /) -> T:
+        """Do the work of the session, away from the node's event loop or here."""
+        if not self._away:
+            return await work()
+        return await self._node.workers.run(self._state.agreement.platform, work)
+
+    def fit(self, share: ArithmeticShare, /) -> ArithmeticShare:
+        """Return a share as the nodes of the epoch hold it: three of four, if one was lost."""
+        epoch = self._epoch
+        if epoch is None or len(share.parts) == epoch.nodes - 1:
+            return share
+        lost = _missing_from(epoch.members, len(self._state.agreement.nodes))
+        if lost is None:
+            raise refuse("three nodes have this state; they hand it over before it is used")
+        return share_without(share, me=self._node.number, lost=lost)
+
+    def log_sent(self, kind: Kind, about: int, /, *, known: DisclosedProof | None = None) -> None:
+        """Log that everything has left the node, which is so once the session has ended."""
+        assert self._sent is not None
+        self._state.store.log_sent(
+            kind, about, self.attempt, self._digest, self._sent.digest, known=known
+        )
+
+    def reply(self, kind: Callable[..., R], /, **fields: object) -> R:
+        """Return the reply, with what the computation cost."""
+        assert self._session is not None
+        return kind(
+            id=self._request.id, sent=self._session.sent, rounds=self._session.depth, **fields
+        )
 
 
-async def compute_away(
-    node: ComputingNode,
-    agreement_state: AgreementState,
-    work: Callable[[], Coroutine[Any, Any, T]],
-    /,
-    *,
-    away: bool,
-) -> T:
-    """Do the work of a session `away` from the node's event loop, or here if it is small."""
-    if not away:
-        return await work()
-    return await node.workers.run(agreement_state.agreement.platform, work)
-
-
-@asynccontextmanager
-async def refusals_told(
-    node: ComputingNode, context: Context, platform: SessionMux | None, /
-) -> AsyncIterator[None]:
-    """Where we refuse, the others are told at once, and what they send must not pile up."""
-    try:
-        yield
-    except EngineError:
-        muxes: dict[int, SessionMux] = {**node.peers.current()}
-        if platform is not None:
-            muxes[COORDINATOR] = platform
-        await refuse_session(context, muxes=muxes)
-        raise
+def _missing_from(members: tuple[int, ...], nodes: int) -> int | None:
+    return next((node for node in range(nodes) if node not in members), None)

@@ -37,17 +37,11 @@ from tacit.engine.node.state.equity.kept_book import KeptBook
 from tacit.engine.node.state.policy import refuse
 from tacit.engine.node.work.equity.voids import check_counts
 from tacit.engine.node.work.off_loop import in_thread
-from tacit.engine.node.work.session import (
-    ComputingNode,
-    compute_away,
-    memory_for,
-    node_session,
-    refusals_told,
-)
+from tacit.engine.node.work.session import ComputingNode, NodeComputation
 from tacit.engine.records.events import RunCounted
 from tacit.engine.wire.messages import CountRun
 from tacit.engine.wire.replies import RunAccounted
-from tacit.engine.wire.request import context_of, count_hash, unpack_candidates
+from tacit.engine.wire.request import count_hash, unpack_candidates
 from tacit.equity import RunEntry, Telling, account_of, columns_of, open_for_all
 from tacit.mpc import ArithmeticShare, Session
 
@@ -64,37 +58,27 @@ async def count_run(
     node: ComputingNode, agreement_state: AgreementState, request: CountRun
 ) -> RunAccounted:
     """Count a run for the balances of its series; once, however often it is asked for."""
-    context = context_of(request, count_hash(request))
+    computation = NodeComputation(node, agreement_state, request, count_hash(request), None)
     agreement = agreement_state.agreement
-    async with refusals_told(node, context, None):
+    async with computation.begins():
         book = node.series.book_of(agreement)
         if book is None:
             raise refuse("this run is of no series with equity; there is nothing to count")
     async with book.turn:
-        async with refusals_told(node, context, None):
+        async with computation.begins():
             plan = await _plan_to_count(agreement_state, request, book)
         problem = agreement.problem
-        away = problem.rows * problem.columns > LARGE_CELLS
-        async with (
-            memory_for(node, agreement_state, account_bytes(agreement), context, None),
-            node_session(
-                node,
-                agreement_state,
-                context,
-                request.epoch,
-                None,
-                away=away,
-                agreed=_hash(str(request.state)),
-                signed=request.signed,
-            ) as session,
-        ):
+        async with computation.session(
+            size=account_bytes(agreement),
+            away=problem.rows * problem.columns > LARGE_CELLS,
+            agreed=_hash(str(request.state)),
+        ) as session:
             if session.nodes != len(agreement.nodes):
                 raise refuse("balances are counted by all nodes together; wait until all are there")
             work = _Counting(session, agreement_state, request, plan, book)
-            await compute_away(node, agreement_state, work.count, away=away)
+            await computation.run(work.count)
         await in_thread(_write_down, node.number, agreement_state, book, work.opened)
-    head = book.book.head
-    return RunAccounted(id=request.id, sent=session.sent, rounds=session.depth, head=head)
+    return computation.reply(RunAccounted, head=book.book.head)
 
 
 @dataclass(frozen=True, slots=True)

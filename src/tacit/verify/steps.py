@@ -1,26 +1,39 @@
 """Whether all nodes were asked for the same steps of a sealed run, and none twice.
 
-There is no population to compute again: the nodes searched themselves.
+There is no population to compute again: the nodes searched themselves. Where it is agreed to open
+whether all plans are proved, a batch of steps ends there, all nodes say the same of it, and no step
+follows once they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from tacit.engine.agreement import Agreement, AssignmentCourse, course_of, is_exact
+from tacit.engine.agreement import (
+    Agreement,
+    AssignmentCourse,
+    checkpoints_of,
+    course_of,
+    groups_of,
+    is_exact,
+)
 from tacit.engine.records import (
     BuiltOnThree,
-    FinishedTold,
+    DisclosedProof,
     GenerationsBegun,
+    Kind,
     Log,
     PlanBound,
+    Sent,
     events_of,
 )
-from tacit.errors import LogError
-from tacit.verify.loss import throughout
+from tacit.errors import LogError, UnprovenError
+from tacit.verify.nodes import throughout
 
 _Run = tuple[int, int, int]
 """Steps that were asked for: the first, how many, and of how many."""
+_Step = tuple[int, int]
+"""A group of searches, by the first of them, and a number of steps."""
 
 
 def check_asked(logs: Sequence[Log], /) -> str:
@@ -81,8 +94,7 @@ def early_words(agreement: Agreement, logs: Sequence[Log], /) -> str:
     """
     if not is_exact(agreement):
         return ""
-    told = (event for log in logs for event in events_of(FinishedTold, log))
-    proved = {(event.search, event.number) for event in told if event.finished}
+    proved = {at for at, finished in _told(logs) if finished}
     early = []
     for event in (event for log in logs for event in events_of(PlanBound, log)):
         course, number = course_of(agreement, event.search, seed=0), event.attempt.number
@@ -96,6 +108,65 @@ def early_words(agreement: Agreement, logs: Sequence[Log], /) -> str:
         f" (one was opened after {steps}, and no fewer than {least} were agreed on unless the "
         "deadline comes first, as the nodes say that it did)"
     )
+
+
+def agreed_checkpoints(agreement: Agreement, /) -> set[_Step]:
+    """Return after which steps of which groups it may be told that all is proved."""
+    firsts = [group[0] for group in groups_of(agreement)]
+    return {(first, step) for first in firsts for step in checkpoints_of(agreement, first)}
+
+
+def _told(logs: Sequence[Log]) -> list[tuple[_Step, bool]]:
+    """Return what the nodes themselves heard of whether all was proved."""
+    return [
+        ((event.about, event.attempt.number), event.known.finished)
+        for log in logs
+        for event in events_of(Sent, log)
+        if isinstance(event.known, DisclosedProof)
+    ]
+
+
+def check_told(agreement: Agreement, logs: Sequence[Log], /) -> dict[_Step, bool]:
+    """Return what the nodes say was proved after which step: all the same, and the end of it."""
+    agreed, found = agreed_checkpoints(agreement), dict[_Step, bool]()
+    if any(
+        (each.kind is Kind.PROVED) != isinstance(each.known, DisclosedProof)
+        for log in logs
+        for each in events_of(Sent, log)
+    ):
+        raise LogError("a node does not say whether it heard that all was proved; ask its operator")
+    for at, finished in _told(logs):
+        if found.setdefault(at, finished) != finished:
+            raise LogError(
+                f"nodes say both that all was proved after step {at[1]} and that it was not; one "
+                "of them lies"
+            )
+    for event in (each for log in logs for each in events_of(GenerationsBegun, log)):
+        first, end = event.first, event.first + event.count
+        if any(search == event.search and first < step < end for search, step in agreed):
+            raise LogError(f"steps {first + 1} to {end} go beyond a checkpoint; ask the operator")
+        over = [step for (search, step), yes in found.items() if yes and search == event.search]
+        if over and first >= min(over):
+            raise LogError(f"steps were begun after all was proved, after step {min(over)}")
+    return found
+
+
+def check_all_told(
+    agreement: Agreement, logs: Sequence[Log], told: Mapping[_Step, bool], /
+) -> None:
+    """After every step with a checkpoint that was begun, some log must have what was told.
+
+    The bit is out before a node logs it, so that a node which is stopped just then has no line. If
+    the step was done again, the word was the same, and is in the logs.
+    """
+    begun = (each for log in logs for each in events_of(GenerationsBegun, log))
+    ends = {(event.search, event.first + event.count) for event in begun}
+    if missing := sorted((ends & agreed_checkpoints(agreement)) - set(told)):
+        raise UnprovenError(
+            f"the nodes began what ends with step {missing[0][1]}, after which it is told whether "
+            "all is proved, and no log says what was told: it was interrupted, or the platform "
+            "knows more than it shows"
+        )
 
 
 def _end(runs: Sequence[_Run]) -> int:

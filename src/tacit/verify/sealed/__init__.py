@@ -1,1 +1,0 @@
-"""Whether a sealed search went as agreed, and the plan is what the nodes opened."""

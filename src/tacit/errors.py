@@ -18,31 +18,30 @@
     ├── PlatformError             the platform cannot be reached, or refuses, and says why
     │   ├── UnreachableError      nobody answers there, or not in time
     │   ├── UnreadableError       what it answers is not understood here
-    │   ├── TokenError            it does not know the token: expired or revoked
-    │   ├── NotAllowedError       the account's role may not do that
-    │   ├── UnknownError          what was asked for is not there, or is not for this account
-    │   ├── ConflictError         the state of a run does not allow it now
-    │   ├── RejectedError         what was sent is malformed, or contradicts itself
-    │   ├── OverloadedError       it cannot do so now; says when to try again
-    │   └── FaultError            it failed by its own fault
+    │   └── ServiceError          it refuses: has a status and a code of the HTTP API
+    │       ├── MalformedError    the request is not one of the API's
+    │       ├── CredentialError   no token or code, or one that is not valid
+    │       ├── ForbiddenError    this role may not do that
+    │       ├── NotThereError     it does not exist, or is not for you to see
+    │       ├── WrongStateError   the state of a run or a series does not allow it now
+    │       ├── InternalError     the platform failed by its own fault
+    │       └── OverloadedError   the same may work later
+    │           ├── TooManyError  too many requests; says when to retry
+    │           ├── BusyError     too much to do for everybody
+    │           ├── NodesError    the nodes cannot be reached
+    │           └── StorageError  the database cannot be used
     ├── RunEndedError             a run that was waited for ended without being finished
     ├── WaitingError              what was waited for did not happen in time
-    ├── MpcError                  a computation between the nodes did not come to its end
-    │   ├── MaskReuseError        a mask was about to be used twice; nothing was sent
-    │   └── PeerError             names the peer
-    │       ├── PeerLostError     the link to it is gone
-    │       ├── PeerTimeoutError  it stayed silent for longer than the limit
-    │       ├── FrameError        it sent something that is not a frame of ours
-    │       └── AbortError        what it sent contradicts the protocol
-    │           └── MismatchError  it sent something else than another vouches for
-    └── ServiceError              the platform says no; has a status and a code of the HTTP API
-        ├── CredentialError       no token or code, or one that does not count
-        ├── ForbiddenError        this role may not do that
-        ├── NotThereError         it does not exist, or is not for you to see
-        ├── WrongStateError       the run does not allow it now
-        ├── TooManyError          too many requests; says when to retry
-        ├── BusyError             too much to do for everybody; the same may work in a minute
-        └── StorageError          the database cannot be used now; the same may work in a minute
+    └── MpcError                  a computation between the nodes did not come to its end
+        ├── MaskReuseError        a mask was about to be used twice; nothing was sent
+        └── PeerError             names the peer
+            ├── PeerLostError     the link to it is gone
+            ├── PeerTimeoutError  it stayed silent for longer than the limit
+            ├── FrameError        it sent something that is not a frame of ours
+            └── AbortError        what it sent contradicts the protocol
+                └── MismatchError  it sent something else than another vouches for
+
+A `ServiceError` is raised on the platform, travels as its code, and is raised again by the client.
 
 Each message says what was wrong, where, and what to do about it. The command line prints it as
 one line and ends with the error's `exit_code`.
@@ -140,13 +139,9 @@ class TrustError(EngineError):
 
 
 class PlatformError(TacitError):
-    """The platform cannot be reached, or refuses what it was asked; `status` is its HTTP code."""
+    """The platform cannot be reached, or refuses what it was asked."""
 
     exit_code = 4
-
-    def __init__(self, message: str, *, status: int | None = None) -> None:
-        self.status = status
-        super().__init__(message)
 
 
 class UnreachableError(PlatformError):
@@ -157,36 +152,108 @@ class UnreadableError(PlatformError):
     """What the platform answers is not understood here."""
 
 
-class TokenError(PlatformError):
-    """The platform does not know the token: it has expired or was revoked."""
+class ServiceError(PlatformError):
+    """The platform refuses; `status` and `code` are those of its HTTP API.
+
+    >>> service_error("wrong_state")
+    <class 'tacit.errors.WrongStateError'>
+    """
+
+    status = 422
+    code = "refused"
 
 
-class NotAllowedError(PlatformError):
-    """The account's role may not do that."""
+class MalformedError(ServiceError):
+    """The request is not one that the API takes."""
+
+    status = 400
+    code = "malformed"
 
 
-class UnknownError(PlatformError):
-    """What was asked for is not there, or is not for this account to see."""
+class CredentialError(ServiceError):
+    """No token or code, or one that is not valid."""
+
+    status = 401
+    code = "unauthorized"
 
 
-class ConflictError(PlatformError):
+class ForbiddenError(ServiceError):
+    """The role may not do that."""
+
+    status = 403
+    code = "forbidden"
+
+
+class NotThereError(ServiceError):
+    """It does not exist, or is not for the asker to see; which of both, the platform keeps."""
+
+    status = 404
+    code = "not_found"
+
+
+class WrongStateError(ServiceError):
     """The state of a run or of a series does not allow it now."""
 
-
-class RejectedError(PlatformError):
-    """What was sent is malformed, or contradicts itself."""
-
-
-class OverloadedError(PlatformError):
-    """The platform, or a node behind it, cannot do so now; the same may work later."""
-
-    def __init__(self, message: str, *, status: int, retry_after: float | None = None) -> None:
-        self.retry_after = retry_after
-        super().__init__(message, status=status)
+    status = 409
+    code = "wrong_state"
 
 
-class FaultError(PlatformError):
+class InternalError(ServiceError):
     """The platform failed by its own fault."""
+
+    status = 500
+    code = "internal"
+
+
+class OverloadedError(ServiceError):
+    """The platform, or something behind it, cannot do that now; the same may work later.
+
+    >>> TooManyError("too many requests; wait 3 s", retry_after=3).retry_after
+    3
+    """
+
+    status = 503
+    code = "overloaded"
+
+    def __init__(self, message: str, *, retry_after: int | None = None) -> None:
+        self.retry_after = retry_after
+        super().__init__(message)
+
+
+class TooManyError(OverloadedError):
+    """Too many requests; `retry_after` says in how many seconds to retry."""
+
+    status = 429
+    code = "too_many"
+
+
+class BusyError(OverloadedError):
+    """The platform has too much to do."""
+
+    code = "busy"
+
+
+class NodesError(OverloadedError):
+    """The nodes cannot be reached, or refuse."""
+
+    code = "nodes"
+
+
+class StorageError(OverloadedError):
+    """The platform's database cannot be used right now."""
+
+    code = "storage"
+
+
+def service_error(code: str, /) -> type[ServiceError]:
+    """The class of a code; `ServiceError` for one that is not known here."""
+    waiting: list[type[ServiceError]] = [ServiceError]
+    while waiting:
+        each = waiting.pop()
+        if each.code == code:
+            return each
+        waiting += each.__subclasses__()
+    return ServiceError
 
 
 class RunEndedError(TacitError):
@@ -253,67 +320,3 @@ class MismatchError(AbortError):
             sender, f"sent something else than {voucher} vouches for; one lies{source}"
         )
         self.voucher, self.evidence = voucher, tuple(evidence)
-
-
-class ServiceError(TacitError):
-    """The platform says no; `status` and `code` are those of its HTTP API."""
-
-    status = 422
-    code = "refused"
-
-
-class CredentialError(ServiceError):
-    """No token or code, or one that does not count."""
-
-    status = 401
-    code = "unauthorized"
-
-
-class ForbiddenError(ServiceError):
-    """The role may not do that."""
-
-    status = 403
-    code = "forbidden"
-
-
-class NotThereError(ServiceError):
-    """It does not exist, or is not for the asker to see; which of both, the platform keeps."""
-
-    status = 404
-    code = "not_found"
-
-
-class WrongStateError(ServiceError):
-    """The run does not allow it now."""
-
-    status = 409
-    code = "wrong_state"
-
-
-class TooManyError(ServiceError):
-    """Too many requests; `retry_after` says in how many seconds to retry.
-
-    >>> TooManyError("too many requests; wait 3 s", retry_after=3).retry_after
-    3
-    """
-
-    status = 429
-    code = "too_many"
-
-    def __init__(self, message: str, *, retry_after: int) -> None:
-        self.retry_after = retry_after
-        super().__init__(message)
-
-
-class BusyError(ServiceError):
-    """The platform has too much to do; the same may work in a minute."""
-
-    status = 503
-    code = "busy"
-
-
-class StorageError(ServiceError):
-    """The platform's database cannot be used right now; the same may work in a minute."""
-
-    status = 503
-    code = "storage"

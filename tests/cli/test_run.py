@@ -18,7 +18,7 @@ from tacit.problems import generate_assignment, save_problem
 from tacit.service import invitation_file
 from tacit.service.storage import create_account
 from tacit.service.workflow.lifecycle import State
-from tests.service.example_terms import example_terms
+from tests.service.example_terms import plain_terms
 from tests.service.served import served
 from tests.service.world import World
 from tests.support.command_line import Tacit, commands_here
@@ -66,7 +66,7 @@ def operator(world: World, tacit: Tacit, tmp_path: Path) -> str:
 
 def drafted(tacit: Tacit, tmp_path: Path, *more: str) -> str:
     terms = tmp_path / "terms.json"
-    written = {**example_terms().model_dump(mode="json"), "participants": OWNERS}
+    written = {**plain_terms(), "participants": OWNERS}
     terms.write_text(json.dumps(written))
     made = tacit("run", "new", terms, "--json", *more)
     assert made.code == 0, made
@@ -178,7 +178,7 @@ def test_a_plan_of_several_is_shown_with_its_own_values(
     ]
     run = world.submitted(name="front", objectives=objectives, preset="paper-moap")
     front, values = [[1, 0, 3, 2], [0, 1, 2, 3]], [[12287.0, 18745.0], [18680.0, 9000.0]]
-    world.run_to(run, State.FINISHED, told=[18680.0, 18745.0], front=front, values=values)
+    world.run_to(run, State.FINISHED, disclosed=[18680.0, 18745.0], front=front, values=values)
     said = tacit("run", "result", run)
     assert said.out.startswith("plan 1 of 2: punctuality 12,287, revenue 18,745\nrow"), said
     assert said.out.endswith("\nplan 2 of 2: punctuality 18,680, revenue 9,000\n")

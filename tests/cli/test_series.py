@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.cli.test_run import operator, tacit, world
 from tests.service.api.test_series import with_equity
-from tests.service.example_terms import example_terms
+from tests.service.example_terms import plain_terms
 from tests.support.command_line import Tacit
 
 __all__ = ["operator", "tacit", "world"]
@@ -46,7 +46,7 @@ def test_a_series_with_equity_is_made_of_a_run(tacit: Tacit, operator: str, tmp_
     assert made.code == 0, made
     terms = json.loads(made.out)["terms"]
     assert (terms["equity"]["levels"], terms["days"], terms["runs_per_day"]) == (4, 5.0, 1)
-    file.write_text(json.dumps(example_terms().model_dump(mode="json")))
+    file.write_text(json.dumps(plain_terms()))
     run = json.loads(tacit("run", "new", file, "--json").out)["id"]
     said = tacit("series", "new", "--like", run, "--equity")
     assert (said.code != 0, "at least 3" in said.err) == (True, True), said

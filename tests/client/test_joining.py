@@ -82,20 +82,6 @@ def test_an_invitation_of_somebody_else_is_named(platform: Served, north: Path) 
     assert made.account == "south"
 
 
-def test_a_platform_of_an_earlier_version_is_not_joined(north: Path) -> None:
-    """It would take a signature that counts everywhere; none such is made."""
-    seen: list[dict[str, Any]] = []
-
-    def earlier(body: dict[str, Any]) -> tuple[int, bytes]:
-        seen.append(body)
-        said = "body.account: Extra inputs are not permitted (and 1 more); see the API's document"
-        return 400, json.dumps({"error": "malformed", "message": said}).encode()
-
-    with answering(earlier) as url, pytest.raises(PlatformError, match="of an earlier version"):
-        join(url, "tci_code", profile=north)
-    assert len(seen) == 1
-
-
 def test_a_platform_that_calls_one_by_another_name_is_not_believed(north: Path) -> None:
     told = {"token": "tct_x", "account": "south", "role": "participant", "expires": 9e9}
     with (

@@ -10,9 +10,11 @@ from dataclasses import asdict
 from pathlib import Path
 from unittest.mock import patch
 
+import msgspec
 import numpy as np
 from msgspec.structs import replace as replaced
 
+from tacit.client.models import CarriedLog, CarriedLogs
 from tacit.disclosure import parse_disclosure
 from tacit.engine.agreement import Agreement, NodeTerms, agreement_hash, canonical, read_agreement
 from tacit.engine.coordinator import SecureEngine
@@ -24,10 +26,8 @@ from tacit.problems import Assignment, Objective, Participant, Problem
 from tacit.runs import Agreed, Progress, agreed_driver, drive
 from tacit.search import SearchParameters
 from tacit.service.access.invitations import invite
-from tacit.service.api.terms import RunTerms, draft_of_problem
 from tacit.service.execution.agreed_runs import StoredAgreement, stored_agreement
 from tacit.service.execution.answer import result_of
-from tacit.service.execution.port import LogAnswer, SignedLog
 from tacit.service.execution.report import Report, run_folder
 from tacit.service.server.app import make_app
 from tacit.service.storage import (
@@ -40,6 +40,7 @@ from tacit.service.storage import (
 )
 from tacit.service.workflow.inviting import invite_members
 from tacit.service.workflow.lifecycle import State
+from tacit.service.workflow.terms import terms_of_problem
 from tests.service.stand_in import StandIn
 from tests.support.platform import Lies, Tamper, generous, listening
 
@@ -102,24 +103,24 @@ class ByHand(StandIn):
 
     async def fetch_logs(
         self, run_id: str, nonce: bytes, /, *, heads_only: bool = False
-    ) -> LogAnswer:
+    ) -> CarriedLogs:
         if self.engine is None:
             raise WrongStateError("the nodes have no log of this run yet; wait until it runs")
         stored = await self.database.read(stored_agreement, run_id)
         fetch = self.engine.fetch_heads if heads_only else self.engine.fetch_logs
         found = await asyncio.to_thread(fetch, self.nonce or nonce)
         logs = (
-            SignedLog(
+            CarriedLog(
                 node=node,
                 log=done.log,
                 seconds=done.seconds,
-                nonce=nonce,
-                signature=done.signature,
+                nonce=nonce.hex(),
+                signature=done.signature.hex(),
                 head=done.head,
             )
             for node, done in enumerate(found)
         )
-        return LogAnswer(logs=tuple(logs), manifests=stored.signed_manifests())
+        return CarriedLogs(logs=list(logs), manifests=stored.signed_manifests())
 
     def close(self) -> None:
         if self.engine is not None:
@@ -162,17 +163,18 @@ class Platform:
     def _invite(self, parameters: SearchParameters, *, reveal_best: bool) -> dict[str, str]:
         first = self.problem.objectives[0]
         owners = {each.name: each.rows for each in self.problem.participants}
-        terms = RunTerms.model_validate(
-            {
-                **draft_of_problem(
-                    self.problem, owners, disclosure=str(first.disclosure), best=first.best_mode
-                ),
+        disclosed = {"disclosure": str(first.disclosure), "best": first.best_mode}
+        terms = terms_of_problem(
+            self.problem,
+            owners,
+            rules={
+                "objectives": [disclosed] * len(self.problem.objectives),
                 "name": "morning",
                 "parameters": asdict(parameters),
                 "limits": {"evaluations": EVALUATIONS, "distinct_min": 2},
                 "deadline_seconds": 20.0,
                 "reveal_best": reveal_best,
-            }
+            },
         )
         name = self.settings.cluster[0].name
         with (
@@ -180,7 +182,7 @@ class Platform:
             patch("tacit.service.storage.runs.new_run_id", return_value=RUN),
         ):
             create_account(session, "op", "operator")
-            create_run(session, terms.name, terms.model_dump(mode="json"), by="op")
+            create_run(session, terms.name, msgspec.to_builtins(terms), by="op")
             return invite_members(session, self.settings, RUN, name)
 
     def invite_again(self, name: str) -> str:

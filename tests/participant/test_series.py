@@ -34,7 +34,7 @@ from tacit.participant import (
 from tacit.participant.following.follower import following
 from tacit.service.server.app import make_app
 from tacit.service.workflow.lifecycle import State
-from tests.service.example_terms import example_terms
+from tests.service.example_terms import plain_terms
 from tests.service.stand_in import StandIn
 from tests.service.world import World
 from tests.support.command_line import Tacit
@@ -104,7 +104,7 @@ def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cast]:
 @pytest.fixture
 def cast(platform: Cast, tmp_path: Path) -> Iterator[Cast]:
     """A new series that both have signed; whatever a test tampers with is honest afterwards."""
-    terms = {"name": tmp_path.name, "run": example_terms().model_dump(mode="json")}
+    terms = {"name": tmp_path.name, "run": plain_terms()}
     made = platform.world.ok("POST", "/series", "op", json={**terms, "runs_per_day": 3})
     cast = replace_in(platform, folder=tmp_path, series_id=str(made["id"]), said=[])
     cast.sign()

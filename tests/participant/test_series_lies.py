@@ -15,7 +15,14 @@ import pytest
 import tacit.participant.following.follower as followed
 from tacit.engine.series import DAY, check_series
 from tacit.engine.series.run_record import KEEP_SECONDS
-from tacit.errors import AgreementError, LogError, PlatformError, TrustError, UnprovenError
+from tacit.errors import (
+    AgreementError,
+    InternalError,
+    LogError,
+    PlatformError,
+    TrustError,
+    UnprovenError,
+)
 from tacit.participant import FileCosts, Follower, follow, signed_series
 from tacit.participant.following.run_records import (
     FollowedRun,
@@ -28,7 +35,7 @@ from tacit.participant.following.run_records import (
 from tacit.participant.following.series_review import review_series
 from tacit.service.workflow.lifecycle import State
 from tests.participant.test_series import Cast, cast, platform
-from tests.service.example_terms import example_terms
+from tests.service.example_terms import plain_terms
 
 __all__ = ["cast", "platform"]
 
@@ -53,7 +60,7 @@ class Fine:
 
 
 def withhold(*_: object) -> None:
-    raise PlatformError("the platform failed (500)", status=500)
+    raise InternalError("the platform failed (500)")
 
 
 def finished_run(cast: Cast) -> str:
@@ -71,7 +78,7 @@ def record_of(cast: Cast, run: str) -> FollowedRun:
 
 
 def test_a_run_of_another_signed_series_is_refused(cast: Cast) -> None:
-    terms = example_terms().model_dump(mode="json")
+    terms = plain_terms()
     terms["objectives"][0] |= {"disclosure": "order", "best": "value"}
     body = {"name": "other", "run": terms, "runs_per_day": 99}
     other = replace(cast, series_id=cast.world.ok("POST", "/series", "op", json=body)["id"])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from tacit.client import Plan, RunView
+from tacit.client import Plan
 from tacit.engine.agreement.terms import Agreement
 from tacit.errors import InputError, TrustError
 from tacit.participant.account.shapes import Outcome
@@ -24,7 +24,13 @@ from tacit.participant.explanations import (
 from tacit.participant.plan_costs import own_cells
 from tacit.participant.plan_table import plan_rows, table_lines
 from tacit.participant.review_words import _kind_lines, review_json, review_lines
-from tacit.participant.reviewing import Review, _warnings, changed_parts, check_is_expected
+from tacit.participant.reviewing import (
+    Review,
+    ReviewedRun,
+    _warnings,
+    changed_parts,
+    check_is_expected,
+)
 from tacit.participant.submission import chosen_objective
 from tacit.plain_text import wrapped
 from tacit.problems import (
@@ -47,7 +53,7 @@ def agreement() -> Agreement:
 
 @pytest.fixture
 def made(agreement: Agreement) -> Review:
-    return Review(RunView("r-1", "slots", "invited"), agreement, "owner", True)
+    return Review(ReviewedRun("r-1", "slots", "invited"), agreement, "owner", True)
 
 
 def test_what_is_disclosed(agreement: Agreement) -> None:
@@ -132,7 +138,7 @@ def test_what_lets_a_plan_be_opened_early_is_warned_of(
 ) -> None:
     parameters = AssignmentParameters(iterations=12, **settings)
     agreement = owners_cast(parameters=parameters, plan_for="everybody").agreement
-    run = RunView("r-1", "slots", "invited", terms={"deadline_seconds": 60.5})
+    run = ReviewedRun("r-1", "slots", "invited", deadline_seconds=60.5)
     found = [each for each in _warnings(Review(run, agreement, "owner", True)) if "opened" in each]
     assert len(found) == (said is not None)
     assert all(said is not None and said in each for each in found)
@@ -165,10 +171,10 @@ def test_who_learns_a_plan_that_is_for_its_owners() -> None:
 
 def test_own_rows_are_shown_by_name_and_nothing_else() -> None:
     cast = owners_cast()
-    both = Outcome("finished", for_owners=True, own_rows=[{1: 5, 0: 3}])
+    both = Outcome(state="finished", reason=None, for_owners=True, own_rows=[{1: 5, 0: 3}])
     rows = plan_rows(both, cast.agreement, "any")
     assert rows == [["0", "3", "yours"], ["1", "5", "yours"]]
-    outcome = Outcome("finished", for_owners=True, own_rows=[{4: 2}])
+    outcome = Outcome(state="finished", reason=None, for_owners=True, own_rows=[{4: 2}])
     assert plan_rows(outcome, cast.agreement, "any") == [["4", "2", "yours"]]
 
 
@@ -176,8 +182,8 @@ def test_places_of_a_tour_are_ones_own_and_positions_count_from_1() -> None:
     plan = [3, 0, 1, 2, *range(4, 12)]
     agreement = owners_cast(problem=shared_tour(), plan=plan).agreement
     for outcome in (
-        Outcome("finished", plan=Plan(plan)),
-        Outcome("finished", for_owners=True, own_rows=[dict(enumerate(plan))]),
+        Outcome(state="finished", reason=None, plan=Plan(items=plan)),
+        Outcome(state="finished", reason=None, for_owners=True, own_rows=[dict(enumerate(plan))]),
     ):
         rows = plan_rows(outcome, agreement, "west")
         assert rows[:3] == [["1", "3", "yours"], ["2", "0", ""], ["3", "1", ""]]
@@ -227,7 +233,9 @@ def test_keys_that_are_not_trusted_are_named(agreement: Agreement) -> None:
 
 
 def test_the_plan_says_whose_row_it_is(agreement: Agreement) -> None:
-    shown = plan_rows(Outcome("finished", plan=Plan([1, 0])), agreement, "owner")
+    shown = plan_rows(
+        Outcome(state="finished", reason=None, plan=Plan(items=[1, 0])), agreement, "owner"
+    )
     assert shown == [["0", "1", "yours"], ["1", "0", "yours"]]
 
 

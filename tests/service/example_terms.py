@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from tacit.service.api.terms import RunTerms
+from typing import Any
+
+import msgspec
+
+from tacit.client.models import RunView
+from tacit.client.terms import RunTerms
 
 
 def example_terms() -> RunTerms:
     """Four flights of two airlines in four slots."""
-    return RunTerms.model_validate(
+    return msgspec.convert(
         {
             "name": "morning",
             "problem": {"name": "slots", "kind": "assignment", "rows": 4, "columns": 4},
@@ -24,5 +29,47 @@ def example_terms() -> RunTerms:
             "parameters": {"population": 20, "elites": 2, "tournament": 4},
             "limits": {"evaluations": 500},
             "deadline_seconds": 5,
-        }
+        },
+        RunTerms,
     )
+
+
+def plain_terms() -> dict[str, Any]:
+    """The same as JSON has them."""
+    terms: dict[str, Any] = msgspec.to_builtins(example_terms())
+    return terms
+
+
+def run_about(terms: RunTerms | None = None, /, **known: Any) -> RunView:
+    """A run as the API shows it; `known` is what differs from a draft that nobody has joined."""
+    summary: dict[str, Any] = {
+        "id": "r-1",
+        "name": "morning",
+        "state": "draft",
+        "reason": None,
+        "created": 0.0,
+        "running_since": None,
+        "deadline_at": None,
+        "ended": None,
+        "generation": None,
+        "best": None,
+        "reported_at": None,
+        "series": None,
+        "series_number": None,
+        "kind": "assignment",
+        "disclosures": ["top:5"],
+        "participants": 2,
+        "joined": 0,
+        "signed": 0,
+        "accepted": 0,
+    }
+    whole: dict[str, Any] = {
+        "terms": terms or example_terms(),
+        "members": [],
+        "cluster": None,
+        "agreement_hash": None,
+        "progress": None,
+        "warnings": [],
+        "created_by": "op",
+    }
+    return RunView(**{**summary, **whole, **known})

@@ -9,12 +9,13 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from msgspec.structs import replace
 
+from tacit.client.models import CarriedLog, CarriedLogs, ClusterView, FoundPlans, NodeView
 from tacit.engine.agreement.sealing_offer import sign_offer
 from tacit.engine.agreement.terms import NodeTerms, read_agreement
 from tacit.engine.identity.config import load_cluster_config
 from tacit.engine.identity.keys import load_keys
 from tacit.engine.local.engine import node_terms, platform_certificate
-from tacit.service.execution.port import ClusterStatus, LogAnswer, NodeStatus, SignedLog
+from tacit.service.execution.answer import found_plans
 from tacit.service.execution.progress_file import ProgressFile
 from tacit.service.execution.report import run_folder
 from tacit.service.server.metrics import ServiceMetrics
@@ -47,8 +48,8 @@ class StandIn:
     async def cluster_for_new_run(self) -> str:
         return self.settings.cluster[0].name
 
-    def clusters(self) -> list[ClusterStatus]:
-        node = NodeStatus(
+    def clusters(self) -> list[ClusterView]:
+        node = NodeView(
             host="n",
             port=1,
             signing_key="a" * 64,
@@ -56,7 +57,7 @@ class StandIn:
             reachable=False,
             clock_offset_seconds=None,
         )
-        return [ClusterStatus(name="cluster", nodes=(node,) * 3, slots=4, running=0, waiting=0)]
+        return [ClusterView(name="cluster", nodes=[node] * 3, slots=4, running=0, waiting=0)]
 
     async def draw_up(self, run_id: str, /) -> None:
         ready = await self.database.read(ready_to_draft, run_id)
@@ -103,25 +104,28 @@ class StandIn:
 
     async def fetch_logs(
         self, run_id: str, nonce: bytes, /, *, heads_only: bool = False
-    ) -> LogAnswer:
+    ) -> CarriedLogs:
         run = await self.database.read(read_run, run_id)
         assert run.agreement is not None
         read_agreement(run.agreement)
-        logs = tuple(
-            SignedLog(
+        logs = [
+            CarriedLog(
                 node=i,
                 log=b"" if heads_only else b"{}\n",
                 seconds=1,
-                nonce=nonce,
-                signature=b"\1" * 64,
+                nonce=nonce.hex(),
+                signature="01" * 64,
                 head="ab" * 32,
             )
             for i in range(3)
-        )
-        return LogAnswer(logs=logs, manifests=(), words={0: "ab"})
+        ]
+        return CarriedLogs(logs=logs, manifests=[], words={0: "ab"})
 
     async def run_to(self, run_id: str, state: State, /, **found: Any) -> None:
-        """Let a submitted run run, and end as `state`; `found` differs from the usual result."""
+        """Let a submitted run run, and end as `state`; `found` differs from the usual result.
+
+        `front` has the columns of several plans, with their `values` and `weightings`.
+        """
         await self.database.write(
             set_state, run_id, State.RUNNING, running_since=100.0, deadline_at=105.0
         )
@@ -140,14 +144,21 @@ class StandIn:
             file.add(report)
         file.flush()
         if state is not State.RUNNING:
-            result = {
-                "items": [1, 0, 3, 2],
-                "told": [88.0],
+            data = (await self.database.read(read_run, run_id)).agreement
+            assert data is not None
+            front = found.pop("front", None)
+            plans = found_plans(
+                read_agreement(data).known_problem,
+                front or [[1, 0, 3, 2]],
+                values=found.pop("values", None) or [],
+                weightings=found.pop("weightings", None) or [],
+            )
+            usual = {
+                "disclosed": [88.0],
                 "generation": 2,
                 "evaluations": 3,
                 "seconds": 5.0,
                 "late_by_seconds": 0.01,
-                "front": None,
-                **found,
             }
+            result = FoundPlans(plan=plans[0], front=plans if front else None, **{**usual, **found})
             await self.database.write(set_state, run_id, state, result=result, reason="deadline")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
-from tacit.client import Plan
+from tacit.client import Plan, RunTerms
+from tacit.client.models import FoundPlans, Generate
 from tacit.engine.agreement.terms import Agreement
 from tacit.errors import TacitError
 from tacit.participant.account.shapes import Outcome
@@ -16,18 +18,17 @@ from tacit.problems import Problem
 from tacit.problems.files.save import problem_text
 from tacit.service.api.answers import run_result
 from tacit.service.api.routes.results import _result_csv
-from tacit.service.api.routes.status import Generate, generated_terms
-from tacit.service.api.terms import RunTerms
-from tacit.service.dashboard.drafts import drawn_problem, uploaded
+from tacit.service.api.routes.watching import generated_terms
+from tacit.service.dashboard.drafts import ObjectiveRule, drawn_problem, uploaded, usual_terms
 from tacit.service.dashboard.pages.run_plan import plan_markup
-from tacit.service.dashboard.rules import Rules, run_terms
 from tacit.service.storage import Run
 from tacit.service.workflow.drafting import (
     agreement_of_terms,
     checked_terms,
     node_of_nobody,
-    problem_of_terms,
 )
+from tacit.service.workflow.terms import problem_of_terms
+from tests.service.example_terms import run_about
 
 DRAWN = ("capacitated", "routing")
 
@@ -56,8 +57,7 @@ def test_drawn_and_uploaded_problems_become_agreements(kind: str) -> None:
     assert (agreed.kind, agreed.data) == (kind, problem_of_terms(terms).data)
     problem = drawn_problem(kind, rows=8, columns=3, participants=2, seed=1)
     again = uploaded(problem_text(problem).encode()).problem
-    rules = Rules("test", "top:15", "value", 10.0, 1000, 24.0)
-    draft = RunTerms.model_validate(run_terms(again, rules))
+    draft = usual_terms(again, [ObjectiveRule("top:15", "value")])
     assert agreement_about(draft).known_problem.data == problem.data
 
 
@@ -72,16 +72,23 @@ def test_results_are_shown_in_the_words_of_the_kind(kind: str) -> None:
     terms = terms_of(kind)
     problem = problem_of_terms(terms)
     items = a_plan(problem)
-    run = Run(state="finished", terms=terms.model_dump(mode="json"), result={"items": items})
+    found = FoundPlans(plan=Plan(items=items, named=problem.named_plan(items)))
+    run = Run(
+        state="finished",
+        reason=None,
+        terms=msgspec.to_builtins(terms),
+        result=msgspec.to_builtins(found),
+    )
     assert run_result(run).plan is not None
     lines = _result_csv(run).splitlines()
     assert lines[0] == ("row,column" if kind == "capacitated" else "vehicle,customer")
     assert len(lines) == 1 + len(problem.listed(items))
-    shown = {"terms": run.terms, "members": [{"name": "a", "rows": list(range(8))}]}
-    assert "<table" in plan_markup(shown, items)
+    assert "<table" in plan_markup(run_about(terms), items)
     agreement = agreement_about(terms)
     name = agreement.participants[0].name
-    told = plan_rows(Outcome("finished", plan=Plan(items)), agreement, name)
+    told = plan_rows(
+        Outcome(state="finished", reason=None, plan=Plan(items=items)), agreement, name
+    )
     assert len(told) == len(lines) - 1
     assert any(line[2] for line in told)
     assert [line[0] for line in told] == [line.split(",")[0] for line in lines[1:]]

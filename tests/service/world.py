@@ -26,7 +26,7 @@ from tacit.service.access.invitations import invite
 from tacit.service.server.context import Platform
 from tacit.service.storage import create_account
 from tacit.service.workflow.lifecycle import State
-from tests.service.example_terms import example_terms
+from tests.service.example_terms import plain_terms
 from tests.service.stand_in import StandIn
 
 API = "/api/v1"
@@ -115,7 +115,7 @@ class World:
         self.join(name, self.first_code(name, role), key=role == "participant")
 
     def draft(self, **changes: Any) -> str:
-        terms = {**example_terms().model_dump(mode="json"), **changes}
+        terms = {**plain_terms(), **changes}
         run_id: str = self.ok("POST", "/runs", "op", json=terms)["id"]
         return run_id
 
@@ -140,7 +140,7 @@ class World:
 
     def invited_series(self, **changes: Any) -> str:
         """A series whose members have all joined."""
-        terms = {"name": "daily", "run": example_terms().model_dump(mode="json"), **changes}
+        terms = {"name": "daily", "run": plain_terms(), **changes}
         made = self.ok("POST", "/series", "op", json=terms)
         for name, code in made["invitations"].items():
             self.join(name, code, key=True)

@@ -101,10 +101,13 @@ def new(
 
 def _like(client: PlatformClient, like: str) -> dict[str, Any]:
     """The terms of another series, or of one with a run as its pattern."""
+    import msgspec
+
     if not like.startswith("s-"):
         pattern = client.runs.terms(named_run(client, like))
-        return {"name": pattern["name"], "run": pattern}
-    return client.series.show(like).terms
+        return {"name": pattern.name, "run": msgspec.to_builtins(pattern)}
+    copied: dict[str, Any] = msgspec.to_builtins(client.series.show(like).terms)
+    return copied
 
 
 @app.command("list", epilog=example("series list"))

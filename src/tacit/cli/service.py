@@ -178,13 +178,14 @@ def invite(
 
 
 def _invitation(session: Session, settings: Settings, name: str, role: str) -> InvitationFile:
-    from pydantic import ValidationError
+    import msgspec
 
-    from tacit.service import NewAccount, create_account, find_account, invitation_file
+    from tacit.client import NewAccount
+    from tacit.service import create_account, find_account, invitation_file
 
     try:
-        asked = NewAccount.model_validate({"name": name, "role": role})
-    except ValidationError:
+        asked = msgspec.convert({"name": name, "role": role}, NewAccount)
+    except msgspec.ValidationError:
         raise InputError(
             f"{name!r} as {role!r} is not a valid account; a name has up to 63 letters, digits, "
             "dots and dashes, a role is operator, participant or viewer"

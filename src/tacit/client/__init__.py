@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
-    from tacit.client.accounts import Accounts
     from tacit.client.certificates import (
         certificate_fingerprint,
         certificate_to_pin,
@@ -18,39 +17,85 @@ if TYPE_CHECKING:
         platform_address,
         tls_context,
     )
-    from tacit.client.connection import Connection
+    from tacit.client.connection import (
+        Connection,
+        refusal,
+    )
     from tacit.client.events import RunEvent
-    from tacit.client.invitation_file import SUFFIX, InvitationFile, read_invitation
-    from tacit.client.notifications import Notifications, NotificationsView, WebhookView
-    from tacit.client.platform_client import PlatformClient
-    from tacit.client.runs import Runs
-    from tacit.client.series import SeriesOfRuns
-    from tacit.client.shapes import (
-        Account,
+    from tacit.client.invitation_file import (
+        SUFFIX,
+        InvitationFile,
+        read_invitation,
+    )
+    from tacit.client.models import (
+        ENDS,
+        AccountView,
         CarriedLog,
         CarriedLogs,
         CarriedManifest,
-        Cluster,
+        ClusterView,
+        ErrorAnswer,
+        FoundPlans,
+        Generate,
         Health,
-        Invited,
-        InvitedRun,
-        Joined,
+        InvitedAccount,
+        Join,
+        JoinAnswer,
+        LogQuestion,
+        MailChange,
         Me,
-        Member,
-        Node,
+        MemberView,
+        NewAccount,
+        NewWebhook,
+        NodeView,
+        NotificationsView,
         PartOfNode,
         Parts,
         Plan,
-        Progress,
         PublicWeights,
+        Reason,
+        Role,
+        RowsState,
+        RunProgress,
         RunResult,
         RunSummary,
         RunView,
         SeriesRun,
         SeriesSummary,
         SeriesView,
+        Signed,
+        SubmissionState,
+        SubmitRows,
         SubmittedRows,
+        WebhookView,
+    )
+    from tacit.client.platform_client import (
+        Accounts,
+        Notifications,
+        PlatformClient,
+        Runs,
+        SeriesOfRuns,
     )
     from tacit.client.signed_webhooks import check_webhook, webhook_signature
+    from tacit.client.terms import (
+        MOST_CELLS,
+        NAME_PATTERN,
+        EquitySettings,
+        LimitTerms,
+        NextRun,
+        Part,
+        ProblemTerms,
+        RunObjective,
+        RunTerms,
+        ScheduleTerms,
+        SeriesTerms,
+        VaryingTerms,
+        checked,
+        checked_name,
+        converted,
+        one_form,
+        plain_trouble,
+        read_request,
+    )
 else:
     __getattr__ = lazily(__name__)

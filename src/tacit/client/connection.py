@@ -16,10 +16,20 @@ from typing import Any, Self, TypeVar
 import httpx
 import msgspec
 
-from tacit.client.certificates import checked_url, tls_context
-from tacit.client.refusals import refusal
-from tacit.client.untrusted import untrusted
-from tacit.errors import PlatformError, TrustError, UnreachableError, UnreadableError
+from tacit.client.certificates import checked_url, tls_context, untrusted
+from tacit.client.models import ErrorAnswer
+from tacit.errors import (
+    CredentialError,
+    InternalError,
+    OverloadedError,
+    PlatformError,
+    ServiceError,
+    TooManyError,
+    TrustError,
+    UnreachableError,
+    UnreadableError,
+    service_error,
+)
 from tacit.plain_text import plain_line
 
 T = TypeVar("T")
@@ -134,7 +144,7 @@ class Connection:
             raise self._unreachable(error) from None
         self._note_clock(answer)
         if not answer.is_success:
-            raise refusal(answer, content, self.url)
+            raise self._refusal(answer, content)
         return content
 
     async def _ask(
@@ -174,7 +184,7 @@ class Connection:
             answer = self._wait(self._open(path, headers, limit), quiet=True)
             if not answer.is_success:
                 content = self._wait(self._all_of(answer.aiter_raw(), MOST_BYTES), quiet=True)
-                raise refusal(answer, content, self.url)
+                raise self._refusal(answer, content)
             chunks = answer.aiter_raw()
             while (chunk := self._wait(_next(chunks, limit), quiet=True)) is not None:
                 yield chunk
@@ -215,6 +225,15 @@ class Connection:
             "address, then try again"
         )
 
+    def _refusal(self, answer: httpx.Response, content: bytes) -> ServiceError:
+        error = refusal(answer, content)
+        if isinstance(error, CredentialError):
+            return CredentialError(
+                "the platform does not know your token: it has expired or was revoked; ask the "
+                f"operator for a new invitation, then run tacit participant join {self.url} CODE"
+            )
+        return error
+
     def _note_clock(self, answer: httpx.Response) -> None:
         try:
             sent_at = parsedate_to_datetime(answer.headers["Date"]).timestamp()
@@ -227,3 +246,43 @@ class Connection:
 async def _next(chunks: AsyncIterator[bytes], within: float) -> bytes | None:
     async with asyncio.timeout(within):
         return await anext(chunks, None)
+
+
+def refusal(answer: httpx.Response, content: bytes, /) -> ServiceError:
+    """The error that the platform raised, as its code names it, with the platform's sentence.
+
+    >>> body = b'{"error": "wrong_state", "message": "the run is running; wait"}'
+    >>> refusal(httpx.Response(409), body)
+    WrongStateError('the run is running; wait')
+    >>> refusal(httpx.Response(502), b"<html>")
+    InternalError('the platform failed (502); tell its operator, and try again later')
+    """
+    status = answer.status_code
+    try:
+        said = msgspec.json.decode(content, type=ErrorAnswer)
+    except msgspec.DecodeError:
+        said = ErrorAnswer()
+    kind, message = service_error(said.error), plain_line(said.message)
+    if kind is ServiceError:
+        # Perhaps not the platform's own words, but those of a proxy before it.
+        by_status: dict[int, type[ServiceError]] = {
+            401: CredentialError,
+            429: TooManyError,
+            503: OverloadedError,
+        }
+        kind = by_status.get(status, ServiceError)
+    if status >= 500 and not issubclass(kind, OverloadedError):
+        told = f"{status}: {message}" if message else f"{status}"
+        return InternalError(
+            f"the platform failed ({told}); tell its operator, and try again later"
+        )
+    if issubclass(kind, OverloadedError):
+        given = plain_line(answer.headers.get("Retry-After", ""))
+        wait = int(given) if given.isdecimal() and len(given) < 6 else None
+        text = f"the platform has too much to do; try again in {wait or 60} s"
+        if message and kind is not TooManyError:
+            text = f"the platform cannot do that now: {message}; try again later"
+        return kind(text, retry_after=wait)
+    error = kind(message or f"the platform refuses ({status}); ask its operator why")
+    error.status = status
+    return error

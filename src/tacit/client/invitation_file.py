@@ -45,8 +45,11 @@ class InvitationFile(msgspec.Struct, frozen=True, kw_only=True):
     def save(self, path: Path, /) -> None:
         """Write it to a file that its owner alone can read."""
         with writing(path):
-            data = msgspec.json.encode(self)
-            replace_secret(path, msgspec.json.format(data, indent=2) + b"\n")
+            replace_secret(path, self.as_file())
+
+    def as_file(self) -> bytes:
+        """What is in the file."""
+        return msgspec.json.format(msgspec.json.encode(self), indent=2) + b"\n"
 
 
 def _check_plain(found: InvitationFile) -> None:

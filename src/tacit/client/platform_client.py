@@ -2,17 +2,293 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import time
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
+from urllib.parse import quote
 
-from tacit.client.accounts import Accounts
 from tacit.client.certificates import platform_address
 from tacit.client.connection import Connection
-from tacit.client.notifications import Notifications
-from tacit.client.runs import Runs
-from tacit.client.series import SeriesOfRuns
-from tacit.client.shapes import Cluster, Health, Joined, Me
+from tacit.client.events import RunEvent, watch
+from tacit.client.invitation_file import InvitationFile
+from tacit.client.models import (
+    AccountView,
+    CarriedLogs,
+    ClusterView,
+    Health,
+    InvitedAccount,
+    JoinAnswer,
+    Me,
+    NotificationsView,
+    Parts,
+    PublicWeights,
+    RunResult,
+    RunSummary,
+    RunView,
+    SeriesSummary,
+    SeriesView,
+    SubmittedRows,
+    WebhookView,
+)
+from tacit.client.terms import RunTerms, SeriesTerms
+from tacit.errors import RunEndedError, WaitingError
+
+
+class Runs:
+    """What can be done with runs: `client.runs`.
+
+    A run is named by its id. What a role may do is the platform's to say.
+    """
+
+    def __init__(self, connection: Connection, /) -> None:
+        self._connection = connection
+
+    # Operators.
+
+    def all(self) -> list[RunSummary]:
+        """All runs that this account may see, the newest first."""
+        return self._connection.get("/runs", list[RunSummary])
+
+    def show(self, run: str, /) -> RunView:
+        """A run with its members and how far it is."""
+        return self._connection.get(_run(run), RunView)
+
+    def terms(self, run: str, /) -> RunTerms:
+        """All terms of a run, also the weights of public objectives: to copy or to change it."""
+        terms = self.show(run).terms
+        if all(each.confidential for each in terms.objectives):
+            return terms
+        return self.public_weights(run).filled_in(terms)
+
+    def new(self, terms: RunTerms | Mapping[str, Any], /) -> RunView:
+        """Draft a run; terms that no agreement could be made of are refused."""
+        return self._connection.post("/runs", terms, RunView)
+
+    def change(self, run: str, terms: RunTerms | Mapping[str, Any], /) -> RunView:
+        """Give a draft other terms."""
+        return self._connection.put(_run(run), terms, RunView)
+
+    def discard(self, run: str, /) -> None:
+        """Discard a draft."""
+        self._connection.send("DELETE", _run(run))
+
+    def invite(self, run: str, /) -> RunView:
+        """Invite all participants of a draft; new ones have a code, which is shown once."""
+        return self._connection.post(_run(run, "invite"), {}, RunView)
+
+    def invitation(self, run: str, name: str, /) -> InvitationFile:
+        """A new invitation for one participant of a run, as the file that it joins with.
+
+        Earlier codes of this participant end.
+        """
+        path = _run(run, f"invitations/{quote(name, safe='')}")
+        return self._connection.post(path, {}, InvitationFile)
+
+    def cancel(self, run: str, /, *, reason: str = "") -> RunView:
+        """Cancel a run that has not ended; one that is running keeps its best so far."""
+        return self._connection.post(_run(run, "cancel"), _why(reason), RunView)
+
+    def resume(self, run: str, /) -> RunView:
+        """Let an interrupted run go on."""
+        return self._connection.post(_run(run, "resume"), {}, RunView)
+
+    # Participants.
+
+    def agreement(self, run: str, /) -> bytes:
+        """The agreement, byte for byte as it is signed."""
+        return self._connection.send("GET", _run(run, "agreement"))
+
+    def public_weights(self, run: str, /) -> PublicWeights:
+        """The weights of public objectives."""
+        return self._connection.get(_run(run, "public-weights"), PublicWeights)
+
+    def sign(self, run: str, signature: bytes, /) -> RunView:
+        """Hand in one's signature under the agreement."""
+        body = {"signature": signature.hex()}
+        return self._connection.post(_run(run, "signature"), body, RunView)
+
+    def submit(
+        self,
+        run: str,
+        objective: int,
+        /,
+        *,
+        manifest: bytes,
+        signature: bytes,
+        boxes: Sequence[bytes],
+    ) -> SubmittedRows:
+        """Hand in one's sealed rows for an objective."""
+        body = {
+            "objective": objective,
+            "manifest": manifest.hex(),
+            "signature": signature.hex(),
+            "boxes": [b64encode(box).decode() for box in boxes],
+        }
+        return self._connection.post(_run(run, "submission"), body, SubmittedRows)
+
+    def submissions(self, run: str, /) -> list[SubmittedRows]:
+        """One's own sealed rows, and how the nodes took them."""
+        return self._connection.get(_run(run, "submission"), list[SubmittedRows])
+
+    def withdraw(self, run: str, /, *, reason: str = "") -> RunView:
+        """Take no part after all, which cancels the run."""
+        return self._connection.post(_run(run, "withdraw"), _why(reason), RunView)
+
+    # Results.
+
+    def result(self, run: str, /) -> RunResult:
+        """The result of a run that has ended; an interrupted one has its best so far."""
+        return self._connection.get(_run(run, "result"), RunResult)
+
+    def result_csv(self, run: str, /) -> str:
+        """The plan as CSV."""
+        return self._connection.send("GET", _run(run, "result.csv")).decode()
+
+    def progress_csv(self, run: str, /) -> str:
+        """A line per generation, as CSV."""
+        return self._connection.send("GET", _run(run, "progress.csv")).decode()
+
+    def parts(self, run: str, /) -> Parts:
+        """The boxes with one's own part of a plan that is for its owners."""
+        return self._connection.get(_run(run, "parts"), Parts, bulk=True)
+
+    def ledger(self, run: str, /) -> bytes:
+        """Everything that the nodes have disclosed so far, one entry per line."""
+        return self._connection.send("GET", _run(run, "ledger"), bulk=True)
+
+    def logs(self, run: str, nonce: bytes, /, *, heads_only: bool = False) -> CarriedLogs:
+        """The nodes' logs, or their heads alone, signed for a nonce that the asker has drawn."""
+        body: dict[str, Any] = {"nonce": nonce.hex()}
+        if heads_only:
+            body["heads_only"] = True
+        return self._connection.post(_run(run, "logs"), body, CarriedLogs, bulk=not heads_only)
+
+    def bundle(self, run: str, /) -> bytes:
+        """Everything that it takes to check a run that has ended, as one ZIP file."""
+        return self._connection.send("GET", _run(run, "bundle"), bulk=True)
+
+    # Waiting.
+
+    def watch(
+        self, run: str, /, *, after: int | None = None, timeout: float | None = None
+    ) -> Iterator[RunEvent]:
+        """What happens to a run, after an event or from now on, until nobody reads any more."""
+        until = None if timeout is None else time.monotonic() + timeout
+        return watch(self._connection, _run(run, "events"), after=after, until=until)
+
+    def wait(
+        self, run: str, done: Callable[[RunView], bool], /, *, timeout: float | None = None
+    ) -> RunView:
+        """Wait until something holds of a run; a `WaitingError` says that it did not in time.
+
+        A run that ends without it raises a `RunEndedError`.
+        """
+        for event in self.watch(run, timeout=timeout):
+            if event.kind == "progress":
+                continue
+            seen = self.show(run)
+            if done(seen):
+                return seen
+            if seen.has_ended:
+                why = f" ({seen.reason})" if seen.reason else ""
+                raise RunEndedError(f"{run} is {seen.state}{why}; there is nothing to wait for")
+        raise WaitingError("the platform ended the stream; ask again")
+
+    def wait_for_end(self, run: str, /, *, timeout: float | None = None) -> RunView:
+        """Wait until a run has ended, however it did."""
+        return self.wait(run, lambda seen: seen.has_ended, timeout=timeout)
+
+
+class SeriesOfRuns:
+    """What can be done with series: `client.series`."""
+
+    def __init__(self, connection: Connection, /) -> None:
+        self._connection = connection
+
+    def all(self) -> list[SeriesSummary]:
+        """All series that this account may see, the newest first."""
+        return self._connection.get("/series", list[SeriesSummary])
+
+    def show(self, series: str, /) -> SeriesView:
+        """A series with its members and runs."""
+        return self._connection.get(_series(series), SeriesView)
+
+    def new(self, terms: SeriesTerms | Mapping[str, Any], /) -> SeriesView:
+        """Create a series and invite its participants; new ones have a code, shown once."""
+        return self._connection.post("/series", terms, SeriesView)
+
+    def document(self, series: str, /) -> bytes:
+        """The series, byte for byte as it is signed."""
+        return self._connection.send("GET", _series(series, "document"))
+
+    def sign(self, series: str, signature: bytes, /) -> SeriesView:
+        """Hand in one's signature under the series."""
+        body = {"signature": signature.hex()}
+        return self._connection.post(_series(series, "signature"), body, SeriesView)
+
+    def next_run(
+        self, series: str, changes: Mapping[str, Any] | None = None, /, *, start: bool = True
+    ) -> RunView:
+        """The next run: a copy of the last one, with what is different."""
+        body = {**(changes or {}), "start": start}
+        return self._connection.post(_series(series, "runs"), body, RunView)
+
+    def end(self, series: str, /, *, reason: str = "") -> SeriesView:
+        """Make no more runs of it; what runs goes on."""
+        body = {"reason": reason} if reason else {}
+        return self._connection.post(_series(series, "end"), body, SeriesView)
+
+
+class Accounts:
+    """What operators can do with accounts: `client.accounts`."""
+
+    def __init__(self, connection: Connection, /) -> None:
+        self._connection = connection
+
+    def all(self) -> list[AccountView]:
+        """All accounts by name."""
+        return self._connection.get("/accounts", list[AccountView])
+
+    def add(self, name: str, role: str, /) -> InvitedAccount:
+        """Add an account; its one-time code is shown here and never again."""
+        return self._connection.post("/accounts", {"name": name, "role": role}, InvitedAccount)
+
+    def invite(self, name: str, /) -> InvitedAccount:
+        """Invite an account again, which has lost its token; earlier codes end."""
+        return self._connection.post(_account(name, "invitation"), {}, InvitedAccount)
+
+    def shut_out(self, name: str, /) -> None:
+        """Revoke all tokens and codes of an account."""
+        self._connection.send("DELETE", _account(name))
+
+
+class Notifications:
+    """A mail address and webhooks: `client.notifications`."""
+
+    def __init__(self, connection: Connection, /) -> None:
+        self._connection = connection
+
+    def show(self) -> NotificationsView:
+        """How this account is told."""
+        return self._connection.get("/me/notifications", NotificationsView)
+
+    def set_mail(self, mail: str | None, /, *, account: str | None = None) -> None:
+        """Set or forget a mail address: one's own, or for operators that of an `account`."""
+        body = {"mail": mail}
+        if account is None:
+            self._connection.put("/me/notifications", body, NotificationsView)
+        else:
+            self._connection.send("PUT", _account(account, "mail"), body)
+
+    def add_webhook(self, url: str, /) -> WebhookView:
+        """Have an address called; the answer has the secret, which is shown once."""
+        return self._connection.post("/me/webhooks", {"url": url}, WebhookView)
+
+    def remove_webhook(self, webhook: str, /) -> None:
+        """Call an address no more."""
+        self._connection.send("DELETE", f"/me/webhooks/{quote(webhook, safe='')}")
 
 
 class PlatformClient(Connection):
@@ -26,8 +302,8 @@ class PlatformClient(Connection):
                 print(name, code)
             print(client.runs.wait_for_end(run.id).state)
 
-    Every refusal is a `PlatformError` whose class says of which kind, and whose text is one
-    sentence with the remedy. Raises a `TrustError` if the platform shows another certificate
+    Every refusal is the `ServiceError` that the platform raised, with one sentence and its
+    remedy. Raises a `TrustError` if the platform shows another certificate
     than `ca`.
     """
 
@@ -64,7 +340,7 @@ class PlatformClient(Connection):
         sign: Callable[[str], bytes] | None = None,
         account: str | None = None,
         label: str = "",
-    ) -> Joined:
+    ) -> JoinAnswer:
         """Turn a one-time code into a token, which this connection then shows.
 
         A participant brings its signing key, and shows that it is its own: `sign` gets the address
@@ -77,7 +353,7 @@ class PlatformClient(Connection):
             body |= {"account": account, "platform": here}
         if label:
             body["label"] = label
-        joined = self.post("/join", body, Joined)
+        joined = self.post("/join", body, JoinAnswer)
         self.show_token(joined.token)
         return joined
 
@@ -89,14 +365,34 @@ class PlatformClient(Connection):
         """Revoke the token that this connection shows."""
         self.send("DELETE", "/me/token")
 
-    def clusters(self) -> list[Cluster]:
+    def clusters(self) -> list[ClusterView]:
         """The nodes that the platform knows, as it last saw them."""
-        return self.get("/clusters", list[Cluster])
+        return self.get("/clusters", list[ClusterView])
 
-    def generate(self, asked: Mapping[str, Any], /) -> dict[str, Any]:
+    def generate(self, asked: Mapping[str, Any], /) -> RunTerms:
         """Terms of a run about a problem that the platform draws, to try things with."""
-        return self.post("/problems/generate", asked, dict[str, Any])
+        return self.post("/problems/generate", asked, RunTerms)
 
     def metrics(self) -> str:
         """Figures for Prometheus."""
         return self.send("GET", "/metrics").decode()
+
+
+def _account(name: str, what: str = "") -> str:
+    return _path("accounts", name, what)
+
+
+def _run(run: str, what: str = "") -> str:
+    return _path("runs", run, what)
+
+
+def _series(series: str, what: str = "") -> str:
+    return _path("series", series, what)
+
+
+def _path(kind: str, name: str, what: str) -> str:
+    return f"/{kind}/{quote(name, safe='')}" + (f"/{what}" if what else "")
+
+
+def _why(reason: str) -> dict[str, str]:
+    return {"reason": reason} if reason else {}

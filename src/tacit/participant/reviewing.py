@@ -7,11 +7,12 @@ word, and is shown as that.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tacit.client import PlatformClient, RunView
+from tacit.client import MemberView, PlatformClient, RunView
 from tacit.engine.agreement import (
     Agreement,
     agreement_hash,
@@ -43,10 +44,26 @@ HOW_TO_PIN = (
 
 
 @dataclass(frozen=True)
+class ReviewedRun:
+    """What the platform says of a run, beside the agreement that is signed."""
+
+    id: str
+    name: str
+    state: str
+    deadline_seconds: float | None = None
+    members: Sequence[MemberView] = ()
+
+    @classmethod
+    def of(cls, run: RunView, /) -> ReviewedRun:
+        """As much of a run as is reviewed."""
+        return cls(run.id, run.name, run.state, run.terms.deadline_seconds, run.members)
+
+
+@dataclass(frozen=True)
 class Review:
     """A run's agreement, and what this machine has to say about it."""
 
-    run: RunView
+    run: ReviewedRun
     agreement: Agreement
     account: str
     pinned: bool
@@ -112,12 +129,12 @@ def review(
         offset = client.clock_offset
     if trust is None and profile.trust_file.exists():
         trust = load_trust(profile.trust_file)
-    made = Review(view, agreement, profile.account, trust is not None)
+    made = Review(ReviewedRun.of(view), agreement, profile.account, trust is not None)
     own = _own_refusals(profile, run, agreement, is_sound=not faults)
     made.refusals.extend([*faults, *own, *public])
     if not faults:
         made.refusals.extend(
-            series_refusals(profile, run, agreement, deadline_seconds=view.deadline_seconds)
+            series_refusals(profile, run, agreement, deadline_seconds=view.terms.deadline_seconds)
         )
     if trust is not None:
         made.refusals.extend(trust_refusals(agreement, trust, own=profile.account))

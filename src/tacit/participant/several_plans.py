@@ -29,7 +29,8 @@ def plan_title(outcome: Outcome, agreement: Agreement | None, number: int, /) ->
     """What a plan was found for, and its own values as far as the platform has them.
 
     >>> from tacit.client import Plan
-    >>> found = Outcome("finished", front=[Plan([0]), Plan([1], weightings=["3:1"])])
+    >>> plans = [Plan(items=[0]), Plan(items=[1], weightings=["3:1"])]
+    >>> found = Outcome(state="finished", reason=None, front=plans)
     >>> plan_title(found, None, 2)
     'plan 2 of 2, weighting 3:1'
     """

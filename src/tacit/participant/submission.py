@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tacit.client import PlatformClient, RunView, SubmittedRows
 from tacit.engine.agreement import Agreement, Manifest, agreement_hash, seal_rows
-from tacit.errors import FileError, InputError, TrustError, UnknownError
+from tacit.errors import FileError, InputError, NotThereError, TrustError
 from tacit.participant.account.profile import Profile
 from tacit.participant.account.sealed_before import keep_hashes, row_hashes
 from tacit.participant.account.shapes import Submission
@@ -124,7 +124,7 @@ def _already_there(
     """What the platform holds for us already, unless the nodes refused it."""
     try:
         held = client.runs.submissions(run)
-    except UnknownError:
+    except NotThereError:
         held = []
     for each in held:
         if each.objective != number or each.state in ("missing", "refused") or not each.boxes:

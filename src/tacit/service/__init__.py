@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
-    from tacit.service.api.shapes.accounts import NewAccount
-    from tacit.service.dashboard.drafts import uploaded
-    from tacit.service.dashboard.rules import Rules, run_terms
+    from tacit.service.dashboard.drafts import uploaded, usual_terms
     from tacit.service.execution.priority import come_first
     from tacit.service.local.demo import DemoResult, run_demo
     from tacit.service.local.platform import LocalPlatform

@@ -16,7 +16,7 @@ from tacit.search.moves import AssignmentParameters
 from tacit.service.execution.series_schedule import SeriesSchedule
 from tacit.service.storage import read_run
 from tacit.service.workflow.lifecycle import State
-from tests.service.example_terms import example_terms
+from tests.service.example_terms import plain_terms
 from tests.service.world import World
 from tests.support.repository import ROOT
 
@@ -57,7 +57,7 @@ def test_runs_are_copies_of_the_last_with_what_varies(world: World) -> None:
     under_way = world.call("POST", f"/series/{series_id}/runs", "op")
     assert (under_way.status_code, "wait until it has ended" in under_way.text) == (409, True)
     cancel(world, first)
-    problem = {**example_terms().problem.model_dump(mode="json"), "rows": 3, "columns": 5}
+    problem = {**plain_terms()["problem"], "rows": 3, "columns": 5}
     owners = {"south": [2], "north": [0, 1]}
     second = next_run(world, series_id, problem=problem, participants=owners, name="tuesday")
     cancel(world, second)
@@ -75,7 +75,7 @@ def test_runs_are_copies_of_the_last_with_what_varies(world: World) -> None:
 
 def test_an_honest_platform_draws_up_no_run_outside_its_series(world: World) -> None:
     series_id = world.agreed_series()
-    problem = {**example_terms().problem.model_dump(mode="json"), "columns": 3, "rows": 1}
+    problem = {**plain_terms()["problem"], "columns": 3, "rows": 1}
     body = {"problem": problem, "participants": {"north": [0]}}
     answer = world.call("POST", f"/series/{series_id}/runs", "op", json=body)
     assert answer.status_code == 422
@@ -87,7 +87,7 @@ def test_an_honest_platform_draws_up_no_run_outside_its_series(world: World) -> 
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"runs_per_day": 0}, "greater than or equal to 1"),
+        ({"runs_per_day": 0}, "at runs_per_day"),
         ({"schedule": {}}, "every_minutes, or times of day"),
         ({"schedule": {"every_minutes": 10}}, "144 runs a day and the series allows 1"),
         ({"varying": {"least_rows": 5}}, "let the limits contain it"),
@@ -96,7 +96,7 @@ def test_an_honest_platform_draws_up_no_run_outside_its_series(world: World) -> 
 def test_what_no_series_can_be_made_of_is_refused(
     world: World, changes: dict[str, Any], said: str
 ) -> None:
-    terms = {"name": "daily", "run": example_terms().model_dump(mode="json"), **changes}
+    terms = {"name": "daily", "run": plain_terms(), **changes}
     answer = world.call("POST", "/series", "op", json=terms)
     assert answer.status_code in (400, 422)
     assert said in answer.text
@@ -239,7 +239,7 @@ def test_the_terms_in_the_document_are_taken(world: World) -> None:
 
 def with_equity(**changes: Any) -> dict[str, Any]:
     """The terms of a series of three that keeps balances."""
-    run = example_terms().model_dump(mode="json")
+    run = plain_terms()
     run["objectives"] = [{**run["objectives"][0], "disclosure": "sealed"}]
     run |= {"preset": None, "parameters": {}, "limits": {}}
     run["participants"] = {"north": [0, 1], "south": [2], "outsider": [3]}
@@ -249,7 +249,7 @@ def with_equity(**changes: Any) -> dict[str, Any]:
 
 def evaluated(disclosure: str, best: str = "nothing") -> dict[str, Any]:
     """What is different where candidates are evaluated."""
-    run = example_terms().model_dump(mode="json")
+    run = plain_terms()
     told = {**run["objectives"][0], "disclosure": disclosure, "best": best}
     return {
         **{name: run[name] for name in ("preset", "parameters", "limits")},

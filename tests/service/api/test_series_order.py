@@ -12,7 +12,7 @@ from tacit.service.execution.series_schedule import SeriesSchedule
 from tacit.service.storage import read_standing_series
 from tacit.service.workflow.lifecycle import State
 from tests.service.api.test_series import cancel, next_run, with_equity
-from tests.service.example_terms import example_terms
+from tests.service.example_terms import plain_terms
 from tests.service.world import World
 
 NAMES = ("north", "south", "outsider")
@@ -63,7 +63,7 @@ def test_a_draft_that_nothing_overtook_keeps_its_number(world: World) -> None:
 
 
 def test_a_pattern_whose_reference_plan_cannot_be_is_refused(world: World) -> None:
-    problem = example_terms().problem.model_dump(mode="json")
+    problem = plain_terms()["problem"]
     # Row 1 may take what row 0 has taken before, and nothing else.
     masked = {**problem, "forbidden": [[1, column] for column in range(1, 4)]}
     given = {"equity": {"reference": "given"}}
@@ -103,7 +103,7 @@ def test_the_reference_plan_of_another_problem_is_not_copied(world: World) -> No
 
 def test_a_series_that_cannot_be_drawn_up_does_not_stop_the_clock(world: World) -> None:
     series_id = world.agreed_series(runs_per_day=48, schedule={"every_minutes": 30})
-    run = example_terms().model_dump(mode="json")
+    run = plain_terms()
     run["participants"] = {"north": [0, 1], "west": [2, 3]}
     made = world.ok("POST", "/series", "op", json={"name": "other", "run": run})
     with world.platform.database.writing() as session:

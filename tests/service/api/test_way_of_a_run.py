@@ -12,7 +12,7 @@ from tacit.errors import ServiceError
 from tacit.service.storage import set_agreement
 from tacit.service.workflow import submitting
 from tacit.service.workflow.lifecycle import State
-from tests.service.example_terms import example_terms
+from tests.service.example_terms import plain_terms
 from tests.service.world import World, joining_body
 
 
@@ -131,7 +131,7 @@ def test_names_have_letters_of_any_script_in_one_form(world: World) -> None:
 
 
 def both_rows(name: str) -> dict[str, object]:
-    terms = example_terms().model_dump(mode="json")
+    terms = plain_terms()
     return {**terms, "participants": {name: [0, 1, 2, 3]}}
 
 

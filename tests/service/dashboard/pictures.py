@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import msgspec
 from PIL import Image
 from playwright.sync_api import expect
 
-from tacit.client import tls_context
+from tacit.client import RunTerms, tls_context
 from tacit.participant import Profile, review, sign, submit
 from tacit.problems import Problem
 from tacit.problems.files.save import save_participants
-from tacit.service.dashboard.drafts import drawn_problem
-from tacit.service.dashboard.rules import Rules, run_terms
+from tacit.service.dashboard.drafts import ObjectiveRule, drawn_problem, usual_terms
 from tacit.service.local.demo import join_as, pin_keys
 from tacit.service.local.platform import LocalPlatform
 from tests.service.dashboard.browser import PHONE, Watched, chromium, opened, sign_in
@@ -45,21 +45,24 @@ class Stage:
         headers = {"Authorization": f"Bearer {self.token}"}
         with httpx.Client(verify=tls_context(self.platform.certificate), timeout=60) as client:
             answer = client.request(
-                method, f"{self.platform.url}/api/v1{path}", json=body, headers=headers
+                method,
+                f"{self.platform.url}/api/v1{path}",
+                content=msgspec.json.encode(body),
+                headers=headers,
             )
         answer.raise_for_status()
         return answer.json()
 
-    def invited(self, problem: Problem, rules: Rules) -> str:
-        run = str(self.call("POST", "/runs", run_terms(problem, rules))["id"])
+    def invited(self, terms: RunTerms) -> str:
+        run = str(self.call("POST", "/runs", terms)["id"])
         codes = self.call("POST", f"/runs/{run}/invite")["invitations"]
         if codes:
             self.profiles = [join_as(self.platform, name, code) for name, code in codes.items()]
             pin_keys(self.platform, self.profiles)
         return run
 
-    def submitted(self, problem: Problem, rules: Rules) -> str:
-        run = self.invited(problem, rules)
+    def submitted(self, problem: Problem, terms: RunTerms) -> str:
+        run = self.invited(terms)
         files = self.platform.folder / "costs" / run
         save_participants(problem, files)
         for profile in self.profiles:
@@ -94,19 +97,21 @@ def morning(seed: int) -> Problem:
     return drawn_problem("delays", rows=24, columns=28, participants=3, seed=seed)
 
 
+def about(day: int, name: str, disclosure: str, seconds: float) -> RunTerms:
+    rule = ObjectiveRule(disclosure, "nothing" if disclosure == "sealed" else "value")
+    return usual_terms(morning(day), [rule], name=name, deadline_seconds=seconds)
+
+
 def take_pictures(stage: Stage) -> None:
     page, at = stage.at.page, stage.at
     at.look(size=BROAD)
-    ended = stage.submitted(morning(1), Rules("Monday morning", "top:15", "value", 5.0, 0, 24.0))
+    ended = stage.submitted(morning(1), about(1, "Monday morning", "top:15", 5.0))
     stage.wait(ended, "finished")
-    sealed = stage.invited(
-        morning(3), Rules("Wednesday morning", "sealed", "nothing", 60.0, 0, 24.0)
-    )
+    sealed = stage.invited(about(3, "Wednesday morning", "sealed", 60.0))
     for profile in stage.profiles[:2]:
         sign(profile, sealed, seen=review(profile, sealed))
-    later = Rules("Thursday morning", "sealed", "nothing", 60.0, 0, 24.0)
-    stage.call("POST", "/runs", run_terms(morning(4), later))
-    live = stage.submitted(morning(2), Rules("Tuesday morning", "top:15", "value", 40.0, 0, 24.0))
+    stage.call("POST", "/runs", about(4, "Thursday morning", "sealed", 60.0))
+    live = stage.submitted(morning(2), about(2, "Tuesday morning", "top:15", 40.0))
     stage.wait(live, "running")
     page.goto(f"/runs/{live}")
     expect(page.locator("svg.convergence.broad")).to_be_visible()

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -21,7 +20,7 @@ from tacit.participant import Profile, review, sign, submit
 from tacit.problems import Assignment, Problem
 from tacit.problems.files.save import save_participants
 from tacit.service.dashboard.drafts import drawn_problem
-from tacit.service.dashboard.log_check import verdict_of
+from tacit.service.dashboard.log_check import LogVerdict, verdict_of
 from tacit.service.local.demo import join_as, pin_keys
 from tacit.service.local.platform import LocalPlatform
 from tacit.verify import read_bundle, write_bundle
@@ -195,13 +194,13 @@ def check_logs(at: Watched) -> None:
     with page.expect_download() as waiting:
         page.get_by_role("link", name="Download the audit bundle (zip)").press("Enter")
     packed = Path(waiting.value.path()).read_bytes()
-    assert verdict(packed)["ok"]
+    assert verdict(packed).ok
     bundle = read_bundle(packed)
     lines = bundle.ledger.splitlines(keepends=True)
-    assert not verdict(write_bundle(replace(bundle, ledger=b"".join(lines[:-1]))))["ok"]
+    assert not verdict(write_bundle(replace(bundle, ledger=b"".join(lines[:-1])))).ok
 
 
-def verdict(packed: bytes) -> dict[str, Any]:
+def verdict(packed: bytes) -> LogVerdict:
     """In a thread, since the browser's loop runs in this one."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(verdict_of, packed).result()

@@ -7,10 +7,12 @@ import asyncio
 import httpx
 import pytest
 
+from tacit.client.models import RunProgress
 from tacit.service.dashboard.api_client import ApiClient
 from tacit.service.dashboard.curves import MOST_CURVES, Curves
 from tacit.service.dashboard.sessions import Session
 from tacit.service.workflow.lifecycle import State
+from tests.service.example_terms import run_about
 from tests.service.world import World
 
 pytestmark = pytest.mark.slow
@@ -32,7 +34,10 @@ def test_one_fetch_for_all_who_look(world: World) -> None:
     api = Counted(world.app, Session(world.tokens["eye"], is_kept=True))
 
     async def look(times: int, state: str, seconds: float) -> list[tuple[float, float]]:
-        run = {"id": run_id, "state": state, "progress": {"seconds": seconds}}
+        progress = RunProgress(
+            generation=1, evaluations=1, evaluations_per_second=1.0, best=[], seconds=seconds
+        )
+        run = run_about(id=run_id, state=state, progress=progress)
         seen = await asyncio.gather(*(curves.points(api, run) for _ in range(times)))
         assert all(each == seen[0] for each in seen)
         return seen[0]
@@ -58,7 +63,7 @@ def test_refusals_are_not_asked_for_every_time_and_few_curves_are_kept(world: Wo
     api = Counted(world.app, Session(None, is_kept=True))
 
     async def look(run_id: str) -> list[tuple[float, float]]:
-        return await curves.points(api, {"id": run_id, "state": "failed", "progress": None})
+        return await curves.points(api, run_about(id=run_id, state="failed"))
 
     assert world.portal is not None
     for _ in range(5):

@@ -3,56 +3,53 @@
 import io
 import json
 import zipfile
-from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 from nicegui import Client, ui
 
+from tacit.client.models import PublicWeights
+from tacit.client.terms import RunTerms
 from tacit.errors import ParameterError
 from tacit.problems import Assignment, Objective, Participant, Problem, save_problem
 from tacit.problems.files.matrices import read_csv_weights
-from tacit.search.moves import TourParameters
-from tacit.service.api.terms import RunTerms
+from tacit.runs import setting_names
 from tacit.service.dashboard.drafts import (
     KINDS,
+    ObjectiveRule,
     costs_archive,
+    draft_of_terms,
     drawn_problem,
     uploaded,
+    usual_terms,
 )
+from tacit.service.dashboard.forms.advanced import RunSettings, lines_of, search_kind
 from tacit.service.dashboard.forms.rules_form import RulesForm, why_not_together
 from tacit.service.dashboard.pages.draft_page import objectives_table, participants_table
-from tacit.service.dashboard.rules import (
-    ObjectiveRule,
-    Rules,
-    SearchRules,
-    WeightRange,
-    draft_of_terms,
-    run_terms,
-    usual_rules,
-)
 from tacit.service.workflow.drafting import checked_terms
 
-RULES = Rules("a run", "top:15", "improvement", 10.0, 500, 24.0, reveal_best=True)
+RULE = ObjectiveRule("top:15", "improvement")
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_api_takes_the_terms_of_a_drawn_problem(kind: str) -> None:
     problem = drawn_problem(kind, rows=6, columns=9, participants=3, seed=4)
-    terms = RunTerms.model_validate(run_terms(problem, RULES))
+    terms = checked_terms(usual_terms(problem, [RULE], reveal_best=True))
     assert (terms.problem.rows, terms.problem.kind) == (6, problem.kind)
     assert sorted(row for rows in terms.participants.values() for row in rows) == list(range(6))
     assert terms.objectives[0].weight_bound == problem.objectives[0].weight_bound
-    assert (terms.reveal_best, terms.limits.evaluations) == (True, 500)
+    assert terms.reveal_best
 
 
 def test_costs_in_an_upload_go_no_further(tmp_path: Path) -> None:
     problem = drawn_problem("delays", rows=20, columns=30, participants=3, seed=4)
     save_problem(problem, tmp_path / "p.json")
     upload = uploaded((tmp_path / "p.json").read_bytes())
-    terms = run_terms(upload.problem, RULES)
-    assert terms == run_terms(problem, RULES)
+    terms = usual_terms(upload.problem, [RULE])
+    assert terms == usual_terms(problem, [RULE])
     weights = problem.objectives[0].weights
     assert weights is not None
     secrets = {int(weight) for weight in weights.flat if 1000 < weight < 100_000}
@@ -98,13 +95,22 @@ def form_of(objectives: list[dict[str, Any]], *, nodes: int = 3) -> tuple[RulesF
     """The form as it is when such a file has just been uploaded."""
     upload = uploaded(json.dumps({**FILE, "objectives": objectives}).encode())
     with Client(ui.page("/only-here")):
-        start = usual_rules(upload.problem, upload.rules)
+        start = usual_terms(upload.problem, upload.rules)
         return RulesForm(upload.problem, start, nodes=nodes), upload.problem
+
+
+def disclosed(form: RulesForm) -> list[tuple[str, str]]:
+    return [(each.disclosure, each.best) for each in form.terms().objectives]
+
+
+def copied(problem: Problem, terms: RunTerms) -> RulesForm:
+    with Client(ui.page("/only-here")):
+        return RulesForm(problem, terms)
 
 
 def test_what_a_file_says_of_each_objective_stands() -> None:
     form, problem = form_of(FILE["objectives"])
-    terms = checked_terms(RunTerms.model_validate(run_terms(problem, form.rules())))
+    terms = checked_terms(form.terms())
     punctuality, way = terms.objectives
     assert (punctuality.disclosure, punctuality.best) == ("top:5", "improvement")
     assert (way.confidential, way.weights) == (False, [[1, 2, 3, 4]] * 4)
@@ -121,16 +127,16 @@ def test_objectives_are_compared_together_where_that_fits() -> None:
     reason = why_not_together(form_of(FILE["objectives"][:1])[1])
     assert "this problem has one" in reason
     both = [{**FILE["objectives"][0], "name": name, "best": None} for name in ("a", "b")]
-    form, problem = form_of([{**each, "disclosure": "pareto:top:7"} for each in both], nodes=4)
-    assert form.rules().objectives == (ObjectiveRule("pareto:top:7", "nothing"),) * 2
+    form, _ = form_of([{**each, "disclosure": "pareto:top:7"} for each in both], nodes=4)
+    assert disclosed(form) == [("pareto:top:7", "nothing")] * 2
     form._together.method.value = "quantiles"
-    form._on_loss.value = "three"
-    terms = checked_terms(RunTerms.model_validate(run_terms(problem, form.rules())))
+    form._advanced.field.value = "on_loss=three"
+    terms = checked_terms(form.terms())
     assert [each.disclosure for each in terms.objectives] == ["pareto:quantiles:20"] * 2
     assert terms.on_loss == "three"
     form._compared.value = "each"
     form._each[1].method.value = "sealed"
-    assert {each.disclosure for each in form.rules().objectives} == {"sealed"}
+    assert {each.disclosure for each in form.terms().objectives} == {"sealed"}
 
 
 def test_a_number_that_does_not_fit_is_refused_and_stays() -> None:
@@ -142,91 +148,110 @@ def test_a_number_that_does_not_fit_is_refused_and_stays() -> None:
     assert form.trouble() == "Deadline in seconds: Give 0.5 to 604,800"
 
 
-def test_a_refusal_speaks_of_the_form() -> None:
-    problem = drawn_problem("ap", rows=5, columns=5, participants=2, seed=4)
-    with pytest.raises(ParameterError, match="the name of the run is empty"):
-        run_terms(problem, replace(RULES, name=""))
+def test_a_name_that_is_missing_is_said_at_its_field() -> None:
+    form, _ = form_of(FILE["objectives"])
+    form._name.value = " "
+    with pytest.raises(ParameterError) as refused:
+        form.terms()
+    assert form.field_of(str(refused.value)) is form._name
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_run_that_is_copied_is_the_same(kind: str) -> None:
     """Whatever can be agreed on goes through the form and back."""
     problem = drawn_problem(kind, rows=6, columns=9, participants=3, seed=4)
-    search = SearchRules("paper-ap", {"elites": 20, "reevaluate_parents": True})
-    rules = replace(
-        usual_rules(problem, [ObjectiveRule("top:5", "value")]),
-        ranges=(WeightRange(10**7, 100),), search=search, distinct_min=30, reveal_best=True,
-        evaluations=77, expiry_hours=0.5, deadline_seconds=2.5,
-    )  # fmt: skip
-    terms = checked_terms(RunTerms.model_validate(run_terms(problem, rules)))
-    told = terms.model_dump(mode="json")
-    again, read = draft_of_terms(told, {})
-    with Client(ui.page("/only-here")):
-        form = RulesForm(again, read)
+    rules = {
+        "preset": "paper-ap",
+        "parameters": {"elites": 20, "reevaluate_parents": True},
+        "limits": {"distinct_min": 30, "evaluations": 77, "expiry_hours": 0.5},
+        "reveal_best": True,
+        "deadline_seconds": 2.5,
+    }
+    terms = checked_terms(usual_terms(problem, [ObjectiveRule("top:5", "value")], **rules))
+    wide = [replace(terms.objectives[0], weight_bound=10**7, scale=100)]
+    terms = replace(terms, objectives=wide)
+    form = copied(*draft_of_terms(terms))
     assert form.trouble() is None
-    assert RunTerms.model_validate(run_terms(again, form.rules())) == terms
+    assert form.terms() == terms
 
 
 def test_what_was_left_open_stays_open() -> None:
     problem = drawn_problem("ap", rows=6, columns=9, participants=3, seed=4)
-    rules = usual_rules(problem, [ObjectiveRule("top:5", "value")])
-    terms = checked_terms(RunTerms.model_validate(run_terms(problem, rules)))
+    terms = checked_terms(usual_terms(problem, [ObjectiveRule("top:5", "value")]))
     assert terms.limits.evaluations
-    assert draft_of_terms(terms.model_dump(mode="json"), {})[1].evaluations == 0
+    assert draft_of_terms(terms)[1].limits.evaluations is None
 
 
 def test_public_weights_and_weightings_are_copied() -> None:
-    form, problem = form_of(FILE["objectives"])
-    terms = checked_terms(RunTerms.model_validate(run_terms(problem, form.rules())))
-    told = terms.model_dump(mode="json")
-    del told["objectives"][1]["weights"]
-    again, read = draft_of_terms(told, {"1": [[1, 2, 3, 4]] * 4})
-    assert checked_terms(RunTerms.model_validate(run_terms(again, read))) == terms
+    form, _ = form_of(FILE["objectives"])
+    terms = checked_terms(form.terms())
+    public = PublicWeights({1: [[1, 2, 3, 4]] * 4})
+    again, read = draft_of_terms(public.filled_in(terms.without_weights()))
+    assert checked_terms(copied(again, read).terms()) == terms
     both = [{**FILE["objectives"][0], "name": name, "disclosure": "sealed", "best": "nothing"}
             for name in "ab"]  # fmt: skip
-    form, problem = form_of(both)
-    form._search.in_sight.fields["iterations"].value = 40
-    form._search.in_sight.fields["checkpoints"].value = "16:24"
-    form._search._weightings.value = "3:1, 1"
-    assert form.trouble() == "Weightings, such as 3:1, 1:1: 1: give 2 numbers, one per objective"
-    form._search._weightings.value = "3:1, 1:1"
+    form, _ = form_of(both)
+    box = form._advanced.field
+    box.value = "iterations=40\ncheckpoints=16:24\nweightings=3:1, 1"
+    assert "give 2, one per objective" in str(form.trouble())
+    box.value = "iterations=40\ncheckpoints=16:24\nweightings=3:1, 1:1"
     assert form.trouble() is None
-    found = form.rules().search
-    assert found == SearchRules(None, {"iterations": 40, "checkpoints": "16:24"}, ("3:1", "1:1"))
-    checked_terms(RunTerms.model_validate(run_terms(problem, form.rules())))
+    found = form.terms()
+    assert found.parameters == {"iterations": 40, "checkpoints": "16:24"}
+    assert (found.preset, found.weightings) == (None, ["3:1", "1:1"])
+    checked_terms(found)
+
+
+@pytest.mark.parametrize("kind", ["ap", "capacitated", "tsp"])
+def test_the_settings_of_a_sealed_run_follow_from_its_kind(kind: str) -> None:
+    problem = drawn_problem(kind, rows=6, columns=9, participants=3, seed=4)
+    form = copied(problem, usual_terms(problem, [ObjectiveRule("sealed", "nothing")]))
+    shown = form._advanced._known
+    for name in setting_names(search_kind(problem, sealed=True)):
+        assert f">{name}<" in shown.content
+    assert "tournament" not in shown.content
+    form._each[0].method.value = "top"
+    assert "tournament" in shown.content
 
 
 @pytest.mark.parametrize(
-    ("kind", "named"),
+    ("line", "said"),
     [
-        ("ap", {"iterations", "checkpoints", "gap", "together"}),
-        ("capacitated", {"iterations", "checkpoints", "gap", "together"}),
-        ("tsp", {field.name for field in fields(TourParameters)}),
+        ("popluation=40", "did you mean population"),
+        ("population", "name each setting once"),
+        ("elites=many", "Elites is 'many'"),
+        ("expiry_hours=0", "At expiry_hours"),
+        ("on_loss=three", "this platform's clusters have three"),
+        ("iterations=4", "is not a setting of this run"),
     ],
 )
-def test_the_settings_of_a_sealed_run_follow_from_its_kind(kind: str, named: set[str]) -> None:
-    problem = drawn_problem(kind, rows=6, columns=9, participants=3, seed=4)
-    with Client(ui.page("/only-here")):
-        form = RulesForm(problem, usual_rules(problem, [ObjectiveRule("sealed", "nothing")]))
-    assert set(form._search.in_sight.fields) == named
-    form._each[0].method.value = "top"
-    assert "population" in form._search.in_sight.fields
+def test_what_is_wrong_in_the_box_is_said_beside_it(line: str, said: str) -> None:
+    form, _ = form_of(FILE["objectives"][:1])
+    form._advanced.field.value = line
+    assert form.wrong_field() is form._advanced.field
+    assert said in str(form._advanced.field.error)
+    form._advanced.field.value = ""
+    assert form.wrong_field() is None
+
+
+def test_the_box_has_every_setting_that_differs_from_the_usual() -> None:
+    problem = drawn_problem("ap", rows=6, columns=9, participants=3, seed=4)
+    terms = usual_terms(problem, [RULE])
+    assert lines_of(terms) == ""
+    differ = replace(terms, parameters={"ties": "first"}, front="plans", reveal_best=True)
+    assert lines_of(differ).splitlines() == ["reveal_best=true", "front=plans", "ties=first"]
+    assert {*RunSettings.__struct_fields__} >= {*msgspec.structs.asdict(terms.limits)}
 
 
 def test_a_sealed_run_that_is_left_open_stays_open_and_can_be_copied() -> None:
     problem = drawn_problem("ap", rows=6, columns=9, participants=3, seed=4)
-    rules = replace(
-        usual_rules(problem, [ObjectiveRule("sealed", "nothing")]),
-        search=SearchRules(None, {"gap": 2}),
-    )
-    for most in (0, 33):
-        terms = checked_terms(
-            RunTerms.model_validate(run_terms(problem, replace(rules, evaluations=most)))
-        )
-        assert terms.limits.evaluations == (most or None)
-        again, read = draft_of_terms(terms.model_dump(mode="json"), {})
-        assert read.evaluations == most
-        assert RunTerms.model_validate(run_terms(again, read)) == terms
+    usual = usual_terms(problem, [ObjectiveRule("sealed", "nothing")], parameters={"gap": 2})
+    for most in (None, 33):
+        terms = checked_terms(replace(usual, limits=replace(usual.limits, evaluations=most)))
+        assert terms.limits.evaluations == most
+        again, read = draft_of_terms(terms)
+        assert read.limits.evaluations == most
+        assert copied(again, read).terms() == terms
 
 
 def test_a_sealed_run_cannot_say_whether_its_best_improved() -> None:
@@ -236,7 +261,7 @@ def test_a_sealed_run_cannot_say_whether_its_best_improved() -> None:
     assert "improvement" in rules.best.options
     rules.method.value = "sealed"
     assert "improvement" not in rules.best.options
-    assert form.rules().objectives == (ObjectiveRule("sealed", "nothing"),)
+    assert disclosed(form) == [("sealed", "nothing")]
     rules.best.value = "value"
     rules.method.value = "top"
     assert "improvement" in rules.best.options
@@ -244,8 +269,7 @@ def test_a_sealed_run_cannot_say_whether_its_best_improved() -> None:
 
 def test_weights_at_hand_fit_their_range() -> None:
     problem = drawn_problem("ap", rows=5, columns=5, participants=2, seed=4)
-    with Client(ui.page("/only-here")):
-        form = RulesForm(problem, usual_rules(problem))
+    form = copied(problem, usual_terms(problem))
     largest = form._weights[0].largest
     largest.value = 1
     assert "The weights at hand go up to" in str(form.trouble())
@@ -253,14 +277,15 @@ def test_weights_at_hand_fit_their_range() -> None:
     assert "more decimals" in str(form.trouble())
     form._weights[0].decimals.value = 1
     assert form.trouble() is None
-    assert form.rules().ranges == (WeightRange(20005, 10),)
+    (one,) = form.terms().objectives
+    assert (one.weight_bound, one.scale) == (20005, 10)
 
 
 def test_a_refusal_is_said_at_its_field() -> None:
     form, _ = form_of(FILE["objectives"])
-    elites = form._search.in_sight.fields["elites"]
-    assert form.field_of("elites is 10 of a population of 10; leave room for offspring") is elites
-    assert form.field_of("the deadline is too small; correct it") is form._deadline
+    box = form._advanced.field
+    assert form.field_of("elites is 10 of a population of 10; leave room for offspring") is box
+    assert form.field_of("at deadline_seconds: expected a number > 0") is form._deadline
     assert form.field_of("something else") is None
 
 
@@ -269,7 +294,7 @@ def test_names_that_only_accounts_confuse() -> None:
     owners = (Participant("a b", (0,)), Participant("a-b", (1,)))
     problem = Assignment(name="p", rows=2, columns=2, objectives=(cost,), participants=owners)
     with pytest.raises(ParameterError, match="rename one"):
-        run_terms(problem, RULES)
+        usual_terms(problem)
 
 
 def test_the_archive_has_a_file_for_each_participant(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_a_plan_is_picked_in_the_front(dashboard: World, at: Watched) -> None:
     participants know them.
     """
     run = dashboard.submitted(name="front", objectives=two_objectives("none"), preset="paper-moap")
-    told = {"told": [18680.0, 9000.0], "front": PLANS, "values": VALUES}
+    told = {"disclosed": [18680.0, 9000.0], "front": PLANS, "values": VALUES}
     dashboard.run_to(run, State.FINISHED, **told)
     page = at.page
     page.goto(f"/runs/{run}")
@@ -88,7 +88,7 @@ def test_plans_of_a_sealed_search_name_their_weightings(dashboard: World, at: Wa
     run = dashboard.submitted(
         name="sealed front", objectives=two_objectives("sealed"), preset=None, parameters={}
     )
-    found = {"told": [None, None], "evaluations": 0, "front": PLANS[:3], "values": [],
+    found = {"disclosed": [None, None], "evaluations": 0, "front": PLANS[:3], "values": [],
              "weightings": ["4:0", "3:1", "2:2"]}  # fmt: skip
     dashboard.run_to(run, State.FINISHED, **found)
     at.page.goto(f"/runs/{run}")
@@ -169,7 +169,7 @@ def test_a_file_that_is_not_given_is_not_saved(
 
     monkeypatch.setattr(convergence, "computed_elsewhere", too_slow)
     run = dashboard.submitted(name="files", objectives=two_objectives("none"), preset="paper-moap")
-    dashboard.run_to(run, State.FINISHED, told=[1.0, 2.0], front=PLANS[:1], values=VALUES[:1])
+    dashboard.run_to(run, State.FINISHED, disclosed=[1.0, 2.0], front=PLANS[:1], values=VALUES[:1])
     page = at.page
     page.goto(f"/runs/{run}")
     page.get_by_role("link", name="Curve (PNG)").press("Enter")

@@ -3,38 +3,42 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from html import unescape
 
+import msgspec
 import pytest
 from nicegui import Client, ui
 
 from tacit.audit import explain_leakage
+from tacit.client.models import RunProgress
+from tacit.client.terms import RunTerms
 from tacit.problems import Problem
-from tacit.service.dashboard.drafts import drawn_problem
+from tacit.service.dashboard.drafts import ObjectiveRule, drawn_problem, usual_terms
 from tacit.service.dashboard.forms.rules_form import RulesForm, inferred_from
 from tacit.service.dashboard.leakage import inferred, inferred_markup
 from tacit.service.dashboard.pages.run_page import evaluations_made
-from tacit.service.dashboard.rules import Rules, run_terms, usual_rules
+from tacit.service.workflow.terms import stored_terms
 from tests.service.dashboard.plain_browser import browser, sign_in
 from tests.service.drafted import agreement_on
-from tests.service.example_terms import example_terms
+from tests.service.example_terms import plain_terms, run_about
 from tests.service.world import World
-
-RULES = Rules("a run", "top:15", "improvement", 10.0, 500, 24.0)
 
 
 def problem(kind: str = "ap") -> Problem:
     return drawn_problem(kind, rows=40, columns=40, participants=2, seed=1)
 
 
+def about(kind: str = "ap", disclosure: str = "top:15") -> RunTerms:
+    rule = ObjectiveRule(disclosure, "improvement")
+    return usual_terms(problem(kind), [rule], limits={"evaluations": 500})
+
+
 @pytest.mark.parametrize("kind", ["ap", "delays", "tsp"])
 @pytest.mark.parametrize("disclosure", ["none", "quantiles:5", "top:15", "above:95"])
 def test_the_form_says_what_the_agreement_will_say(kind: str, disclosure: str) -> None:
-    rules = replace(RULES, disclosure=disclosure)
-    agreement = agreement_on(run_terms(problem(kind), rules))
-    (said,) = explain_leakage(agreement)
-    shown = unescape(inferred_from(problem(kind), rules))
+    terms = about(kind, disclosure)
+    (said,) = explain_leakage(agreement_on(terms))
+    shown = unescape(inferred_from(terms))
     assert f"<p>{said}</p></details>" in shown
     # The figure of the words is that of the gauge, beside what it is to be compared to.
     figure = re.search(r"this run</dt>.*?<span>([.\d]+)</span>", shown)
@@ -47,7 +51,7 @@ def test_the_form_says_what_the_agreement_will_say(kind: str, disclosure: str) -
 
 def test_the_form_follows_what_is_filled_in() -> None:
     with Client(ui.page("/only-here")):
-        form = RulesForm(problem(), usual_rules(problem()))
+        form = RulesForm(problem(), usual_terms(problem()))
         form._each[0].method.value = "top"
         shown = form._inferred
         first = shown.content
@@ -55,7 +59,7 @@ def test_the_form_follows_what_is_filled_in() -> None:
         assert "After 1,000 evaluations of" in first
         form._deadline.value = 5
         assert "After 500 evaluations of" in shown.content
-        form._evaluations.value = 3
+        form._advanced.field.value = "evaluations=3"
         assert "After 3 evaluations of" in shown.content
         form._each[0].method.value = "order"
         assert "under order" in shown.content
@@ -64,32 +68,39 @@ def test_the_form_follows_what_is_filled_in() -> None:
 
 
 def test_what_was_evaluated_counts_once_a_run_is_over() -> None:
-    terms = run_terms(problem(), RULES)
-    run = {"state": "running", "progress": {"evaluations": 317}}
+    progress = RunProgress(
+        generation=316, evaluations=317, evaluations_per_second=1.0, best=[], seconds=9.0
+    )
+    run = run_about(state="running", progress=progress)
     assert evaluations_made(run) is None
-    made = evaluations_made({**run, "state": "finished"})
-    assert inferred(terms, evaluations=made)[0].text.startswith("After 317 evaluations")
+    made = evaluations_made(msgspec.structs.replace(run, state="finished"))
+    assert inferred(about(), evaluations=made)[0].text.startswith("After 317 evaluations")
 
 
-def test_rules_that_are_wrong_say_nothing() -> None:
-    for wrong in ({"disclosure": "top:0"}, {"disclosure": "no"}, {"evaluations": -1}):
-        assert inferred_from(problem(), replace(RULES, **wrong)) == ""
+def test_terms_that_are_wrong_say_nothing() -> None:
+    (one,) = about().objectives
+    for wrong in ("top:0", "no"):
+        objectives = [msgspec.structs.replace(one, disclosure=wrong)]
+        assert inferred_from(msgspec.structs.replace(about(), objectives=objectives)) == ""
 
 
 def test_sealed_and_several_objectives() -> None:
-    terms = example_terms().model_dump()
+    terms = plain_terms()
     one = terms["objectives"][0]
     terms["objectives"] = [
         {**one, "name": "<delay>", "disclosure": "sealed", "best": "nothing"},
         {**one, "name": "noise", "disclosure": "sealed", "best": "nothing"},
     ]
     terms |= {"preset": None, "parameters": {}}
-    told = inferred(terms)
+    told = inferred(stored_terms(terms))
     assert [each.name for each in told] == ["<delay>", "noise"]
     assert all("nothing but the plan is disclosed" in each.text for each in told)
     assert "<h3>&lt;delay&gt;</h3>" in inferred_markup(told)
     assert all("this agreement opens 5, one for each weighting" in each.text for each in told)
-    assert "opens 2, one for each" in inferred({**terms, "weightings": ["3:1", "1:3"]})[0].text
+    assert (
+        "opens 2, one for each"
+        in inferred(stored_terms({**terms, "weightings": ["3:1", "1:3"]}))[0].text
+    )
     # With the words that participants read before they sign.
     first, second = told
     assert first.text == second.text
@@ -97,7 +108,7 @@ def test_sealed_and_several_objectives() -> None:
 
 
 def test_the_page_of_a_run_says_it(dashboard: World) -> None:
-    terms = example_terms().model_dump()
+    terms = plain_terms()
     run_id = dashboard.draft()
     (said,) = explain_leakage(agreement_on(terms))
     with browser(dashboard) as client:

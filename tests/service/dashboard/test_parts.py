@@ -8,7 +8,28 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from tacit.client.models import (
+    ClusterView,
+    MemberView,
+    NodeView,
+    Plan,
+    RunProgress,
+    RunResult,
+    RunView,
+    SeriesRun,
+    SeriesView,
+)
+from tacit.client.terms import (
+    LimitTerms,
+    ProblemTerms,
+    RunObjective,
+    RunTerms,
+    ScheduleTerms,
+    SeriesTerms,
+    VaryingTerms,
+)
 from tacit.service.dashboard.convergence import (
     MOST_POINTS,
     convergence_svg,
@@ -27,38 +48,57 @@ from tacit.service.dashboard.pages.run_parts import (
     way_of,
 )
 from tacit.service.dashboard.pages.run_plan import plan_markup, summary
+from tacit.service.dashboard.pages.runs_page import (
+    about,
+    detail,
+    matches,
+    standing,
+    worrying_silence,
+)
 from tacit.service.dashboard.pages.series_page import runs_table, series_terms_list, signers_table
 from tacit.service.dashboard.pages.signing_in import own_path
+from tacit.service.dashboard.stalls import stall_words, waits_for_nodes
 from tacit.service.dashboard.words import WAY, disclosed_so_far, disclosure_words
-from tests.service.example_terms import example_terms
+from tests.service.example_terms import example_terms, run_about
 
 EVIL = '<img src=x onerror="alert(1)">&\''
 values = st.floats(-1e9, 1e9) | st.integers(-(10**9), 10**9)
 
 
-def evil_run(kind: str = "assignment") -> dict[str, Any]:
-    return {
-        "id": EVIL,
-        "created_by": EVIL,
-        "agreement_hash": EVIL,
-        "members": [
-            {"name": EVIL, "rows": [0, 1], "joined": True, "signed": False,
-             "submission_state": "refused"},
-        ],
-        "terms": {
-            "deadline_seconds": 5,
-            "limits": {"evaluations": 1, "expiry_hours": 1},
-            "problem": {
-                "kind": kind, "rows": 2, "columns": 2,
-                "forbidden": [[0, 1]] if kind == "assignment" else [],
-                "row_names": [EVIL, "b"], "column_names": [EVIL, "d"],
-                "coordinates": [[0, 0], [1, 1]] if kind == "tour" else None,
-            },
-            "objectives": [
-                {"name": EVIL, "sense": "minimize", "disclosure": EVIL, "best": EVIL},
-            ],
-        },
-    }  # fmt: skip
+def evil_terms(kind: str = "assignment", **objective: str) -> RunTerms:
+    rule = {"disclosure": EVIL, "best": "value", **objective}
+    return RunTerms(
+        name=EVIL,
+        deadline_seconds=5.0,
+        limits=LimitTerms(evaluations=1, expiry_hours=1.0),
+        problem=ProblemTerms(
+            name=EVIL,
+            kind=kind,
+            rows=2,
+            columns=2,
+            forbidden=[(0, 1)] if kind == "assignment" else [],
+            row_names=[EVIL, "b"],
+            column_names=[EVIL, "d"] if kind == "assignment" else None,
+            coordinates=[(0.0, 0.0), (1.0, 1.0)] if kind == "tour" else None,
+        ),
+        objectives=[RunObjective(name=EVIL, sense="minimize", weight_bound=9, **rule)],  # type: ignore[arg-type]
+        participants={"north": [0, 1]},
+    )
+
+
+def evil_run(kind: str = "assignment", **known: Any) -> RunView:
+    members = [MemberView(EVIL, joined=True, signed=False, submission_state="refused", rows=[0, 1])]
+    usual: dict[str, Any] = {"id": EVIL, "created_by": EVIL, "agreement_hash": EVIL}
+    return run_about(**{"terms": evil_terms(kind), "members": members, **usual, **known})
+
+
+def a_node(*, reachable: bool = True, clock: float = 9.0, **known: Any) -> NodeView:
+    known = {"signing_key": "00" * 32, "certificate": EVIL, **known}
+    return NodeView(host=EVIL, port=1, reachable=reachable, clock_offset_seconds=clock, **known)
+
+
+def a_cluster(*nodes: NodeView) -> ClusterView:
+    return ClusterView(name=EVIL, nodes=list(nodes), slots=4, running=1, waiting=0)
 
 
 def well_formed(markup: str) -> None:
@@ -69,16 +109,22 @@ def well_formed(markup: str) -> None:
 @pytest.mark.parametrize("kind", ["assignment", "tour"])
 def test_names_from_outside_stay_text(kind: str) -> None:
     run = evil_run(kind)
-    node = {"host": EVIL, "port": 1, "reachable": True, "clock_offset_seconds": 9.0}
-    result = {
-        "state": "finished", "plan": {"items": [0, 1]}, "told": [3], "generation": 1,
-        "evaluations": 1, "seconds": 1.0, "late_by_seconds": -0.1, "nodes": 4,
-    }  # fmt: skip
+    result = RunResult(
+        state="finished",
+        reason=None,
+        plan=Plan(items=[0, 1]),
+        disclosed=[3],
+        generation=1,
+        evaluations=1,
+        seconds=1.0,
+        late_by_seconds=-0.1,
+        nodes=4,
+    )
     for markup in (
-        members_table(run["members"]),
-        nodes_table({"name": EVIL, "nodes": [node] * 3}),
+        members_table(run.members),
+        nodes_table(a_cluster(*[a_node()] * 3)),
         warnings_list([EVIL]),
-        terms_list(run, population=300, search=EVIL),
+        terms_list(run.terms, population=300, search=EVIL, known=[(EVIL, EVIL)]),
         plan_markup(run, [0, 1]),
         summary(run, result),
         plan_table([(EVIL, EVIL)], heads=("row", "gets"), owners=[EVIL]),
@@ -89,41 +135,49 @@ def test_names_from_outside_stay_text(kind: str) -> None:
 
 
 def test_names_of_nodes_and_series_stay_text() -> None:
-    node = {
-        "host": EVIL, "port": 1, "reachable": True, "clock_offset_seconds": -9.0, "last_seen": 0.0,
-        "signing_key": "00" * 32, "certificate": EVIL, "certificate_expires": 86400.0,
-    }  # fmt: skip
-    busy = {"slots": 4, "running": 1, "waiting": 0}
-    shown = clusters_markup(
-        [{"name": EVIL, "nodes": [node, {**node, "reachable": False}], **busy}], 0.0
-    )
+    seen: dict[str, Any] = {"clock": -9.0, "last_seen": 0.0, "certificate_expires": 86400.0}
+    nodes = [a_node(**seen), a_node(reachable=False, **seen)]
+    shown = clusters_markup([a_cluster(*nodes)], 0.0)
     assert "One node cannot be reached" in shown
     # As `tacit keys show` prints it, for the phone.
     assert shown.count("<code>66687aad f862bd77 6c8fc18b 8e9f8e20</code>") == 2
     assert shown.count("renew it") == 2
     assert shown.count("-9.0 s</strong>") == 2
-    terms = {
-        "varying": {"parts": ["rows"], "least_rows": 2, "most_rows": None, "least_columns": None,
-                    "most_columns": 1234},
-        "schedule": {"at": [EVIL]}, "runs_per_day": 2, "run_hours": 24.0, "days": 90.0,
-    }  # fmt: skip
-    series = {"terms": terms, "cluster": EVIL, "id": EVIL, "hash": EVIL}
+    series = SeriesView(
+        EVIL,
+        EVIL,
+        "agreed",
+        hash=EVIL,
+        cluster=EVIL,
+        created=0.0,
+        next_at=None,
+        ended=None,
+        reason=None,
+        runs=1,
+        terms=SeriesTerms(
+            name=EVIL,
+            run=evil_terms(),
+            varying=VaryingTerms(parts=["rows"], least_rows=2, most_columns=1234),
+            schedule=ScheduleTerms(at=[EVIL]),
+        ),
+        members=[],
+        its_runs=[],
+    )
     listed = series_terms_list(series)
     assert "2 at least" in listed
     assert "1,234 at most" in listed
     for markup in (
         shown,
         listed,
-        runs_table([{"id": EVIL, "number": 1, "name": EVIL, "state": EVIL}]),
-        signers_table([{"name": EVIL, "joined": True, "signed": False}]),
+        runs_table([SeriesRun(EVIL, 1, EVIL, "running")]),
+        signers_table([MemberView(EVIL, joined=True, signed=False)]),
     ):
         well_formed(markup)
 
 
 @pytest.mark.parametrize(("count", "says"), [(3, "nobody notices"), (4, "right or there is none")])
 def test_the_nodes_of_a_run_say_what_they_promise(count: int, says: str) -> None:
-    node = {"host": "n", "port": 1, "reachable": True, "clock_offset_seconds": 0.0}
-    assert says in nodes_table({"name": "c", "nodes": [node] * count})
+    assert says in nodes_table(a_cluster(*[a_node()] * count))
 
 
 @given(st.lists(st.tuples(st.floats(0, 1e6), values), min_size=1, max_size=50))
@@ -191,10 +245,18 @@ def test_a_disclosure_of_all_objectives_together_in_words() -> None:
 
 def test_what_was_disclosed_in_words() -> None:
     objectives = [
-        {"name": "cost", "disclosure": "quantiles:5", "best": "improvement"},
-        {"name": "risk", "disclosure": "none", "best": "value"},
+        RunObjective(
+            name="cost",
+            sense="minimize",
+            weight_bound=9,
+            disclosure="quantiles:5",
+            best="improvement",
+        ),
+        RunObjective(
+            name="risk", sense="minimize", weight_bound=9, disclosure="none", best="value"
+        ),
     ]
-    terms = {"objectives": objectives, "problem": {"kind": "assignment"}}
+    terms = replace(evil_terms(), objectives=objectives)
     assert disclosed_so_far(terms, 1, 300) == [
         "cost: 1 answer about 300 plans each. Each disclosed in which of 5 equally large groups, "
         "by rank, each plan is, and whether the best value improved.",
@@ -204,11 +266,15 @@ def test_what_was_disclosed_in_words() -> None:
 
 
 def test_rates_fall_to_nothing_where_nothing_comes_any_more() -> None:
-    run = {**evil_run(), "state": "running", "running_since": 0.0}
-    run["progress"] = {
-        "generation": 80, "evaluations": 81, "evaluations_per_second": 16.0, "best": [7.0],
-        "seconds": 5.0, "at": 100.0,
-    }  # fmt: skip
+    progress = RunProgress(
+        generation=80,
+        evaluations=81,
+        evaluations_per_second=16.0,
+        best=[7.0],
+        seconds=5.0,
+        at=100.0,
+    )
+    run = evil_run(state="running", running_since=0.0, progress=progress, reported_at=100.0)
 
     def rates(now: float, *, waits: bool = False) -> list[str]:
         markup = figures(run, population=300, now=now, waits=waits)
@@ -219,55 +285,112 @@ def test_rates_fall_to_nothing_where_nothing_comes_any_more() -> None:
     assert rates(101.0, waits=True) == ["0", "0"], "a node is missed, so nothing can come"
 
 
+def shown_terms(terms: RunTerms) -> dict[str, str]:
+    listed = terms_list(terms, population=0, search="")
+    return dict(re.findall("<dt>(.*?)</dt><dd>(.*?)</dd>", listed))
+
+
 def test_of_a_sealed_run_time_and_steps_are_shown() -> None:
-    run = {**evil_run(), "state": "finished"}
-    run["terms"]["objectives"] = [
-        {"name": "cost", "sense": "minimize", "disclosure": "sealed", "best": "nothing"}
-    ]
-    run["progress"] = {
-        "generation": 80, "steps": 140, "evaluations": 0, "evaluations_per_second": 0.0,
-        "best": [None], "seconds": 2.0,
-    }  # fmt: skip
+    terms = evil_terms(disclosure="sealed", best="nothing")
+    progress = RunProgress(
+        generation=80,
+        steps=140,
+        evaluations=0,
+        evaluations_per_second=0.0,
+        best=[None],
+        seconds=2.0,
+    )
+    run = evil_run(state="finished", terms=terms, progress=progress)
     shown = re.findall("<dt>(.*?)</dt><dd>(.*?)</dd>", figures(run, population=0, now=9.0))
     assert shown == [("Steps", "80 of 140"), ("Steps per second, on average", "40")]
-    run["terms"]["limits"]["evaluations"] = None
-    listed = dict(
-        re.findall("<dt>(.*?)</dt><dd>(.*?)</dd>", terms_list(run, population=0, search=""))
-    )
+    listed = shown_terms(replace(terms, limits=LimitTerms()))
     assert listed["Steps at most"] == "as many as fit the deadline"
     assert "ends when its steps are made" in listed["Deadline"]
-    result = {
-        "state": "finished", "told": [None], "generation": 80, "evaluations": 0, "seconds": 2.0,
-        "late_by_seconds": 0.0,
-    }  # fmt: skip
+    result = RunResult(
+        state="finished",
+        reason=None,
+        disclosed=[None],
+        generation=80,
+        evaluations=0,
+        seconds=2.0,
+        late_by_seconds=0.0,
+    )
     assert summary(run, result) == "<p>Done, after 80 steps in 2.0 s; answered in time.</p>"
-    assert "not proved" in summary(run, {**result, "proved": False})
-    assert "proved that no plan is better" in summary(run, {**result, "proved": True})
-    assert "the plan in the end" in terms_list(run, population=0, search="")
-    run["terms"]["plan"] = "owners"
-    assert "that there is a plan, and nothing of it" in terms_list(run, population=0, search="")
+    assert "not proved" in summary(run, replace(result, proved=False))
+    assert "proved that no plan is better" in summary(run, replace(result, proved=True))
+    assert "the plan in the end" in str(shown_terms(terms))
+    assert "that there is a plan, and nothing of it" in str(
+        shown_terms(replace(terms, plan="owners"))
+    )
 
 
 def test_what_a_sealed_run_opens_in_words() -> None:
-    terms = {**evil_run()["terms"], "parameters": {}}
+    terms = evil_terms(best="nothing")
     first, *proof = disclosed_so_far(terms, 0, 0)
     assert first == "Sealed: nothing yet. In the end the plan is opened."
     assert disclosed_so_far(terms, 1, 0) == ["Only the plan was opened.", *proof]
     assert len(proof) == 1
     assert "whether it is proved" in proof[0]
-    owned = disclosed_so_far({**terms, "plan": "owners"}, 1, 0)
+    owned = disclosed_so_far(replace(terms, plan="owners"), 1, 0)
     assert owned == ["Only the plan was opened to its owners alone.", *proof]
-    told = disclosed_so_far({**terms, "parameters": {"checkpoints": "16:24", "gap": 2}}, 0, 0)
+    more = replace(terms, parameters={"checkpoints": "16:24", "gap": 2})
+    told = disclosed_so_far(more, 0, 0)
     assert len(told) == 4
     assert any("After iterations 16, 24" in line for line in told)
-    tour = {**evil_run("tour")["terms"], "parameters": {}}
-    assert disclosed_so_far(tour, 1, 0) == ["Only the plan was opened."]
+    assert disclosed_so_far(evil_terms("tour", best="nothing"), 1, 0) == [
+        "Only the plan was opened."
+    ]
 
 
 def test_terms_name_every_setting_of_the_search() -> None:
-    terms = example_terms().model_dump(mode="json")
-    said = search_words({**terms, "preset": None, "parameters": {"population": 120}})
+    terms = replace(example_terms(), preset=None, parameters={"population": 120})
+    said = search_words(terms)
     assert said.startswith("genetic, population 120, elites 15, reevaluate parents no, tournament")
-    sealed = [{**each, "disclosure": "sealed", "best": "nothing"} for each in terms["objectives"]]
-    changed: dict[str, Any] = {"preset": None, "parameters": {}, "objectives": sealed}
-    assert search_words({**terms, **changed}) == "what fits the problem, the time and the nodes"
+    sealed = [replace(each, disclosure="sealed", best="nothing") for each in terms.objectives]
+    fitted = search_words(replace(terms, parameters={}, objectives=sealed))
+    assert fitted == "what fits the problem, the time and the nodes"
+
+
+def test_a_list_says_how_far_each_run_is() -> None:
+    people: dict[str, Any] = {"participants": 3, "joined": 3, "signed": 2, "accepted": 0}
+    assert standing(run_about(state="invited", **people)) == "2 of 3 signed"
+    assert standing(run_about(state="agreed", **people)) == "costs of 0 of 3"
+    assert standing(run_about(state="invited", **{**people, "joined": 1})) == "1 of 3 joined"
+    assert standing(run_about(state="running", best=[12.5])) == "best 12.5"
+    both = run_about(state="finished", best=[12.5, 7])
+    assert standing(both) == "at best 12.5, 7, not in one plan"
+    assert about(run_about(disclosures=["top:15"])) == "Assignment, top:15"
+    run = run_about(name="Morning", kind="tour", disclosures=[])
+    assert matches(run, "morn tour", "waiting")
+    assert not matches(run, "evening", "all")
+
+
+def test_a_list_says_when_something_happens() -> None:
+    running: dict[str, Any] = {"state": "running", "deadline_at": 70.0, "generation": 12}
+    assert detail(run_about(**running, reported_at=60.0), 60.0) == "10 s left, generation 12"
+    sealed = run_about(**running, reported_at=52.0, disclosures=["sealed"])
+    assert detail(sealed, 60.0) == "at most 10 s left, step 12"
+    quiet = run_about(**running, reported_at=52.0)
+    assert detail(quiet, 60.0) == "10 s left, nothing heard for 8 s"
+    assert (worrying_silence(quiet, 60.0), worrying_silence(sealed, 60.0)) == (8.0, 0.0)
+    assert detail(run_about(), 60.0) == "created 1 min ago"
+
+
+def test_a_run_that_stalls_names_the_node_that_is_missed() -> None:
+    there = a_node()
+    gone = replace(a_node(reachable=False, last_seen=52.0), host="b", port=2)
+    run = run_about(state="running", running_since=0.0, reported_at=50.0)
+    nodes = a_cluster(there, gone)
+    assert stall_words(run, nodes, 60.0, sealed=False) == (
+        "Node 1 (b:2) cannot be reached since 00:00:52 UTC, 8 s ago. The search waits for it."
+    )
+    later = replace(run, reported_at=55.0)
+    assert "since 00:00:55 UTC, 5 s ago" in str(stall_words(later, nodes, 60.0, sealed=False))
+    silent = stall_words(run, a_cluster(there), 60.0, sealed=False)
+    assert silent == "Nothing has come from the nodes since 00:00:50 UTC, 10 s ago."
+    assert stall_words(run, a_cluster(there), 52.0, sealed=False) is None
+    four = a_cluster(there, there, there, gone)
+    spared = replace(run, terms=replace(run.terms, on_loss="three"))
+    assert waits_for_nodes(run, four)
+    assert not waits_for_nodes(spared, four)
+    assert not waits_for_nodes(run, None)

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 import httpx
 import pytest
 from fastapi import Response
+from msgspec.structs import replace
 from nicegui import Client
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection, connect
@@ -307,8 +308,8 @@ def test_who_sees_which_files(dashboard: World) -> None:
         assert client.get(f"/runs/{run}/files/audit.zip").status_code == 403
     # Made-up logs, as this platform without nodes has them, are noticed.
     verdict = verdict_of(bundle)
-    assert not verdict["ok"]
-    said = verdict_markup({**verdict, "notes": ["<b>"]})
+    assert not verdict.ok
+    said = verdict_markup(replace(verdict, notes=["<b>"]))
     assert "Something is off" in said
     assert "is not an audit bundle" in verdict_markup(verdict_of(b"PK"))
     assert "&lt;b&gt;" in said

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from tacit.errors import ParameterError, TacitError
 from tacit.problems import Problem
-from tacit.service.api.terms import RunTerms
-from tacit.service.dashboard.rules import run_terms, usual_rules
+from tacit.service.dashboard.drafts import usual_terms
 from tacit.service.dashboard.tables import (
-    KINDS,
+    KINDS_OF_TABLES,
     NewObjective,
     Tables,
     problem_of_tables,
@@ -35,10 +34,10 @@ def of_tables(kind: str, rows: str = ROWS, columns: str = COLUMNS, mask: str = M
     return problem_of_tables("seven", kind, tables)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", KINDS_OF_TABLES)
 def test_tables_become_a_run(kind: str) -> None:
     problem = of_tables(kind)
-    terms = checked_terms(RunTerms.model_validate(run_terms(problem, usual_rules(problem))))
+    terms = checked_terms(usual_terms(problem))
     assert terms.participants == {"north": [0, 1], "c\u00e9leste": [2]}
     assert terms.problem.row_names == ["hub", "F1", "F2"]
     assert terms.problem.kind == kind

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from benchmarks.live_platform import ENDS, OPERATOR, LivePlatform
@@ -18,10 +19,10 @@ from tacit.audit import load_record
 from tacit.engine.agreement.terms import agreement_hash
 from tacit.engine.records.ledger import read_ledger
 from tacit.engine.records.node_log import check_log
-from tacit.errors import ConflictError
+from tacit.errors import WrongStateError
 from tacit.problems import Problem, generate_capacitated, generate_routing
-from tacit.service.api.terms import draft_of_problem
 from tacit.service.workflow.recording import record_run
+from tacit.service.workflow.terms import terms_of_problem
 from tacit.verify.replay import replay
 from tests.engine.entries import evaluations_in, labels_of
 from tests.service.execution.punctual import answered_on_time, caught, finished
@@ -119,9 +120,14 @@ def was_cut_off(live: LivePlatform, run_id: str) -> bool:
 )
 def test_the_platform_runs_every_kind_of_problem(live: LivePlatform, problem: Problem) -> None:
     owned = {"north": range(0, problem.rows, 2), "south": range(1, problem.rows, 2)}
-    run_id = live.new_run(
-        NAMES, deadline=1.0, **draft_of_problem(problem, owned, disclosure="top:5", best="value")
-    )
+    rules = {
+        "name": "of every kind",
+        "deadline_seconds": 1.0,
+        "objectives": [{"disclosure": "top:5", "best": "value"}],
+    }
+    terms = msgspec.to_builtins(terms_of_problem(problem, owned, rules=rules))
+    changes = {name: terms[name] for name in ("problem", "objectives", "participants")}
+    run_id = live.new_run(NAMES, deadline=1.0, **changes)
     weights = problem.objectives[0].weights
     assert weights is not None
     for name in NAMES:
@@ -290,7 +296,7 @@ def test_a_run_cancelled_before_all_have_signed_has_no_logs_and_nobody_failed(
     live.call("POST", f"/runs/{run_id}/cancel", OPERATOR, json={})
     with (
         live.client("north") as north,
-        pytest.raises(ConflictError, match="cancelled before everybody had signed, so no node"),
+        pytest.raises(WrongStateError, match="cancelled before everybody had signed, so no node"),
     ):
         north.runs.logs(run_id, bytes(16))
     agreed = live.new_run(NAMES)

@@ -17,9 +17,9 @@ from aiosmtpd.controller import Controller
 from msgspec.structs import replace
 
 from tacit.client import check_webhook
+from tacit.client.models import ClusterView, NodeView
 from tacit.engine.local import free_addresses
 from tacit.errors import ServiceError, TrustError
-from tacit.service.execution.port import ClusterStatus, NodeStatus
 from tacit.service.notices import notifier
 from tacit.service.notices.kinds import WATCHED
 from tacit.service.notices.notifier import Notifier
@@ -211,11 +211,11 @@ def test_a_missing_node_is_told_once_and_that_it_is_back(open_settings: Settings
         add_webhook(session, "op", "http://127.0.0.1:9/")
     here = {"reachable": False}
 
-    def clusters() -> list[ClusterStatus]:
-        node = NodeStatus(
+    def clusters() -> list[ClusterView]:
+        node = NodeView(
             host="n0", port=1, signing_key="", certificate="", clock_offset_seconds=None, **here
         )
-        return [ClusterStatus(name="c", nodes=(node,), slots=1, running=0, waiting=0)]
+        return [ClusterView(name="c", nodes=[node], slots=1, running=0, waiting=0)]
 
     async def looks() -> list[str]:
         telling = Notifier(replace(open_settings, webhooks_over_http=True), database, clusters)

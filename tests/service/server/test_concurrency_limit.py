@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tacit.client.models import CarriedLogs
 from tacit.service.api import convergence
-from tacit.service.execution.port import LogAnswer
 from tacit.service.server.background_process import BEHIND
 from tacit.service.server.context import LOGS_AT_ONCE
 from tacit.service.workflow.lifecycle import State
@@ -65,7 +65,7 @@ def test_logs_are_fetched_for_a_few_at_a_time(
     monkeypatch.setattr(world.platform.logs, "_within", 600)
     at_once, most, refused = 0, 0, 0
 
-    async def slow(_run: str, _nonce: bytes, **_: object) -> LogAnswer:
+    async def slow(_run: str, _nonce: bytes, **_: object) -> CarriedLogs:
         nonlocal at_once, most
         at_once += 1
         most = max(most, at_once)
@@ -74,7 +74,7 @@ def test_logs_are_fetched_for_a_few_at_a_time(
             while refused < 4:
                 await asyncio.sleep(0.01)
         at_once -= 1
-        return LogAnswer(logs=(), manifests=())
+        return CarriedLogs(logs=[], manifests=[])
 
     monkeypatch.setattr(world.execution, "fetch_logs", slow)
     world.add("deputy", "operator")

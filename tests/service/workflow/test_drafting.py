@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
+import msgspec
 import pytest
-from pydantic import ValidationError
+from msgspec import ValidationError
 
+from tacit.client.models import Generate
+from tacit.client.terms import RunTerms
 from tacit.engine.agreement.check import check_agreement
 from tacit.engine.agreement.participant_keys import sealing_public
 from tacit.engine.agreement.sealed import is_exact, sealed_terms
@@ -16,28 +19,32 @@ from tacit.engine.identity.keys import Keys
 from tacit.errors import TacitError
 from tacit.search import SearchParameters
 from tacit.search.moves import AssignmentParameters, TourParameters
-from tacit.service.api.routes.status import Generate, generated_terms
-from tacit.service.api.terms import RunTerms
+from tacit.service.api.routes.watching import generated_terms
 from tacit.service.workflow.drafting import (
     agreement_of_terms,
     checked_terms,
     node_of_nobody,
-    population_of_terms,
 )
-from tests.service.example_terms import example_terms
+from tacit.service.workflow.terms import population_of_terms, stored_terms
+from tests.service.example_terms import example_terms, plain_terms
+
+
+def plain(terms: RunTerms) -> dict[str, Any]:
+    draft: dict[str, Any] = msgspec.to_builtins(terms)
+    return draft
 
 
 def sealed_run(*, objectives: int = 1, best: str | None = None, **changes: Any) -> RunTerms:
     told = {} if best is None else {"best": best}
     one = {"sense": "minimize", "weight_bound": 1000, "disclosure": "sealed", **told}
     draft = {
-        **example_terms().model_dump(),
+        **plain_terms(),
         "preset": None,
         "parameters": {},
         "objectives": [{"name": f"o{k}", **one} for k in range(objectives)],
         **changes,
     }
-    return RunTerms.model_validate(draft)
+    return stored_terms(draft)
 
 
 def agreed(terms: RunTerms, *, delay: float = 0.0, nodes: int = 3) -> Agreement:
@@ -53,9 +60,9 @@ def test_an_agreement_names_every_setting_of_the_search() -> None:
     parameters = agreed(example_terms()).search.parameters
     assert {"algorithm", *parameters} == {each.name for each in fields(SearchParameters)}
     assert parameters["ties"] == "random"
-    changed = example_terms().model_dump()
+    changed = plain_terms()
     changed["parameters"]["ties"] = "first"
-    assert agreed(RunTerms.model_validate(changed)).search.parameters["ties"] == "first"
+    assert agreed(stored_terms(changed)).search.parameters["ties"] == "first"
 
 
 def test_a_plan_is_for_its_owners_where_the_terms_say_so() -> None:
@@ -65,7 +72,7 @@ def test_a_plan_is_for_its_owners_where_the_terms_say_so() -> None:
     assert agreement.for_owners
     for each in agreement.participants:
         assert each.sealing_key == sealing_public(each.signing_key)
-    open_search = RunTerms.model_validate({**example_terms().model_dump(), "plan": "owners"})
+    open_search = stored_terms({**plain_terms(), "plan": "owners"})
     with pytest.raises(TacitError, match="only a sealed search can keep its plan"):
         checked_terms(open_search)
     with pytest.raises(ValidationError, match="plan"):
@@ -114,17 +121,17 @@ def test_settings_of_a_sealed_assignment_can_be_chosen() -> None:
 
 
 def test_settings_of_a_sealed_tour_can_be_chosen() -> None:
-    drawn = generated_terms(Generate(kind="tsp", rows=5, disclosure="sealed")).model_dump()
+    drawn = plain(generated_terms(Generate(kind="tsp", rows=5, disclosure="sealed")))
     named = {"children": 40, "heat_start": 200}
-    found = sealed_terms(agreed(RunTerms.model_validate({**drawn, "parameters": named})))
+    found = sealed_terms(agreed(stored_terms({**drawn, "parameters": named})))
     assert isinstance(found.parameters, TourParameters)
     assert (found.parameters.children, found.parameters.heat_start) == (40, 200)
 
 
 def test_a_sealed_tour_ends_after_a_public_number_of_generations() -> None:
-    drawn = generated_terms(Generate(kind="tsp", rows=5, disclosure="sealed")).model_dump()
+    drawn = plain(generated_terms(Generate(kind="tsp", rows=5, disclosure="sealed")))
     for given, agreed_on in ((None, 200), (90, 90), (10_000, 200)):
-        terms = RunTerms.model_validate({**drawn, "limits": {"evaluations": given}})
+        terms = stored_terms({**drawn, "limits": {"evaluations": given}})
         assert agreed(checked_terms(terms)).limits.evaluations == agreed_on
 
 
@@ -197,22 +204,22 @@ def test_what_a_sealed_search_cannot_do_is_refused_at_once(
 
 
 def test_one_sealed_objective_beside_an_open_one_is_refused() -> None:
-    terms = sealed_run(objectives=2).model_dump()
+    terms = plain(sealed_run(objectives=2))
     terms["objectives"][1]["disclosure"] = "top:5"
     with pytest.raises(TacitError, match="seal all or none"):
-        checked_terms(RunTerms.model_validate(terms))
+        checked_terms(stored_terms(terms))
 
 
 def pareto_run(*, objectives: int = 2, **changes: Any) -> RunTerms:
     one = {"sense": "minimize", "weight_bound": 1000, "disclosure": "pareto:quantiles:20"}
     draft = {
-        **example_terms().model_dump(),
+        **plain_terms(),
         "preset": None,
         "parameters": {},
         "objectives": [{"name": f"o{k}", **one} for k in range(objectives)],
         **changes,
     }
-    return RunTerms.model_validate(draft)
+    return stored_terms(draft)
 
 
 def test_objectives_that_are_evaluated_together() -> None:

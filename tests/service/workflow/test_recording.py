@@ -20,8 +20,7 @@ from tacit.errors import InputError, LogError, NotThereError, WrongStateError
 from tacit.problems import Problem
 from tacit.runs import EvaluatingDriver, Limits, Progress, drive, simulated_evaluator
 from tacit.runs.agreed.agreed import LEDGER
-from tacit.service.dashboard.drafts import drawn_problem
-from tacit.service.dashboard.rules import Rules, run_terms
+from tacit.service.dashboard.drafts import ObjectiveRule, drawn_problem, usual_terms
 from tacit.service.execution.report import Report, run_folder, write_report
 from tacit.service.server.settings import Settings
 from tacit.service.storage import read_run
@@ -38,8 +37,12 @@ def drawn() -> Problem:
 
 
 def agreed(disclosure: str = "quantiles:5", best: str = "value") -> Agreement:
-    terms = run_terms(drawn(), Rules("a run", disclosure, best, 5.0, EVALUATIONS, 24.0))
-    terms["parameters"] = {"population": 30, "elites": 3, "tournament": 3}
+    terms = usual_terms(
+        drawn(),
+        [ObjectiveRule(disclosure, best)],
+        limits={"evaluations": EVALUATIONS},
+        parameters={"population": 30, "elites": 3, "tournament": 3},
+    )
     return agreement_on(terms)
 
 

@@ -12,7 +12,7 @@ from tacit.errors import FileError, InputError
 from tacit.plain_text import decoders_words, plain_line
 
 if TYPE_CHECKING:
-    from tacit.client import Joined, PlatformClient
+    from tacit.client import JoinAnswer, PlatformClient
 
 ENVIRONMENT = ("TACIT_URL", "TACIT_TOKEN", "TACIT_CA")
 
@@ -90,16 +90,15 @@ def sign_in(
     typer.echo(plain_line(f"you are {joined.account!r} ({joined.role}) at {client.url}"))
 
 
-def _joined(client: PlatformClient, code: str) -> Joined:
-    from tacit.errors import TokenError
+def _joined(client: PlatformClient, code: str) -> JoinAnswer:
+    from tacit.errors import CredentialError
 
     try:
         joined = client.join(code, label="tacit run")
-    except TokenError as error:
-        raise TokenError(
+    except CredentialError:
+        raise CredentialError(
             "the platform does not take this invitation: it was used, has expired or was "
-            "mistyped; make a new one with tacit service invite",
-            status=error.status,
+            "mistyped; make a new one with tacit service invite"
         ) from None
     if joined.role == "participant":
         raise InputError("this is the invitation of a participant; take an operator's")

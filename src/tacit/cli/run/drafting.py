@@ -14,7 +14,7 @@ from tacit.cli.run.watching import seconds_of
 from tacit.errors import FileError, InputError
 
 if TYPE_CHECKING:
-    from tacit.client import RunView
+    from tacit.client import PlatformClient, RunTerms, RunView
 
 
 def new(
@@ -42,9 +42,9 @@ def new(
         raise InputError("give a file, or a run with --like, and not both")
     with operators_client() as client:
         if file is not None:
-            terms = _terms_of(file, name, disclose, best, deadline)
+            terms: RunTerms | dict[str, Any] = _terms_of(file, name, disclose, best, deadline)
         else:
-            terms = _copied(client.runs.terms(named_run(client, str(like))), name, deadline)
+            terms = _copied(client, str(like), name, deadline)
             if disclose is not None or best is not None:
                 raise InputError("a copy discloses what its pattern does; change its terms instead")
         made: RunView = client.runs.new(terms)
@@ -55,7 +55,7 @@ def new(
 
 def _terms_of(
     file: Path, name: str | None, disclose: str | None, best: str | None, deadline: str | None
-) -> dict[str, Any]:
+) -> RunTerms | dict[str, Any]:
     found = json_object(file)
     if "participants" in found and "problem" in found:
         if disclose is not None or best is not None:
@@ -63,7 +63,7 @@ def _terms_of(
         return _changed(found, name, deadline)
     from tacit.errors import ParameterError
     from tacit.runs import parse_duration
-    from tacit.service import Rules, run_terms, uploaded
+    from tacit.service import uploaded, usual_terms
 
     try:
         upload = uploaded(file.read_bytes())
@@ -73,16 +73,12 @@ def _terms_of(
                 each._replace(disclosure=disclose or each.disclosure, best=best or each.best)
                 for each in rules
             )
-        decided = Rules(
-            name or upload.problem.name,
-            rules[0].disclosure,
-            rules[0].best,
-            parse_duration(deadline or "60s"),
-            0,
-            24.0,
-            objectives=rules,
+        return usual_terms(
+            upload.problem,
+            rules,
+            name=name or upload.problem.name,
+            deadline_seconds=parse_duration(deadline or "60s"),
         )
-        return run_terms(upload.problem, decided)
     except ParameterError as error:
         said = str(error).removeprefix("the file, ").removeprefix("the file: ")
         raise FileError(file, None, said, "see docs/platform.md") from None
@@ -95,11 +91,16 @@ def _changed(terms: dict[str, Any], name: str | None, deadline: str | None) -> d
     return {**terms, **{key: value for key, value in given.items() if value is not None}}
 
 
-def _copied(terms: dict[str, Any], name: str | None, deadline: str | None) -> dict[str, Any]:
+def _copied(
+    client: PlatformClient, run: str, name: str | None, deadline: str | None
+) -> dict[str, Any]:
     """The terms of a run with another name or deadline.
 
     They have as many evaluations as fitted its own deadline; with another one these are open again.
     """
+    import msgspec
+
+    terms = msgspec.to_builtins(client.runs.terms(named_run(client, run)))
     changed = _changed(terms, name, deadline)
     if changed.get("deadline_seconds") != terms.get("deadline_seconds"):
         changed["limits"] = {**terms.get("limits", {}), "evaluations": None}
@@ -121,6 +122,6 @@ def change(
         raise InputError("nothing is to change; give a file, --name or --deadline")
     with operators_client() as client:
         named = named_run(client, run)
-        terms = _copied(client.runs.terms(named), name, deadline)
+        terms = _copied(client, named, name, deadline)
         made = client.runs.change(named, {**terms, **differ})
     show_run(made, as_json=as_json)

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tacit.errors import InputError
 from tacit.plain_text import plain_line
 
 if TYPE_CHECKING:
-    from tacit.client import Plan, RunResult
+    from tacit.client import Plan, RunResult, RunTerms
 
 WAYS = ("tour", "routing")
 """Kinds whose plans are ways from place to place."""
 
 
-def plans_of(found: RunResult, /) -> list[Plan]:
-    """All plans that the platform has, the first one first."""
-    return list(found.front or ([] if found.plan is None else [found.plan]))
-
-
 def check_number(found: RunResult, number: int, /) -> None:
     """Refuse a plan that is not there; they are counted from 1."""
-    count = len(plans_of(found))
+    count = len(found.plans)
     if count and not 1 <= number <= count:
         raise InputError(f"there is no plan {number}; give 1 to {count}")
 
@@ -42,17 +36,17 @@ def result_notes(run: str, found: RunResult, /) -> list[str]:
     return notes
 
 
-def result_lines(found: RunResult, terms: Mapping[str, Any], number: int, /) -> list[str]:
+def result_lines(found: RunResult, terms: RunTerms, number: int, /) -> list[str]:
     """One plan as a table, with its values, and the others in a line each."""
-    plans, names = plans_of(found), [each["name"] for each in terms["objectives"]]
+    plans, names = found.plans, [each.name for each in terms.objectives]
     if not plans:
         return []
     others = [plan.title(i, len(plans), names) for i, plan in enumerate(plans, 1) if i != number]
-    lines = _table(plans[number - 1], terms["problem"]["kind"])
+    lines = _table(plans[number - 1], terms.problem.kind)
     if others:
         lines.insert(0, plans[number - 1].title(number, len(plans), names))
         lines += ["", "the others; --plan N shows one of them whole, and --json has all", *others]
-    elif found.told and isinstance(best := found.told[0], float):
+    elif found.disclosed and isinstance(best := found.disclosed[0], float):
         lines.insert(0, f"best {names[0]} {best:,.10g}")
     return [plain_line(line, longest=2000) for line in lines]
 

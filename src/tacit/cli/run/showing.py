@@ -14,7 +14,7 @@ from tacit.errors import InputError
 from tacit.plain_text import plain_line
 
 if TYPE_CHECKING:
-    from tacit.client import Cluster, PlatformClient, RunView
+    from tacit.client import ClusterView, PlatformClient, RunView
 
 Run = Annotated[str, typer.Argument(help="The run, by its id or its name.")]
 
@@ -50,7 +50,7 @@ def show_run(seen: RunView, /, *, as_json: bool) -> None:
         typer.echo(plain_line(f"invitation of {name} (shown once): {code}"))
 
 
-def missing_nodes(clusters: Iterable[Cluster], seen: RunView, /) -> list[str]:
+def missing_nodes(clusters: Iterable[ClusterView], seen: RunView, /) -> list[str]:
     """The nodes of a run that the platform cannot reach, and since when."""
     lines = []
     for cluster in clusters:

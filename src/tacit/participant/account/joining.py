@@ -6,22 +6,19 @@ import unicodedata
 from pathlib import Path
 from typing import NamedTuple
 
-from tacit.client import Joined, PlatformClient, checked_url
+from tacit.client import JoinAnswer, PlatformClient, checked_url
 from tacit.engine.agreement import Joining, sign_joining
 from tacit.engine.identity import Keys, load_keys, read_certificate, save_keys
 from tacit.errors import (
+    CredentialError,
     FileError,
+    ForbiddenError,
     InputError,
-    NotAllowedError,
-    RejectedError,
-    TokenError,
+    NotThereError,
     TrustError,
-    UnknownError,
 )
 from tacit.participant.account.private_files import replace_private
 from tacit.participant.account.profile import Profile, default_folder, load_profile
-
-MALFORMED = 400
 
 
 def new_key_file(name: str, folder: Path, /) -> Path:
@@ -103,7 +100,7 @@ class Invited(NamedTuple):
     account: str
 
 
-def _hand_in(url: str, given: Invited, keys: Keys, ca: Path | None) -> Joined:
+def _hand_in(url: str, given: Invited, keys: Keys, ca: Path | None) -> JoinAnswer:
     def signed(platform: str) -> bytes:
         return sign_joining(Joining(given.code, given.account, platform), keys.signing)
 
@@ -115,19 +112,10 @@ def _hand_in(url: str, given: Invited, keys: Keys, ca: Path | None) -> Joined:
                 sign=signed,
                 account=given.account,
             )
-        except (TokenError, NotAllowedError, UnknownError) as error:
-            raise TokenError(
+        except (CredentialError, ForbiddenError, NotThereError):
+            raise CredentialError(
                 "the platform does not take this invitation: it was used, has expired or was "
-                "mistyped; ask the operator for a new one",
-                status=error.status,
-            ) from None
-        except RejectedError as error:
-            if error.status != MALFORMED or "body.account" not in str(error):
-                raise
-            raise RejectedError(
-                "the platform is of an earlier version, where what you sign to join counts at any "
-                "platform and for any account; have its operator upgrade it, then join again",
-                status=error.status,
+                "mistyped; ask the operator for a new one"
             ) from None
     if joined.account != given.account:
         raise TrustError(

@@ -7,7 +7,7 @@ import msgspec
 from tacit.client import RunResult, SubmittedRows
 
 
-class Submission(SubmittedRows, frozen=True):
+class Submission(SubmittedRows, frozen=True, kw_only=True):
     """How far the sealed rows for one objective have come."""
 
     earlier: bool = False
@@ -20,7 +20,7 @@ class Submission(SubmittedRows, frozen=True):
     """Why this machine could keep no receipts, although the rows are handed in."""
 
 
-class Outcome(RunResult, frozen=True):
+class Outcome(RunResult, frozen=True, kw_only=True):
     """The result of a run, with what only this machine knows of it."""
 
     own_rows: list[dict[int, int]] = msgspec.field(default_factory=list)

@@ -20,9 +20,12 @@ from tacit.client import RunSummary
 from tacit.engine.agreement import Agreement
 from tacit.engine.series import DAY, series_hash
 from tacit.errors import (
+    CredentialError,
     FileError,
+    ForbiddenError,
     InputError,
     LogError,
+    NotThereError,
     PlatformError,
     TacitError,
     TrustError,
@@ -103,9 +106,9 @@ class Follower:
             # By number, so that the logs of a run are checked before the next one is signed.
             for run in sorted(listed, key=lambda each: each.series_number or 0):
                 self._advance_or_refuse(run)
+        except (CredentialError, ForbiddenError):
+            raise
         except PlatformError as error:
-            if error.status in (401, 403):
-                raise
             self._once(f"{error}; this is tried again")
 
     def _note_claims(self, listed: Sequence[RunSummary]) -> None:
@@ -212,10 +215,8 @@ class Follower:
         try:
             # Where nothing is pinned, the keys were accepted with the series, which fixes them.
             made = review(self.profile, run.id, unpinned=True)
-        except PlatformError as error:
-            if error.status == 404:  # it is being drawn up
-                return
-            raise
+        except NotThereError:  # it is being drawn up
+            return
         if not self._is_ours(made.agreement):
             made.refusals.append(
                 "the platform calls it a run of the series, and it names none or another one"

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from tacit.client import RunView, SeriesView
+from tacit.client import SeriesView
 from tacit.engine.agreement import canonical
 from tacit.engine.series import (
     Series,
@@ -29,7 +29,13 @@ from tacit.participant.following.run_records import (
     signed_series,
 )
 from tacit.participant.review_words import review_lines
-from tacit.participant.reviewing import HOW_TO_PIN, UNPINNED, Review, refusals_of_pattern
+from tacit.participant.reviewing import (
+    HOW_TO_PIN,
+    UNPINNED,
+    Review,
+    ReviewedRun,
+    refusals_of_pattern,
+)
 from tacit.plain_text import plain_line
 
 WHAT_VARIES = {
@@ -161,7 +167,7 @@ def series_lines(review: SeriesReview, /) -> list[str]:
         "",
         "A run if nothing varies",
     ]
-    view = RunView(review.view.id, series.name, review.view.state)
+    view = ReviewedRun(review.view.id, series.name, review.view.state)
     pattern = Review(view, series.pattern(), review.account, review.pinned)
     lines += review_lines(pattern)[2:]
     lines += [f"Note: {warning}" for warning in review.warnings]

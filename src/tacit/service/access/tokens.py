@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
+from tacit.client import Role
 from tacit.errors import CredentialError
 from tacit.service.access.credentials import TOKEN_PREFIX, new_secret, secret_hash
 from tacit.service.access.invitations import check_account, end_invitations
@@ -21,7 +22,7 @@ class Who:
     """Whose request it is."""
 
     account: str
-    role: str
+    role: Role
     signing_key: str | None
     expires: float
     token_hash: str

@@ -1,86 +1,142 @@
-"""Rows of the database as the API shows them."""
+"""Rows of the database as the API answers with them."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
 import msgspec
-from fastapi import Response
+from sqlalchemy import Integer, case, cast, func, select
 from sqlalchemy.orm import Session
 
-from tacit.service.api.glances import glance, summary_columns
-from tacit.service.api.plans import distinct_plans, shown_plan
-from tacit.service.api.shapes.results import RunResult
-from tacit.service.api.terms import RunTerms
-from tacit.service.storage import Run, members_with_keys, read_run
-from tacit.service.workflow.drafting import problem_of_terms
-from tacit.service.workflow.public_weights import without_weights
-
-FIGURES = (
-    "told",
-    "generation",
-    "evaluations",
-    "seconds",
-    "late_by_seconds",
-    "nodes",
-    "proved",
-    "gaps",
+from tacit.client import (
+    MemberView,
+    RunProgress,
+    RunResult,
+    RunSummary,
+    RunTerms,
+    RunView,
 )
+from tacit.service.storage import Account, Member, Run, list_runs, members_with_keys, read_run
+from tacit.service.workflow.lifecycle import State
+from tacit.service.workflow.terms import stored_terms
+
+MOST_KEPT = 10_000
 
 
-def run_answer(
+def run_view(
     session: Session, run_id: str, /, *, invitations: dict[str, str] | None = None
-) -> Response:
-    """A run with everything that its members may know, in the shape of `RunAnswer`.
-
-    Written here, in the query's thread, and not checked again: terms can be long, were checked when
-    they came, and the event loop has deadlines to keep.
-    """
+) -> RunView:
+    """A run with everything that its members may know."""
     run = read_run(session, run_id)
     members = [
-        {
-            "name": member.participant,
-            "rows": member.rows,
-            "joined": key is not None,
-            "signed": member.signature is not None,
-            "submission_state": member.submission_state,
-        }
+        MemberView(
+            name=member.participant,
+            rows=member.rows,
+            joined=key is not None,
+            signed=member.signature is not None,
+            submission_state=member.submission_state,
+        )
         for member, key in members_with_keys(session, run_id)
     ]
-    answer = {
-        **summary_columns(run),
-        **glance(run.terms)._asdict(),
-        "joined": sum(each["joined"] is True for each in members),
-        "signed": sum(each["signed"] is True for each in members),
-        "accepted": sum(each["submission_state"] == "accepted" for each in members),
-        "terms": without_weights(run.terms),
-        "members": members,
-        "cluster": run.cluster,
-        "agreement_hash": run.agreement_hash,
-        "progress": run.progress,
-        "warnings": run.warnings,
-        "created_by": run.created_by,
-    }
-    if invitations is not None:
-        answer["invitations"] = invitations
-    return Response(msgspec.json.encode(answer), media_type="application/json")
+    terms = stored_terms(run.terms)
+    return RunView(
+        **_columns(run),
+        **_terms_summary(terms)._asdict(),
+        joined=sum(each.joined for each in members),
+        signed=sum(each.signed for each in members),
+        accepted=sum(each.submission_state == "accepted" for each in members),
+        terms=terms.without_weights(),
+        members=members,
+        cluster=run.cluster,
+        agreement_hash=run.agreement_hash,
+        progress=None if run.progress is None else msgspec.convert(run.progress, RunProgress),
+        warnings=run.warnings,
+        created_by=run.created_by,
+        invitations=invitations or {},
+    )
 
 
 def run_result(run: Run, /) -> RunResult:
-    """The result of a run, in the problem's own names."""
-    result = run.result or {}
-    terms = RunTerms.model_validate(run.terms)
-    items, front, shown = result.get("items"), None, None
-    # A run that ended without a plan may be of a kind that is not installed any more.
-    if items is not None:
-        problem = problem_of_terms(terms, proven=True)
-        front = distinct_plans(result, problem)
-        shown = front[0] if front else shown_plan(items, problem)
-    return RunResult.model_validate(
-        {
-            "state": run.state,
-            "reason": run.reason,
-            "plan": shown,
-            **{name: result.get(name) for name in FIGURES},
-            "front": front,
-            "for_owners": bool(result.get("for_owners")),
-        }
+    """The result of a run, as it was stored when the run ended."""
+    found = {**(run.result or {}), "state": run.state, "reason": run.reason}
+    return msgspec.convert(found, RunResult)
+
+
+class _TermsSummary(NamedTuple):
+    kind: str
+    disclosures: list[str]
+    participants: int
+
+
+def _terms_summary(terms: RunTerms) -> _TermsSummary:
+    """The kind of a problem, what is disclosed of each confidential objective, and to how many."""
+    disclosures = list(dict.fromkeys(each.disclosure for each in terms.confidential))
+    return _TermsSummary(terms.problem.kind, disclosures, len(terms.participants))
+
+
+@dataclass
+class SummaryCache:
+    """What the list of runs says of their terms; one per service.
+
+    Terms can be long, and the list is asked for often. From the invitation on they stay as they
+    are, so what is taken from them is kept.
+    """
+
+    _kept: dict[str, _TermsSummary] = field(default_factory=dict)
+
+    def of(self, run: Run, /) -> _TermsSummary:
+        """In a session, which fetches the terms if they are needed."""
+        if run.where is State.DRAFT:
+            return _terms_summary(stored_terms(run.terms))
+        if run.id not in self._kept:
+            while len(self._kept) >= MOST_KEPT:
+                del self._kept[next(iter(self._kept))]
+            self._kept[run.id] = _terms_summary(stored_terms(run.terms))
+        return self._kept[run.id]
+
+
+def run_summaries(
+    session: Session, cache: SummaryCache, /, *, participant: str | None = None
+) -> list[RunSummary]:
+    """All runs, or those of a participant, the newest first."""
+    ready = _ready(session)
+    found = []
+    for run in list_runs(session, participant=participant):
+        joined, signed, accepted = ready.get(run.id, (0, 0, 0))
+        found.append(
+            RunSummary(
+                **_columns(run),
+                **cache.of(run)._asdict(),
+                joined=joined,
+                signed=signed,
+                accepted=accepted,
+            )
+        )
+    return found
+
+
+def _ready(session: Session) -> dict[str, tuple[int, int, int]]:
+    """Per run, how many have joined, have signed, and have costs that the nodes took."""
+    accepted = cast(case((Member.submission_state == "accepted", 1), else_=0), Integer)
+    query = (
+        select(
+            Member.run,
+            func.count(Account.signing_key),
+            func.count(Member.signed),
+            func.sum(accepted),
+        )
+        .join(Account, Account.name == Member.participant)
+        .group_by(Member.run)
     )
+    return {run: (joined, signed, taken) for run, joined, signed, taken in session.execute(query)}
+
+
+def _columns(run: Run) -> dict[str, Any]:
+    """What a run's own columns say, but for the long ones."""
+    progress = run.progress or {}
+    times = ("created", "running_since", "deadline_at", "ended")
+    columns = ("id", "name", "state", "reason", *times, "series", "series_number")
+    known = {name: getattr(run, name) for name in columns}
+    reported = {"generation": "generation", "best": "best", "reported_at": "at"}
+    return {**known, **{name: progress.get(key) for name, key in reported.items()}}

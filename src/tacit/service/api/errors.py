@@ -15,13 +15,14 @@ from tacit.errors import (
     FileError,
     InputError,
     MpcError,
+    NodesError,
+    OverloadedError,
     RefusedError,
     ServiceError,
     StorageError,
     TacitError,
-    TooManyError,
 )
-from tacit.service.api.shapes.general import ErrorAnswer
+from tacit.service.api.typed_routes import error_schema
 
 log = logging.getLogger("tacit.service")
 
@@ -50,7 +51,9 @@ MEANINGS = {
 
 def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """How the OpenAPI document describes errors."""
-    return {status: {"model": ErrorAnswer, "description": MEANINGS[status]} for status in statuses}
+    return {
+        status: {"description": MEANINGS[status], "content": error_schema()} for status in statuses
+    }
 
 
 def error_answer(
@@ -73,7 +76,7 @@ async def _tacit_error(request: Request, error: Exception) -> Response:
     message = str(error)
     if isinstance(error, ServiceError):
         headers = {}
-        if isinstance(error, TooManyError):
+        if isinstance(error, OverloadedError) and error.retry_after is not None:
             headers["Retry-After"] = str(error.retry_after)
         if error.status == 401:
             headers["WWW-Authenticate"] = "Bearer"
@@ -83,10 +86,10 @@ async def _tacit_error(request: Request, error: Exception) -> Response:
             message = "the database cannot be used right now; try again in a minute"
         return error_answer(error.status, error.code, message, headers=headers)
     if isinstance(error, (MpcError, RefusedError)):
-        return error_answer(503, "nodes", message)
+        return error_answer(NodesError.status, NodesError.code, message)
     # A file's error names a path on the platform's disk, which clients must not see.
     if isinstance(error, (InputError, EngineError)) and not isinstance(error, FileError):
-        return error_answer(422, "refused", message)
+        return error_answer(ServiceError.status, ServiceError.code, message)
     return await _internal_error(request, error)
 
 

@@ -14,11 +14,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Request, Response
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
+from pydantic import BeforeValidator
 
+from tacit.client import NAME_PATTERN, one_form
 from tacit.errors import CredentialError, NotThereError
 from tacit.service.access.permissions import PERMISSIONS, Endpoint, check_role
 from tacit.service.access.tokens import Who, who_has
 from tacit.service.api.errors import error_responses
+from tacit.service.api.typed_routes import TypedRouter
 from tacit.service.server.context import Platform
 from tacit.service.storage import read_member, read_series_member
 
@@ -141,6 +144,9 @@ Asker = Annotated[Who, Depends(_who_asks)]
 ThePlatform = Annotated[Platform, Depends(_platform_of)]
 RunId = Annotated[str, Path(pattern=RUN_ID)]
 SeriesId = Annotated[str, Path(pattern=SERIES_ID)]
+AccountName = Annotated[
+    str, Path(pattern=NAME_PATTERN.replace(r"\Z", "$")), BeforeValidator(one_form)
+]
 
 
 def gated_router(subject: str, /, *, anonymous: bool = False) -> APIRouter:
@@ -148,7 +154,7 @@ def gated_router(subject: str, /, *, anonymous: bool = False) -> APIRouter:
     # The gate has checked the token already; this tells the document's readers to send one.
     bearer = HTTPBearer(auto_error=False, scheme_name="token")
     always = (400, 413, 429) if anonymous else (400, 401, 403, 413, 429)
-    return APIRouter(
+    return TypedRouter(
         prefix=PREFIX,
         tags=[subject],
         route_class=GatedRoute,

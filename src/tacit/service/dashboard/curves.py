@@ -7,9 +7,10 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
-from tacit.service.dashboard.api_client import ApiClient, RefusedError
+from tacit.client import RunView
+from tacit.errors import ServiceError
+from tacit.service.dashboard.api_client import ApiClient
 from tacit.service.dashboard.convergence import Point, thinned
 from tacit.service.execution.progress_file import progress_points
 
@@ -38,10 +39,10 @@ class Curves:
         """How long a curve is good enough, so far into its run."""
         return min(max(SHARE * seconds, SHORTEST_SECONDS), LONGEST_SECONDS)
 
-    async def points(self, api: ApiClient, run: dict[str, Any], /) -> list[Point]:
+    async def points(self, api: ApiClient, run: RunView, /) -> list[Point]:
         """The curve of a run so far, fetched with the token of the visitor if it is too old."""
-        curve = self._curves.setdefault(run["id"], _Curve())
-        self._curves.move_to_end(run["id"])
+        curve = self._curves.setdefault(run.id, _Curve())
+        self._curves.move_to_end(run.id)
         while len(self._curves) > MOST_CURVES:
             self._curves.popitem(last=False)
         async with curve.lock:
@@ -49,17 +50,18 @@ class Curves:
                 await self._fetch(curve, api, run)
         return curve.points
 
-    def _is_old(self, curve: _Curve, run: dict[str, Any]) -> bool:
+    def _is_old(self, curve: _Curve, run: RunView) -> bool:
         age = self._clock() - curve.at
-        if curve.state != run["state"]:
+        if curve.state != run.state:
             return curve.state is not None or age >= SHORTEST_SECONDS
-        return run["state"] == "running" and age >= self.pause(run["progress"]["seconds"])
+        seconds = 0.0 if run.progress is None else run.progress.seconds
+        return run.state == "running" and age >= self.pause(seconds)
 
-    async def _fetch(self, curve: _Curve, api: ApiClient, run: dict[str, Any]) -> None:
+    async def _fetch(self, curve: _Curve, api: ApiClient, run: RunView) -> None:
         try:
-            answer = await api.fetch(f"/runs/{run['id']}/progress.csv")
-            curve.points, curve.state = thinned(progress_points(answer.text)), run["state"]
-        except RefusedError:
+            answer = await api.fetch(f"/runs/{run.id}/progress.csv")
+            curve.points, curve.state = thinned(progress_points(answer.text)), run.state
+        except ServiceError:
             # It is asked for again, though not at once.
             curve.state = None
         curve.at = self._clock()

@@ -1,14 +1,23 @@
-"""Problems for a new run: drawn, or uploaded as a file."""
+"""Problems for new runs, drawn or uploaded, and the terms of a run about one."""
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
+import re
 import tempfile
+import unicodedata
 import zipfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
+import numpy as np
+from msgspec.structs import replace
+
+from tacit.client import RunTerms
 from tacit.errors import FileError, ParameterError
 from tacit.problems import (
     MatrixFile,
@@ -19,7 +28,8 @@ from tacit.problems import (
     load_problem,
     save_participants,
 )
-from tacit.service.dashboard.rules import ObjectiveRule, account_name
+from tacit.service.workflow.drafting import budget_of_terms
+from tacit.service.workflow.terms import problem_of_terms, terms_of_problem
 
 KINDS = {
     "delays": "Flights and landing slots",
@@ -28,6 +38,13 @@ KINDS = {
     "capacitated": "Assignment to columns with capacities",
     "routing": "Vehicles from a depot to customers",
 }
+
+
+class ObjectiveRule(NamedTuple):
+    """What is disclosed of one objective, and of its best value."""
+
+    disclosure: str
+    best: str
 
 
 @dataclass(frozen=True)
@@ -77,6 +94,69 @@ def _said_rule(entry: dict[str, str], objective: Objective) -> ObjectiveRule:
     return ObjectiveRule(disclosure, entry.get("best") or usual)
 
 
+def usual_rule(problem: Problem, /) -> ObjectiveRule:
+    """Where a problem says nothing, as little as can be is disclosed."""
+    all_secret = all(each.confidential for each in problem.objectives)
+    kind = problem if all_secret else Problem
+    return ObjectiveRule(kind.usual_disclosure, "nothing")
+
+
+def nearest_account_name(name: str, /) -> str:
+    """The name of an account that comes closest to a participant's name, with no spaces in it.
+
+    >>> [nearest_account_name(name) for name in ("Participant 1", "ce\u0301leste", "--")]
+    ['Participant-1', 'céleste', 'participant']
+    """
+    plain = re.sub(r"[^\w.-]+", "-", unicodedata.normalize("NFC", name)).strip("-._")
+    return plain[:63] or "participant"
+
+
+def usual_terms(
+    problem: Problem,
+    objectives: Sequence[ObjectiveRule] = (),
+    /,
+    **rules: Any,  # noqa: ANN401 - as terms have them
+) -> RunTerms:
+    """The terms that a form begins with; `objectives` is what a file says of them."""
+    named = tuple(objectives) or (usual_rule(problem),) * len(problem.objectives)
+    usual = {"name": problem.name, "deadline_seconds": 10.0, "limits": {"expiry_hours": 48.0}}
+    differ = [each._asdict() for each in named]
+    return terms_about(problem, {**usual, "objectives": differ, **rules})
+
+
+def terms_about(problem: Problem, rules: Mapping[str, Any], /) -> RunTerms:
+    """The terms of a run about a problem, whose participants get the names of accounts."""
+    owners = {nearest_account_name(each.name): each.rows for each in problem.participants}
+    if len(owners) < len(problem.participants):
+        raise ParameterError(
+            "two participants' names differ only in signs that accounts cannot have; rename one"
+        )
+    return terms_of_problem(problem, owners, rules=rules)
+
+
+OF_EACH_RUN = ("name", "problem", "participants", "deadline_seconds")
+"""What a run of a series has of its own, and how many evaluations at most."""
+
+
+def with_signed(terms: RunTerms, signed: RunTerms, /) -> RunTerms:
+    """The terms of a series' run as a form has them, with what is signed exactly as it was."""
+    own = {name: getattr(terms, name) for name in OF_EACH_RUN}
+    limits = replace(signed.limits, evaluations=terms.limits.evaluations)
+    return replace(signed, limits=limits, **own)
+
+
+def draft_of_terms(terms: RunTerms, /) -> tuple[Problem, RunTerms]:
+    """The problem and the terms of a run, with its public weights, to be changed or copied."""
+    problem = problem_of_terms(terms, proven=True)
+    if terms.problem.coordinates is not None:
+        problem = dataclasses.replace(problem, coordinates=np.array(terms.problem.coordinates))
+    open_limits = replace(terms.limits, evaluations=None)
+    # What was left open is kept as what fitted into the deadline, and stays open.
+    if terms.limits.evaluations == budget_of_terms(replace(terms, limits=open_limits)):
+        terms = replace(terms, limits=open_limits)
+    return problem, terms
+
+
 def has_weights(problem: Problem, /) -> bool:
     """Whether somebody's costs came with the problem."""
     return any(each.weights is not None and each.confidential for each in problem.objectives)
@@ -87,5 +167,5 @@ def costs_archive(problem: Problem, /) -> bytes:
     packed = io.BytesIO()
     with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(packed, "w") as archive:
         for path in save_participants(problem, Path(folder)):
-            archive.write(path, account_name(path.stem) + path.suffix)
+            archive.write(path, nearest_account_name(path.stem) + path.suffix)
     return packed.getvalue()

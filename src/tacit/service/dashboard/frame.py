@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Literal
 
 from nicegui import ui
 from nicegui.element import Element
 
-from tacit.service.dashboard.api_client import ApiClient, RefusedError
+from tacit.client import Role
+from tacit.errors import CredentialError, ServiceError
+from tacit.service.dashboard.api_client import ApiClient
 from tacit.service.dashboard.sessions import Session
 from tacit.service.dashboard.words import sentence
 
@@ -29,7 +32,7 @@ class Visitor:
     """Somebody who is signed in."""
 
     account: str
-    role: str
+    role: Role
     session: Session
     api: ApiClient
 
@@ -82,6 +85,30 @@ def html(content: str = "", /) -> ui.html:
     return ui.html(content, sanitize=False)
 
 
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]], label: str, /) -> str:
+    """A table whose cells are markup already; the first of each row is its head."""
+    head = "".join(f'<th scope="col">{escape(text)}</th>' for text in heads)
+    body = "".join(
+        f'<tr><th scope="row">{row[0]}</th>{"".join(f"<td>{cell}</td>" for cell in row[1:])}</tr>'
+        for row in rows
+    )
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(label)}">'
+        f'<table class="data"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    )
+
+
+def hint(text: str, /) -> str:
+    """A quiet sentence where there is nothing to show."""
+    return f'<p class="hint">{escape(text)}</p>'
+
+
+def mark(is_done: bool | None, text: str, /) -> str:
+    """A sign and a word for how far something is."""
+    kind, sign = {True: ("tick", "●"), False: ("open", "○"), None: ("mid", "◐")}[is_done]
+    return f'<span class="mark {kind}"><span aria-hidden="true">{sign}</span> {escape(text)}</span>'
+
+
 def section(title: str, /, *, classes: str = "") -> Element:
     """A card with a heading; use it with `with`."""
     card = ui.element("section").classes(f"card {classes}")
@@ -90,12 +117,12 @@ def section(title: str, /, *, classes: str = "") -> Element:
     return card
 
 
-def show_error(error: RefusedError, /) -> None:
+def show_error(error: ServiceError, /) -> None:
     """Show what went wrong until the visitor has seen it."""
-    if error.status == 401:
+    if isinstance(error, CredentialError):
         ui.navigate.to("/sign-in?why=expired")
         return
-    show_problem(error.message)
+    show_problem(str(error))
 
 
 def show_problem(text: str, /) -> None:
@@ -116,7 +143,7 @@ def button(text: str, act: Callable[[], Awaitable[None]], /, *, kind: Kind = "pl
         with page:
             try:
                 await act()
-            except RefusedError as error:
+            except ServiceError as error:
                 show_error(error)
             finally:
                 if not made.is_deleted:
@@ -134,6 +161,16 @@ def focus_on(field: Element, /) -> None:
     Not if somebody has gone to another field meanwhile: what is typed there would end up here.
     """
     ui.run_javascript(FOCUS_UNLESS_ELSEWHERE % field.id)
+
+
+def file_link(run_id: str, name: str, text: str, /) -> ui.link:
+    """A link to a file that the platform answers as an attachment, so that browsers save it.
+
+    It has no attribute `download`. With it a browser saves any answer, such as the sign-in page in
+    place of the file, and shows no refusal. And Chromium does not apply a certificate that was
+    accepted in spite of its warning, so the download fails once the page's connections have ended.
+    """
+    return ui.link(text, f"/runs/{run_id}/files/{name}")
 
 
 def link_button(text: str, path: str, /, *, label: str = "") -> ui.link:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
 
+from tacit.client import Plan, RunObjective
 from tacit.service.dashboard.convergence import round_ticks
 from tacit.service.dashboard.words import number
 
@@ -38,19 +38,19 @@ class Axis:
         return round_ticks(min(self.values), max(self.values))
 
 
-def known_objectives(plans: Sequence[dict[str, Any]], /) -> list[int]:
+def known_objectives(plans: Sequence[Plan], /) -> list[int]:
     """The objectives of which each plan's own value is known.
 
-    >>> known_objectives([{"values": [1.0, None]}, {"values": [2.0, 5.0]}])
+    >>> known_objectives([Plan(items=[], values=[1.0, None]), Plan(items=[], values=[2.0, 5.0])])
     [0]
-    >>> known_objectives([{"values": None}])
+    >>> known_objectives([Plan(items=[])])
     []
     """
-    count = max((len(plan.get("values") or []) for plan in plans), default=0)
+    count = max((len(plan.values or []) for plan in plans), default=0)
     return [
         k
         for k in range(count)
-        if all((plan.get("values") or [None] * count)[k] is not None for plan in plans)
+        if all((plan.values or [None] * count)[k] is not None for plan in plans)
     ]
 
 
@@ -112,11 +112,11 @@ def _drawing(
     return "".join(parts)
 
 
-def front_tiles(plans: Sequence[dict[str, Any]], picked: int, /) -> str:
+def front_tiles(plans: Sequence[Plan], picked: int, /) -> str:
     """Plans without a place in a picture: their numbers, or what they were found for."""
     tiles = "".join(
         f'<span class="tile{" picked" if i == picked else ""}" data-plan="{i}">'
-        f"{escape(' and '.join(plan.get('weightings') or [str(i + 1)]))}</span>"
+        f"{escape(' and '.join(plan.weightings or [str(i + 1)]))}</span>"
         for i, plan in enumerate(plans)
     )
     return f'<div class="tiles">{tiles}</div>'
@@ -132,25 +132,27 @@ def front_legend(*, drawn: bool) -> str:
 
 
 def plan_words(
-    plan: dict[str, Any], objectives: Sequence[dict[str, Any]], number_of_it: int, count: int, /
+    plan: Plan, objectives: Sequence[RunObjective], number_of_it: int, count: int, /
 ) -> str:
     """Which plan it is, with its own values as far as they are known.
 
-    >>> pay, rest = {"name": "pay"}, {"name": "rest"}
-    >>> plan_words({"values": [12287, None]}, [pay, rest], 1, 3)
+    >>> pay, rest = (
+    ...     RunObjective(name=name, sense="maximize", weight_bound=1) for name in ("pay", "rest")
+    ... )
+    >>> plan_words(Plan(items=[], values=[12287, None]), [pay, rest], 1, 3)
     'Plan 1 of 3: pay 12,287; rest not disclosed'
-    >>> plan_words({"values": None, "weightings": ["3:1"]}, [pay, rest], 2, 3)
+    >>> plan_words(Plan(items=[], weightings=["3:1"]), [pay, rest], 2, 3)
     'Plan 2 of 3, found for pay and rest weighed 3:1: its values were not disclosed'
     """
     words = f"Plan {number_of_it} of {count}"
-    if plan.get("weightings"):
-        names = " and ".join(each["name"] for each in objectives)
-        words += f", found for {names} weighed {' and '.join(plan['weightings'])}"
-    values = plan.get("values")
+    if plan.weightings:
+        names = " and ".join(each.name for each in objectives)
+        words += f", found for {names} weighed {' and '.join(plan.weightings)}"
+    values = plan.values
     if not values:
         return f"{words}: its values were not disclosed"
     known = [
-        f"{each['name']} {'not disclosed' if value is None else number(value)}"
+        f"{each.name} {'not disclosed' if value is None else number(value)}"
         for each, value in zip(objectives, values, strict=True)
     ]
     return f"{words}: {'; '.join(known)}"

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import Any, NamedTuple
-
-from pydantic import ValidationError
+from typing import NamedTuple
 
 from tacit.audit import (
     Expected,
@@ -20,12 +18,11 @@ from tacit.audit import (
     first_columns,
     plan_for,
 )
+from tacit.client import RunTerms
 from tacit.errors import TacitError
 from tacit.search import resembles_a_preset
-from tacit.service.api.terms import RunTerms
-from tacit.service.workflow.drafting import (
-    budget_of_terms,
-    fitting_evaluations,
+from tacit.service.workflow.drafting import budget_of_terms, fitting_evaluations
+from tacit.service.workflow.terms import (
     parameters_of_terms,
     plans_of_terms,
     population_of_terms,
@@ -41,14 +38,14 @@ class Inferred(NamedTuple):
     bars: tuple[tuple[str, float], ...]
 
 
-def inferred(terms: dict[str, Any], /, *, evaluations: int | None = None) -> list[Inferred]:
+def inferred(terms: RunTerms, /, *, evaluations: int | None = None) -> list[Inferred]:
     """Each objective, for all evaluations that the terms allow, or for those that were made.
 
     Terms that are still wrong say nothing: the API says what is wrong with them.
     """
     try:
-        return _inferred(RunTerms.model_validate(terms), evaluations)
-    except (TacitError, ValidationError):
+        return _inferred(terms, evaluations)
+    except TacitError:
         return []
 
 

@@ -7,10 +7,9 @@ machine of its own.
 
 from __future__ import annotations
 
-import json
 import sys
-from dataclasses import asdict
-from typing import Any
+
+import msgspec
 
 from tacit.errors import TacitError
 from tacit.service.server.background_process import computed_elsewhere
@@ -20,31 +19,37 @@ from tacit.verify import Finding, Verdict, check_bundle, read_bundle
 CHECK_SECONDS = 600.0
 
 
+class LogVerdict(msgspec.Struct, frozen=True):
+    """What a check of a bundle came to."""
+
+    ok: bool
+    findings: list[Finding]
+    notes: list[str]
+
+
 class LogChecks:
     """Checks bundles, one at a time."""
 
     def __init__(self) -> None:
         self._turns = ConcurrencyLimit("checks", at_once=1, each=1, within=30.0)
 
-    async def verdict(self, account: str, packed: bytes, /) -> dict[str, Any]:
-        """What a check of a bundle came to: `ok`, `findings` and `notes`."""
+    async def verdict(self, account: str, packed: bytes, /) -> LogVerdict:
+        """What a check of a bundle came to."""
         async with self._turns.of(account):
             failed = "the logs cannot be checked now; download them, or try again later"
             said = await computed_elsewhere(__name__, packed, within=CHECK_SECONDS, failed=failed)
-        found: dict[str, Any] = json.loads(said)
-        return found
+        return msgspec.json.decode(said, type=LogVerdict)
 
 
-def verdict_of(packed: bytes, /) -> dict[str, Any]:
+def verdict_of(packed: bytes, /) -> LogVerdict:
     """Check a bundle in this process."""
     verdict = Verdict("", "")
     try:
         verdict = check_bundle(read_bundle(packed))
     except TacitError as error:
         verdict.findings.append(Finding("bundle", False, str(error)))
-    findings = [asdict(each) for each in verdict.findings]
-    return {"ok": verdict.ok, "findings": findings, "notes": verdict.notes}
+    return LogVerdict(verdict.ok, verdict.findings, verdict.notes)
 
 
 if __name__ == "__main__":
-    print(json.dumps(verdict_of(sys.stdin.buffer.read())))
+    sys.stdout.buffer.write(msgspec.json.encode(verdict_of(sys.stdin.buffer.read())))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from html import escape
-from typing import Any
+from typing import TypeVar
 from urllib.parse import quote
 
 from fastapi import FastAPI, Request
@@ -12,8 +12,8 @@ from fastapi.responses import RedirectResponse, Response
 from nicegui import app as pages
 from nicegui import ui
 
-from tacit.errors import TacitError
-from tacit.service.dashboard.api_client import RefusedError
+from tacit.client import RunView, SeriesView
+from tacit.errors import ServiceError, TacitError
 from tacit.service.dashboard.curves import Curves
 from tacit.service.dashboard.frame import STYLE, Visitor, native, page_frame
 from tacit.service.dashboard.gate import Gate, guard_socket
@@ -56,7 +56,8 @@ FILES = {
 
 
 NAMES = {"runs": "run", "series": "series"}
-ShowOne = Callable[[Visitor, dict[str, Any]], Awaitable[None]]
+PATHS = {RunView: "runs", SeriesView: "series"}
+T = TypeVar("T", RunView, SeriesView)
 
 
 def mount(app: FastAPI, settings: Settings, /) -> None:
@@ -111,7 +112,15 @@ def _add_pages(app: FastAPI) -> None:
 def _add_pages_of_one(app: FastAPI, curves: Curves, checks: LogChecks) -> None:
     """Pages about one run or one series."""
 
-    def add(what: str, ending: str, show: ShowOne, *, for_operators: bool = True) -> None:
+    def add(
+        kind: type[T],
+        ending: str,
+        show: Callable[[Visitor, T], Awaitable[None]],
+        *,
+        for_operators: bool = True,
+    ) -> None:
+        what = PATHS[kind]
+
         @ui.page(f"/{what}/{{number}}{ending}")
         async def page(request: Request, number: str) -> Response | None:
             visitor = await visitor_or_sign_in(app, request)
@@ -120,11 +129,11 @@ def _add_pages_of_one(app: FastAPI, curves: Curves, checks: LogChecks) -> None:
             if for_operators and not visitor.is_operator:
                 return RedirectResponse(f"/{what}/{quote(number, safe='')}", status_code=303)
             try:
-                found = await visitor.api.get(f"/{what}/{quote(number, safe='')}")
-            except RefusedError as error:
+                found = await visitor.api.get(f"/{what}/{quote(number, safe='')}", kind)
+            except ServiceError as error:
                 with page_frame("Not there", visitor):
                     native("h1", f"This {NAMES[what]} is not there")
-                    native("p", sentence(error.message))
+                    native("p", sentence(str(error)))
                     ui.link("All runs", "/")
                 return None
             try:
@@ -136,15 +145,15 @@ def _add_pages_of_one(app: FastAPI, curves: Curves, checks: LogChecks) -> None:
                     native("p", sentence(str(error)))
             return None
 
-    async def shown_run(visitor: Visitor, run: dict[str, Any]) -> None:
+    async def shown_run(visitor: Visitor, run: RunView) -> None:
         await run_page(visitor, run, curves, checks)
 
-    add("runs", "", shown_run, for_operators=False)
-    add("runs", "/edit", edit_run_page)
-    add("runs", "/copy", copy_run_page)
-    add("runs", "/series", series_of_run_page)
-    add("series", "", series_page, for_operators=False)
-    add("series", "/copy", copy_series_page)
+    add(RunView, "", shown_run, for_operators=False)
+    add(RunView, "/edit", edit_run_page)
+    add(RunView, "/copy", copy_run_page)
+    add(RunView, "/series", series_of_run_page)
+    add(SeriesView, "", series_page, for_operators=False)
+    add(SeriesView, "/copy", copy_series_page)
 
 
 def _add_downloads(app: FastAPI) -> None:
@@ -158,10 +167,8 @@ def _add_downloads(app: FastAPI) -> None:
         path = quote(run_id, safe="")
         try:
             answer = await visitor.api.fetch(f"/runs/{path}/{FILES[name]}")
-        except RefusedError as error:
-            text = (
-                f'<p>{escape(sentence(error.message))}</p><p><a href="/runs/{path}">The run</a></p>'
-            )
+        except ServiceError as error:
+            text = f'<p>{escape(sentence(str(error)))}</p><p><a href="/runs/{path}">The run</a></p>'
             return plain_page("No file", text, status=error.status)
         kind = answer.headers.get("content-type", "application/octet-stream")
         headers = {"Content-Disposition": f'attachment; filename="{path}-{name}"'}

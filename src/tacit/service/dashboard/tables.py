@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.client import MOST_CELLS
 from tacit.errors import ParameterError
 from tacit.problems import Objective, Participant, Problem, Sense, kind_named
-from tacit.service.api.terms import MOST_CELLS
 
-KINDS = {
+KINDS_OF_TABLES = {
     "assignment": "Assignment",
     "capacitated": "Assignment, capacities",
     "tour": "Tour through places",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from tacit.client import RunObjective, RunTerms
 from tacit.disclosure import PARETO, SEALED, split_disclosure
 from tacit.problems import unscaled_text
 
@@ -150,13 +151,13 @@ def disclosure_words(disclosure: str, /, *, for_owners: bool = False) -> str:
     }.get(method, disclosure)
 
 
-def objective_words(objective: dict[str, Any], /, *, for_owners: bool = False) -> str:
+def objective_words(objective: RunObjective, /, *, for_owners: bool = False) -> str:
     """What of an objective is disclosed, in a few words."""
-    if not objective.get("confidential", True):
+    if not objective.confidential:
         return "public: everybody knows its weights"
-    disclosure = objective["disclosure"]
+    disclosure = objective.disclosure
     shown = disclosure_words(disclosure, for_owners=for_owners)
-    return f"{disclosure}: {shown}; {best_words(objective['best'])}"
+    return f"{disclosure}: {shown}; {best_words(objective.best)}"
 
 
 def best_words(best: str, /) -> str:
@@ -186,39 +187,37 @@ opened whether all plans are proved.']
     return sentences
 
 
-def disclosed_so_far(terms: Mapping[str, Any], generations: int, population: int, /) -> list[str]:
+def disclosed_so_far(terms: RunTerms, generations: int, population: int, /) -> list[str]:
     """Per objective, what the platform has learned so far; `population` is 0 in a sealed search."""
-    objectives = terms["objectives"]
+    objectives = terms.objectives
     if not population:
         opened = _opened_so_far(
-            objectives, is_open=generations > 0, for_owners=terms.get("plan") == "owners"
+            objectives, is_open=generations > 0, for_owners=terms.plan == "owners"
         )
-        return [opened, *proof_sentences(terms["problem"]["kind"], terms.get("parameters") or {})]
+        return [opened, *proof_sentences(terms.problem.kind, terms.parameters)]
     sentences = []
     for objective in objectives:
-        if not objective.get("confidential", True):
-            sentences.append(f"{objective['name']} is public: everybody knows its weights.")
+        if not objective.confidential:
+            sentences.append(f"{objective.name} is public: everybody knows its weights.")
             continue
         answers = f"{number(generations)} answer{'' if generations == 1 else 's'}"
         about = f" about {number(population)} plans each"
-        shown = disclosure_words(objective["disclosure"])
-        best = objective.get("best", "value")
-        more = "" if best == "nothing" or objective["disclosure"] == "none" else best_words(best)
+        shown = disclosure_words(objective.disclosure)
+        best = objective.best
+        more = "" if best == "nothing" or objective.disclosure == "none" else best_words(best)
         tail = f", and {more}" if more else ""
         if not generations:
             sentences.append(
-                f"{objective['name']}: nothing yet. Each answer will disclose {shown}{tail}."
+                f"{objective.name}: nothing yet. Each answer will disclose {shown}{tail}."
             )
         else:
-            sentences.append(
-                f"{objective['name']}: {answers}{about}. Each disclosed {shown}{tail}."
-            )
+            sentences.append(f"{objective.name}: {answers}{about}. Each disclosed {shown}{tail}.")
     return sentences
 
 
-def _opened_so_far(objectives: list[dict[str, Any]], *, is_open: bool, for_owners: bool) -> str:
+def _opened_so_far(objectives: Sequence[RunObjective], *, is_open: bool, for_owners: bool) -> str:
     """What a sealed search has disclosed; several objectives open a plan for each weighting."""
-    best = objectives[0].get("best", "nothing")
+    best = objectives[0].best
     plans = "the plan" if len(objectives) == 1 else "the plans, one per weighting,"
     opened = "opened to its owners alone" if for_owners else "opened"
     more = ""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy.orm import Session
 
+from tacit.client import CarriedManifest
 from tacit.engine.agreement import (
     Agreement,
     SealedRows,
@@ -15,11 +16,10 @@ from tacit.engine.agreement import (
 )
 from tacit.engine.series import SignedSeries
 from tacit.errors import NotThereError, SealError, WrongStateError
-from tacit.service.execution.port import SignedManifest
 from tacit.service.storage import members_of, read_run, sealed_rows
 from tacit.service.workflow.lifecycle import State
-from tacit.service.workflow.public_weights import Weights, public_weights
 from tacit.service.workflow.series_lifecycle import signed_series
+from tacit.service.workflow.terms import Weights, public_weights, stored_terms
 
 
 @dataclass(frozen=True)
@@ -86,17 +86,17 @@ class StoredAgreement:
             for k in self.agreement.confidential()
         }
 
-    def signed_manifests(self) -> tuple[SignedManifest, ...]:
+    def signed_manifests(self) -> list[CarriedManifest]:
         """As participants check them."""
-        return tuple(
-            SignedManifest(
+        return [
+            CarriedManifest(
                 participant=each.participant,
                 objective=each.objective,
-                manifest=each.rows.manifest,
-                signature=each.rows.signature,
+                manifest=each.rows.manifest.hex(),
+                signature=each.rows.signature.hex(),
             )
             for each in self.rows
-        )
+        ]
 
 
 def stored_agreement(session: Session, run_id: str, /) -> StoredAgreement:
@@ -124,6 +124,6 @@ def stored_agreement(session: Session, run_id: str, /) -> StoredAgreement:
         agreement=read_agreement(run.agreement),
         signatures={each.participant: each.signature for each in members if each.signature},
         rows=rows,
-        public=public_weights(run.terms),
+        public=public_weights(stored_terms(run.terms)),
         series=None if run.series is None else signed_series(session, run.series),
     )

@@ -7,6 +7,7 @@ import logging
 import time
 from pathlib import Path
 
+from tacit.client import ClusterView, NodeView
 from tacit.engine.coordinator import (
     Coordinator,
     NodeOffer,
@@ -23,7 +24,6 @@ from tacit.engine.identity import (
 from tacit.engine.local import node_terms, platform_certificate
 from tacit.errors import TacitError
 from tacit.service.execution.agreed_runs import StoredAgreement
-from tacit.service.execution.port import ClusterStatus, NodeStatus
 
 LOOK_EVERY_SECONDS = 2.0
 LOOK_SECONDS = 2.0
@@ -146,11 +146,11 @@ class ClusterLinks:
         for warning in self.expiry_warnings():
             log.warning(warning, extra={"fields": {"cluster": self.name}})
 
-    def status(self, *, running: int, waiting: int) -> ClusterStatus:
+    def status(self, *, running: int, waiting: int) -> ClusterView:
         """As last seen."""
         *expire, own = self._certificates_expire()
-        nodes = tuple(
-            NodeStatus(
+        nodes = [
+            NodeView(
                 host=terms.host,
                 port=terms.port,
                 signing_key=terms.signing_key,
@@ -169,8 +169,8 @@ class ClusterLinks:
                 self._last_seen,
                 strict=True,
             )
-        )
-        return ClusterStatus(
+        ]
+        return ClusterView(
             name=self.name,
             nodes=nodes,
             slots=self.slots,

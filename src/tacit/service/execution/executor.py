@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from tacit.client import CarriedLog, CarriedLogs, ClusterView
 from tacit.engine.agreement import read_agreement
 from tacit.errors import NotThereError, StorageError, WrongStateError
 from tacit.service.execution.agreed_runs import stored_agreement
@@ -17,7 +18,6 @@ from tacit.service.execution.answer import result_of
 from tacit.service.execution.cluster_links import ClusterLinks
 from tacit.service.execution.drafter import Drafter
 from tacit.service.execution.ended_runs import EndedRuns
-from tacit.service.execution.port import ClusterStatus, LogAnswer, SignedLog
 from tacit.service.execution.provisioner import Provisioner
 from tacit.service.execution.queue import FairQueue, Waiting
 from tacit.service.execution.recovery import interrupt, recover
@@ -156,7 +156,7 @@ class Executor:
         loads = await self._database.read(load)
         return min(loads, key=lambda name: loads[name] / self._links[name].slots)
 
-    def clusters(self) -> list[ClusterStatus]:
+    def clusters(self) -> list[ClusterView]:
         """All clusters, as last seen."""
         return [
             links.status(running=self._queue.running(name), waiting=self._queue.waiting(name))
@@ -280,7 +280,7 @@ class Executor:
 
     async def fetch_logs(
         self, run_id: str, nonce: bytes, /, *, heads_only: bool = False
-    ) -> LogAnswer:
+    ) -> CarriedLogs:
         """The nodes' logs, or their heads alone, signed for this nonce."""
         stored = await self._database.read(stored_agreement, run_id)
         early = {State.SUBMITTED, State.AGREED} if heads_only else {State.SUBMITTED}
@@ -299,18 +299,18 @@ class Executor:
         dones = await coordinator.start_agreement(stored.signatures, within=LOG_SECONDS)
         fetch = coordinator.fetch_heads if heads_only else coordinator.fetch_logs
         logs = await fetch(nonce)
-        return LogAnswer(
-            logs=tuple(
-                SignedLog(
+        return CarriedLogs(
+            logs=[
+                CarriedLog(
                     node=node,
                     log=done.log,
                     seconds=done.seconds,
-                    nonce=nonce,
-                    signature=done.signature,
+                    nonce=nonce.hex(),
+                    signature=done.signature.hex(),
                     head=done.head,
                 )
                 for node, done in enumerate(logs)
-            ),
+            ],
             manifests=stored.signed_manifests(),
             words=dones[0].seed_contributions,
         )

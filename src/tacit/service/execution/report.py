@@ -38,7 +38,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     evaluations_per_second: float = 0.0
     best: list[float | bool | None] = []
     """The best that each objective has disclosed so far, in the users' unit."""
-    disclosed: list[float | bool | None] = msgspec.field(default_factory=list, name="told")
+    disclosed: list[float | bool | None] = []
     """What each disclosed in the generation that the plans come from."""
     plans: list[list[int]] = []
     values: list[list[float | None]] = []

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from tacit.errors import WrongStateError
 from tacit.service.execution.agreed_runs import StoredAgreement, stored_agreement
-from tacit.service.execution.answer import answer_of
+from tacit.service.execution.answer import Answer, answer_of
 from tacit.service.execution.cluster_links import ClusterLinks
 from tacit.service.execution.report import Report, RunRequest, run_folder
 from tacit.service.execution.retry_until_written import retry_until_written
@@ -147,10 +147,11 @@ class RunSupervisor:
 
     async def _answer(self, report: Report, stored: StoredAgreement, until: float) -> None:
         late_by = max(0.0, time.monotonic() - until)
-        answer = answer_of(report, stored.agreement, is_due=late_by > 0, late_by=late_by)
         ended = time.time()
 
-        def write(session: Session) -> None:
+        def write(session: Session) -> Answer:
+            # In the writer's thread: naming large plans takes longer than the event loop may stop.
+            answer = answer_of(report, stored.agreement, is_due=late_by > 0, late_by=late_by)
             if report.generation >= 0:
                 set_progress(session, self._run_id, report.progress())
             set_state(
@@ -161,8 +162,9 @@ class RunSupervisor:
                 result=answer.result,
                 ended=ended,
             )
+            return answer
 
-        await retry_until_written(
+        answer = await retry_until_written(
             lambda: self._services.database.write_first(write), run=self._run_id
         )
         stored_late_by = time.monotonic() - until

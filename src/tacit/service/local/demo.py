@@ -29,7 +29,7 @@ from tacit.participant import (
     submit,
 )
 from tacit.problems import Assignment, generate_delays, optimum, save_participants
-from tacit.service.dashboard.rules import Rules, run_terms
+from tacit.service.dashboard.drafts import ObjectiveRule, usual_terms
 from tacit.service.local.platform import LocalPlatform
 
 OPERATOR = "operator"
@@ -69,8 +69,13 @@ def run_demo(
     save_participants(problem, files)
     with PlatformClient(platform.url, ca=platform.certificate) as operator:
         operator.join(platform.invitation(OPERATOR, role="operator"))
-        rules = Rules("Morning slots", SEALED, "nothing", deadline_seconds, 0, 1.0)
-        run = operator.runs.new(run_terms(problem, rules)).id
+        terms = usual_terms(
+            problem,
+            [ObjectiveRule(SEALED, "nothing")],
+            name="Morning slots",
+            deadline_seconds=deadline_seconds,
+        )
+        run = operator.runs.new(terms).id
         say(f"run {run} drafted: {problem.rows} flights, {problem.columns} slots, sealed")
         codes = operator.runs.invite(run).invitations
         profiles = [join_as(platform, name, code) for name, code in codes.items()]

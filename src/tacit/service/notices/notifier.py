@@ -16,8 +16,8 @@ from collections.abc import Callable
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from tacit.client import ClusterView
 from tacit.errors import TacitError
-from tacit.service.execution.port import ClusterStatus
 from tacit.service.notices.kinds import WATCHED, Happened, told_of
 from tacit.service.notices.mail import message_about, send_mail
 from tacit.service.notices.webhooks import (
@@ -98,7 +98,7 @@ class Notifier:
     """The notices of one service."""
 
     def __init__(
-        self, settings: Settings, database: Database, clusters: Callable[[], list[ClusterStatus]], /
+        self, settings: Settings, database: Database, clusters: Callable[[], list[ClusterView]], /
     ) -> None:
         self._settings, self._database, self._clusters = settings, database, clusters
         self._missing: dict[tuple[str, str], float] = {}

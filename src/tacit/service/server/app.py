@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import cache
+from typing import Any
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
@@ -17,18 +18,16 @@ from tacit.service.access.rate_limit import RateLimit
 from tacit.service.api.errors import add_error_handlers
 from tacit.service.api.gate import GatedRoute
 from tacit.service.api.middleware import RequestLog, SecurityHeaders, SizeLimit
-from tacit.service.api.routes.accounts import accounts_router
-from tacit.service.api.routes.bundles import bundles_router
-from tacit.service.api.routes.joining import joining_router
-from tacit.service.api.routes.notifications import notifications_router
-from tacit.service.api.routes.own_parts import own_parts_router
+from tacit.service.api.routes.accounts import (
+    accounts_router,
+    joining_router,
+    notifications_router,
+)
 from tacit.service.api.routes.results import results_router
-from tacit.service.api.routes.runs import runs_router
-from tacit.service.api.routes.series import series_router
-from tacit.service.api.routes.series_steps import series_steps_router
-from tacit.service.api.routes.status import status_router
-from tacit.service.api.routes.taking_part import taking_part_router
-from tacit.service.api.routes.watching import watching_router
+from tacit.service.api.routes.runs import runs_router, taking_part_router
+from tacit.service.api.routes.series import series_router, series_steps_router
+from tacit.service.api.routes.watching import status_router, watching_router
+from tacit.service.api.typed_routes import add_schemas
 from tacit.service.execution.port import Execution
 from tacit.service.notices.notifier import Notifier
 from tacit.service.server.context import Platform
@@ -52,7 +51,7 @@ def make_app(settings: Settings, /, *, execution: MakeExecution) -> FastAPI:
         by_account=RateLimit(settings.requests_per_minute),
         by_address=RateLimit(settings.anonymous_requests_per_minute),
     )
-    app = FastAPI(
+    app = _PlatformApp(
         title="tacit",
         version=tacit.__version__,
         description="Participants agree, seal and submit; operators run. See docs/platform.md.",
@@ -85,13 +84,19 @@ def _routes() -> tuple[BaseRoute, ...]:
         series_steps_router(),
         taking_part_router(),
         results_router(),
-        own_parts_router(),
-        bundles_router(),
         notifications_router(),
         watching_router(),
         status_router(),
     )
     return tuple(route for router in routers for route in router.routes)
+
+
+class _PlatformApp(FastAPI):
+    """FastAPI with the schemas of our records in the API's document."""
+
+    def openapi(self) -> dict[str, Any]:
+        """The API's document."""
+        return add_schemas(super().openapi(), self.routes)
 
 
 class _NothingHere:

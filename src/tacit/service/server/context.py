@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tacit.service.access.rate_limit import RateLimit
+from tacit.service.api.answers import SummaryCache
 from tacit.service.api.convergence import Plots
-from tacit.service.api.glances import Glances
 from tacit.service.execution.port import Execution
 from tacit.service.server.concurrency_limit import ConcurrencyLimit
 from tacit.service.server.settings import Settings
@@ -35,7 +35,6 @@ class Platform:
     streams: dict[str, int] = field(default_factory=dict)
     """How many event streams each account has open."""
     plots: Plots = field(default_factory=Plots)
-    glances: Glances = field(default_factory=Glances)
-    """At runs, for the list of them."""
+    summaries: SummaryCache = field(default_factory=SummaryCache)
     logs: ConcurrencyLimit = field(default_factory=_turns_for_logs)
     """Whose turn it is to fetch the nodes' logs."""

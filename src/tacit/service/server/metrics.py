@@ -15,7 +15,7 @@ from prometheus_client import (
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from tacit.service.execution.port import ClusterStatus
+from tacit.client import ClusterView
 
 LATENESS_BUCKETS = (0.0, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
 REQUEST_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
@@ -50,7 +50,7 @@ class ServiceMetrics:
             "tacit_runs_handing_over", "Runs being handed to nodes", registry=self._registry
         )
 
-    def watch_clusters(self, statuses: Callable[[], Iterable[ClusterStatus]], /) -> None:
+    def watch_clusters(self, statuses: Callable[[], Iterable[ClusterView]], /) -> None:
         """Report the clusters at every scrape."""
         self._registry.register(_Clusters(statuses))
 
@@ -75,7 +75,7 @@ class ServiceMetrics:
 
 
 class _Clusters(Collector):
-    def __init__(self, statuses: Callable[[], Iterable[ClusterStatus]]) -> None:
+    def __init__(self, statuses: Callable[[], Iterable[ClusterView]]) -> None:
         self._statuses = statuses
 
     def collect(self) -> Iterable[GaugeMetricFamily]:

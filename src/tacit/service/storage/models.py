@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import JSON, ForeignKey, Index, LargeBinary, MetaData, String, Text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
+from tacit.client import Role, RowsState, SubmissionState
 from tacit.service.workflow.lifecycle import State
 
 Json = dict[str, Any]
@@ -31,7 +32,7 @@ class Account(Base):
     __tablename__ = "account"
 
     name: Mapped[str] = mapped_column(String(63), primary_key=True)
-    role: Mapped[str] = mapped_column(String(16))
+    role: Mapped[Role] = mapped_column(String(16))
     signing_key: Mapped[str | None] = mapped_column(String(64), unique=True)
     created: Mapped[float]
 
@@ -142,7 +143,7 @@ class Member(Base):
     signature: Mapped[bytes | None] = mapped_column(LargeBinary)
     signed: Mapped[float | None]
     submitted: Mapped[float | None]
-    submission_state: Mapped[str] = mapped_column(String(16))
+    submission_state: Mapped[SubmissionState] = mapped_column(String(16))
     submission_reason: Mapped[str | None] = mapped_column(Text)
 
 
@@ -161,7 +162,7 @@ class Sealed(Base):
     box2: Mapped[bytes] = mapped_column(LargeBinary)
     box3: Mapped[bytes | None] = mapped_column(LargeBinary)
     """None where there are three nodes."""
-    state: Mapped[str] = mapped_column(String(16))
+    state: Mapped[RowsState] = mapped_column(String(16))
     """waiting, accepted or refused."""
     reason: Mapped[str | None] = mapped_column(Text)
 

@@ -8,9 +8,11 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session, defer
 
+from tacit.client import FoundPlans
 from tacit.errors import NotThereError
 from tacit.service.storage.events import add_event, drop_progress
 from tacit.service.storage.models import Member, Run
@@ -90,7 +92,7 @@ def set_state(
     running_since: float | None = None,
     deadline_at: float | None = None,
     ended: float | None = None,
-    result: dict[str, Any] | None = None,
+    result: FoundPlans | None = None,
 ) -> Run:
     """Take a run to another state, if it may go there; a time that is left out stays as it is.
 
@@ -106,7 +108,7 @@ def set_state(
     if deadline_at is not None:
         run.deadline_at = deadline_at
     if result is not None:
-        run.result = result
+        run.result = msgspec.to_builtins(result)
     if state.is_end:
         run.ended = time.time() if ended is None else ended
         drop_progress(session, run_id)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import time
-from typing import Literal
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from tacit.client import RowsState, SubmissionState
 from tacit.service.storage.events import add_event
 from tacit.service.storage.members import read_member
 from tacit.service.storage.models import Member, Sealed
 from tacit.service.storage.runs import read_run
-
-SubmissionState = Literal["missing", "waiting", "accepted", "refused"]
 
 
 def store_sealed(session: Session, sealed: Sealed, /) -> None:
@@ -47,7 +45,7 @@ def set_submission_state(
     session: Session,
     run_id: str,
     participant: str,
-    state: Literal["waiting", "accepted", "refused"],
+    state: RowsState,
     /,
     *,
     reason: str | None = None,

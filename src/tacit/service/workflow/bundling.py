@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 from sqlalchemy.orm import Session
 
+from tacit.client import CarriedLogs
 from tacit.files import replace_file
 from tacit.service.api.answers import run_result
-from tacit.service.execution.port import LogAnswer
 from tacit.service.storage import members_of, read_run
 from tacit.service.workflow.lifecycle import ENDS, State, check_state
-from tacit.service.workflow.public_weights import public_weights
 from tacit.service.workflow.submitting import agreement_bytes
+from tacit.service.workflow.terms import public_weights, stored_terms
 from tacit.verify import Bundle, BundledManifest, LogSignature, write_bundle
 
 KEPT = "audit.zip"
@@ -47,6 +48,7 @@ def ended_run(session: Session, run_id: str, /) -> Ended:
     run = read_run(session, run_id)
     check_state(run.where, ENDS, to="be bundled")
     data, _ = agreement_bytes(session, run_id)
+    weights = public_weights(stored_terms(run.terms))
     signed = {each.participant: each.signature for each in members_of(session, run_id)}
     return Ended(
         run=run_id,
@@ -54,8 +56,8 @@ def ended_run(session: Session, run_id: str, /) -> Ended:
         ended=run.ended or 0.0,
         agreement=data,
         signatures={name: each.hex() for name, each in signed.items() if each is not None},
-        result=run_result(run).model_dump_json().encode(),
-        public={k: weights.tolist() for k, weights in public_weights(run.terms).items()},
+        result=msgspec.json.encode(run_result(run)),
+        public={k: each.tolist() for k, each in weights.items()},
     )
 
 
@@ -65,7 +67,7 @@ def kept_bundle(folder: Path, ended: Ended, /) -> bytes | None:
     return path.read_bytes() if ended.is_settled and path.exists() else None
 
 
-def make_bundle(folder: Path, ended: Ended, logs: LogAnswer, ledger: Sequence[bytes], /) -> bytes:
+def make_bundle(folder: Path, ended: Ended, logs: CarriedLogs, ledger: Sequence[bytes], /) -> bytes:
     """Pack a bundle, and keep it where nothing changes any more: two downloads are the same."""
     bundle = Bundle(
         run=ended.run,
@@ -74,12 +76,10 @@ def make_bundle(folder: Path, ended: Ended, logs: LogAnswer, ledger: Sequence[by
         signatures=ended.signatures,
         logs={each.node: each.log for each in logs.logs},
         log_signatures=[
-            LogSignature(each.node, each.seconds, each.signature.hex()) for each in logs.logs
+            LogSignature(each.node, each.seconds, each.signature) for each in logs.logs
         ],
         manifests=[
-            BundledManifest(
-                each.participant, each.objective, each.manifest.hex(), each.signature.hex()
-            )
+            BundledManifest(each.participant, each.objective, each.manifest, each.signature)
             for each in logs.manifests
         ],
         ledger=b"".join(ledger),

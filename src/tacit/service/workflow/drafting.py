@@ -7,10 +7,10 @@ import time
 from collections.abc import Mapping, Sequence
 from math import ceil
 
-import numpy as np
 from msgspec.structs import replace
 
-from tacit.disclosure import PARETO, SEALED, parse_best_mode, parse_disclosure
+from tacit.client import RunTerms
+from tacit.disclosure import SEALED
 from tacit.engine.agreement import (
     Agreement,
     AgreementLimits,
@@ -31,75 +31,24 @@ from tacit.engine.series import Series, check_within, series_hash
 from tacit.equity import FIRST_HEAD, EquityTerms, RunEquity, first_come
 from tacit.errors import ParameterError
 from tacit.problems import (
-    Objective,
-    Participant,
     Problem,
-    kind_named,
-    problem_without_weights,
 )
 from tacit.runs import (
-    changed,
     default_weightings,
     parse_weighting,
     sealed_settings,
 )
-from tacit.search import SearchParameters, preset_named
 from tacit.search.moves import AssignmentParameters, TourParameters
-from tacit.service.api.terms import ObjectiveTermsIn, RunTerms, public_of_terms
+from tacit.service.workflow.terms import (
+    parameters_of_terms,
+    population_of_terms,
+    problem_of_terms,
+)
 
 CANDIDATES_PER_SECOND = 30_000.0
 """What three nodes side by side on one idle machine evaluate at most: 300 candidates in 10 ms."""
 MOST_PER_SECOND = 1000.0
 """However few candidates there are."""
-
-
-def problem_of_terms(terms: RunTerms, /, *, proven: bool = False, factor: int = 1) -> Problem:
-    """The problem without weights that are somebody's.
-
-    With a factor its bounds are those of weights that nodes multiply by so much at most.
-    """
-    objectives = tuple(_objective(each, factor) for each in terms.objectives)
-    participants = tuple(
-        Participant(name, tuple(rows)) for name, rows in terms.participants.items()
-    )
-    known = public_of_terms(terms.problem.model_dump())
-    return problem_without_weights(known, objectives, participants, proven=proven)
-
-
-def _objective(terms: ObjectiveTermsIn, factor: int) -> Objective:
-    weights = None
-    if terms.weights is not None:
-        if len({len(row) for row in terms.weights}) != 1:
-            raise ParameterError(f"{terms.name!r}: the rows of its weights differ in length")
-        weights = np.array(terms.weights, dtype=np.int64)
-    return Objective(
-        terms.name,
-        weights,
-        sense=terms.sense,
-        confidential=terms.confidential,
-        disclosure=parse_disclosure(terms.disclosure),
-        best_mode=parse_best_mode(terms.best),
-        scale=terms.scale,
-        weight_bound=terms.weight_bound * factor,
-    )
-
-
-def parameters_of_terms(terms: RunTerms, /) -> SearchParameters:
-    """The search that the terms name: a preset, and what differs from it."""
-    preset = terms.preset
-    if preset is None:
-        several = len(terms.objectives) > 1
-        kind = kind_named(terms.problem.kind, terms.problem.version)
-        preset = "paper-moap" if several else kind.service_preset
-        if any(each.disclosure.startswith(f"{PARETO}:") for each in terms.objectives):
-            preset = "tuned-pareto"
-    return changed(preset_named(preset), terms.parameters)
-
-
-def population_of_terms(terms: RunTerms, /) -> int:
-    """How many plans an evaluation is about; none where the nodes search by themselves."""
-    evaluates = all(each.disclosure != SEALED for each in terms.objectives)
-    return parameters_of_terms(terms).evaluated_per_generation if evaluates else 0
 
 
 def budget_of_terms(terms: RunTerms, /, *, factor: int = 1) -> int:
@@ -117,13 +66,6 @@ def fitting_evaluations(terms: RunTerms, /) -> int:
     """
     pace = min(MOST_PER_SECOND, CANDIDATES_PER_SECOND / max(1, population_of_terms(terms)))
     return ceil(terms.deadline_seconds * pace)
-
-
-def plans_of_terms(terms: RunTerms, /) -> int:
-    """How many plans a sealed search opens; 1 where populations are evaluated."""
-    if population_of_terms(terms):
-        return 1
-    return len(terms.weightings) or len(default_weightings(problem_of_terms(terms, proven=True)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -337,8 +279,8 @@ def checked_terms(terms: RunTerms, /, *, factor: int = 1) -> RunTerms:
     )
     if is_exact(drafted):
         return terms
-    limits = terms.limits.model_copy(update={"evaluations": drafted.limits.evaluations})
-    return terms.model_copy(update={"limits": limits})
+    limits = replace(terms.limits, evaluations=drafted.limits.evaluations)
+    return replace(terms, limits=limits)
 
 
 def node_of_nobody(number: int, nonce: str, platform: str, /) -> NodeTerms:

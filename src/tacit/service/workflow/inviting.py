@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
+from tacit.client import RunTerms
 from tacit.engine.agreement import Agreement, NodeTerms, agreement_hash, canonical
 from tacit.engine.series import Series, read_series, series_hash
 from tacit.equity import FIRST_HEAD
@@ -19,7 +20,6 @@ from tacit.service.access.invitations import (
     redeem,
 )
 from tacit.service.access.tokens import issue_token
-from tacit.service.api.terms import RunTerms
 from tacit.service.server.settings import Settings
 from tacit.service.storage import (
     Account,
@@ -37,6 +37,7 @@ from tacit.service.storage import (
 )
 from tacit.service.workflow.drafting import agreement_in_series, agreement_of_terms
 from tacit.service.workflow.lifecycle import State, check_state
+from tacit.service.workflow.terms import stored_terms
 
 
 def invite_members(
@@ -45,7 +46,7 @@ def invite_members(
     """Invite a draft's participants; returns the codes of those who are new."""
     run = read_run(session, run_id, for_update=True)
     check_state(run.where, frozenset({State.DRAFT}), to="invite")
-    terms = RunTerms.model_validate(run.terms)
+    terms = stored_terms(run.terms)
     accounts = accounts_of(session, list(terms.participants))
     invited = accounts_with_open_invitation(session)
     codes = {
@@ -143,7 +144,7 @@ def ready_to_draft(session: Session, run_id: str, /) -> Undrafted | None:
     if run.series is not None and run.series_number is not None:
         data = read_standing_series(session, run.series).data or b""
         series = (read_series(data), run.series_number)
-    return Undrafted(RunTerms.model_validate(run.terms), known, run.cluster, series)
+    return Undrafted(stored_terms(run.terms), known, run.cluster, series)
 
 
 def drafted(

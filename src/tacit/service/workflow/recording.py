@@ -17,7 +17,7 @@ from tacit.service.execution.report import Report, read_report, run_folder
 from tacit.service.server.settings import Settings
 from tacit.service.storage import Database, read_run
 from tacit.service.workflow.lifecycle import ENDS, check_state
-from tacit.service.workflow.public_weights import Weights, public_weights
+from tacit.service.workflow.terms import Weights, public_weights, stored_terms
 
 RECORD = "run.record"
 
@@ -29,7 +29,7 @@ def record_run(settings: Settings, run_id: str, /, *, out: Path | None = None) -
         with database.reading() as session:
             run = read_run(session, run_id)
             check_state(run.where, ENDS, to="be recorded")
-            data, public = run.agreement, public_weights(run.terms)
+            data, public = run.agreement, public_weights(stored_terms(run.terms))
     finally:
         database.close()
     if data is None:

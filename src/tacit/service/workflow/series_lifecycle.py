@@ -9,11 +9,17 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Mapping
-from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 from sqlalchemy.orm import Session
 
+from tacit.client import (
+    EquitySettings,
+    NextRun,
+    RunTerms,
+    SeriesTerms,
+)
 from tacit.engine.agreement import canonical, is_exact, is_signed, read_agreement
 from tacit.engine.identity import Keys, load_cluster_config
 from tacit.engine.local import node_terms, platform_certificate
@@ -28,10 +34,9 @@ from tacit.engine.series import (
     read_series,
     series_hash,
 )
+from tacit.equity import EquityTerms
 from tacit.errors import NotThereError, ServiceError, WrongStateError
 from tacit.service.access.invitations import accounts_with_open_invitation, new_invitation
-from tacit.service.api.series_terms import NextRun, SeriesTerms
-from tacit.service.api.terms import ProblemTerms, RunTerms
 from tacit.service.server.settings import Settings
 from tacit.service.storage import (
     Run,
@@ -58,6 +63,7 @@ from tacit.service.workflow.drafting import (
 from tacit.service.workflow.inviting import accounts_of, invite_members
 from tacit.service.workflow.lifecycle import State
 from tacit.service.workflow.schedule_times import next_time
+from tacit.service.workflow.terms import stored_terms
 
 
 def create_series(
@@ -74,7 +80,7 @@ def create_series(
     series = StandingSeries(
         id=new_series_id(),
         name=terms.name,
-        terms=terms.model_dump(mode="json"),
+        terms=msgspec.to_builtins(terms),
         cluster=cluster,
         created_by=by,
         created=time.time(),
@@ -104,7 +110,7 @@ def series_of_terms(
     nonce, nobody = secrets.token_hex(16), f"{9:064x}"
     # What does not concern nodes is that of a run; nobody's keys stand in for theirs.
     stand_ins = [node_of_nobody(number + 1, nonce, nobody) for number in range(len(nodes))]
-    equity = None if terms.equity is None else terms.equity.as_signed()
+    equity = _signed_equity(terms.equity)
     pattern = agreement_of_terms(
         terms.run,
         keys=keys,
@@ -139,6 +145,10 @@ def series_of_terms(
     )
 
 
+def _signed_equity(settings: EquitySettings | None) -> EquityTerms | None:
+    return None if settings is None else EquityTerms(**msgspec.structs.asdict(settings))
+
+
 def _varying(terms: SeriesTerms) -> Varying:
     given, problem = terms.varying, terms.run.problem
     sizes: dict[str, int] = {}
@@ -163,9 +173,9 @@ def _schedule(terms: SeriesTerms) -> Schedule:
 
 def checked_series_terms(terms: SeriesTerms, settings: Settings, cluster: str, /) -> SeriesTerms:
     """The terms, with the pattern's budget; refused if no series could be made of them."""
-    equity = None if terms.equity is None else terms.equity.as_signed()
+    equity = _signed_equity(terms.equity)
     run = checked_terms(terms.run, factor=largest_factor(equity))
-    checked = terms.model_copy(update={"run": run})
+    checked = replace(terms, run=run)
     keys = {name: Keys.new(name).signing_public for name in terms.run.participants}
     made = series_of_terms(checked, settings, cluster, keys=keys, now=time.time())
     if made.equity is not None and (made.equity.reference != "given" or run.reference is not None):
@@ -191,7 +201,7 @@ def draw_up_series(session: Session, settings: Settings, series_id: str, /) -> b
     known = {name: key for name, key in keys.items() if key is not None}
     if series.data is not None or series.ended is not None or len(known) < len(keys):
         return False
-    terms = SeriesTerms.model_validate(series.terms)
+    terms = msgspec.convert(series.terms, SeriesTerms)
     made = series_of_terms(terms, settings, series.cluster, keys=known, now=time.time())
     series.data, series.hash = canonical(made), series_hash(made)
     return True
@@ -280,14 +290,23 @@ def next_terms(session: Session, series_id: str, changes: NextRun, /) -> tuple[R
     if not is_agreed(session, series_id):
         raise WrongStateError("not everybody has signed the series; wait until all have")
     runs = runs_of_series(session, series_id)
-    last = read_run(session, runs[-1].id).terms if runs else series.terms["run"]
-    given = changes.model_dump(mode="json", exclude_none=True, exclude={"start"})
-    if changes.problem not in (None, ProblemTerms.model_validate(last["problem"])):
-        last = {**last, "reference": None}  # that of another problem
-    # A name that is left out is given when the run has its number.
-    terms: dict[str, Any] = {**last, "name": series.name, **given}
-    terms["participants"] = in_order_of_series(session, series_id, terms["participants"])
-    return RunTerms.model_validate(terms), read_series(series.data or b"")
+    last = stored_terms(read_run(session, runs[-1].id).terms if runs else series.terms["run"])
+    if changes.problem not in (None, last.problem):
+        last = replace(last, reference=None)  # that of another problem
+    differ = {
+        name: value
+        for name in ("problem", "reference")
+        if (value := getattr(changes, name)) is not None
+    }
+    owners = changes.participants or last.participants
+    terms = replace(
+        last,
+        # A name that is left out is given when the run has its number.
+        name=changes.name or series.name,
+        participants=in_order_of_series(session, series_id, owners),
+        **differ,
+    )
+    return terms, read_series(series.data or b"")
 
 
 def in_order_of_series(
@@ -327,7 +346,7 @@ def add_run(
     _check_stands(series)
     number = next_number(session, series)
     called = name or name_of_run(series, number)
-    written = {**terms.model_dump(mode="json"), "name": called}
+    written = msgspec.to_builtins(replace(terms, name=called))
     run = create_run(session, called, written, by=by, series=series_id, series_number=number)
     return run.id
 
@@ -401,9 +420,9 @@ def draft_in_series(
         return None
     series = read_standing_series(session, run.series)
     made = read_series(series.data or b"")
-    _check_signed(RunTerms.model_validate(series.terms["run"]), terms, made)
+    _check_signed(stored_terms(series.terms["run"]), terms, made)
     owners = in_order_of_series(session, run.series, terms.participants)
-    return terms.model_copy(update={"participants": owners}), made
+    return replace(terms, participants=owners), made
 
 
 def fitting_draft(terms: RunTerms, series: Series, /) -> RunTerms:
@@ -412,8 +431,7 @@ def fitting_draft(terms: RunTerms, series: Series, /) -> RunTerms:
     if is_exact(series.pattern()):  # whose steps are pinned
         return checked
     most = min(checked.limits.evaluations or series.limits.evaluations, series.limits.evaluations)
-    limits = checked.limits.model_copy(update={"evaluations": most})
-    return checked.model_copy(update={"limits": limits})
+    return replace(checked, limits=replace(checked.limits, evaluations=most))
 
 
 def _check_signed(signed: RunTerms, asked: RunTerms, series: Series) -> None:
@@ -424,7 +442,7 @@ def _check_signed(signed: RunTerms, asked: RunTerms, series: Series) -> None:
     """
     differ = [
         name
-        for name in RunTerms.model_fields
+        for name in RunTerms.__struct_fields__
         if name not in OF_EACH_RUN | {"limits"} and getattr(asked, name) != getattr(signed, name)
     ]
     differ += [

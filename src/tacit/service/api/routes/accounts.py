@@ -1,22 +1,96 @@
-"""Accounts, for operators."""
+"""Accounts: joining, inviting and revoking, and how an account is notified."""
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from typing import Annotated
 
 from fastapi import APIRouter, Path
 from sqlalchemy.orm import Session
 
-from tacit.service.access.invitations import invite
-from tacit.service.access.tokens import accounts_that_joined, revoke_all
+import tacit
+from tacit.client import (
+    AccountView,
+    Health,
+    InvitedAccount,
+    Join,
+    JoinAnswer,
+    MailChange,
+    Me,
+    NewAccount,
+    NewWebhook,
+    NotificationsView,
+    WebhookView,
+)
+from tacit.errors import TacitError, WrongStateError
+from tacit.service.access.invitations import JoiningKey, check_account, invite
+from tacit.service.access.tokens import accounts_that_joined, revoke_all, revoke_token
 from tacit.service.api.errors import error_responses
-from tacit.service.api.gate import ThePlatform, gated_router
-from tacit.service.api.shapes.accounts import AccountAnswer, Invited, NewAccount
-from tacit.service.api.terms import ParticipantName
-from tacit.service.storage import Account, create_account, list_accounts
-from tacit.service.storage.notices import forget_contacts
+from tacit.service.api.gate import AccountName, Asker, ThePlatform, gated_router
+from tacit.service.notices.webhooks import checked_webhook_url, webhook_key, webhook_secret
+from tacit.service.server.context import Platform
+from tacit.service.storage import Account, Webhook, create_account, list_accounts
+from tacit.service.storage.notices import (
+    add_webhook,
+    contact_of,
+    forget_contacts,
+    remove_webhook,
+    set_contact,
+    webhooks_of,
+)
+from tacit.service.workflow.inviting import join, undrafted_runs
+from tacit.service.workflow.series_lifecycle import draw_up_series, undrafted_series
 
-AccountName = Annotated[ParticipantName, Path()]
+WebhookId = Annotated[str, Path(pattern=r"^w-[a-z2-7]{10}$")]
+
+
+def joining_router() -> list[APIRouter]:
+    """The routes of joining."""
+    anonymous = gated_router("joining", anonymous=True)
+    known = gated_router("joining")
+
+    @anonymous.get("/health")
+    async def health() -> Health:
+        """Whether the platform works."""
+        return Health(status="ok", version=tacit.__version__)
+
+    @anonymous.post("/join", responses=error_responses(401, 409, 422))
+    async def join_with_code(body: Join, platform: ThePlatform) -> JoinAnswer:
+        """Turn a one-time code into a token; a participant brings its signing key, and proof."""
+        token, expires, account = await platform.database.write(
+            join,
+            platform.settings,
+            body.code,
+            key=None
+            if body.signing_key is None
+            else JoiningKey(
+                body.signing_key,
+                bytes.fromhex(body.signature or ""),
+                account=body.account or "",
+                platform=body.platform or "",
+            ),
+            label=body.label,
+        )
+        for series_id in await platform.database.read(undrafted_series, account.name):
+            # Whoever joins has used its code by now; the schedule says what is wrong.
+            with suppress(TacitError):
+                await platform.database.write(draw_up_series, platform.settings, series_id)
+        for run_id in await platform.database.read(undrafted_runs, account.name):
+            await platform.execution.draw_up(run_id)
+        return JoinAnswer(token, account.name, account.role, expires)
+
+    @known.get("/me")
+    async def me(who: Asker) -> Me:
+        """Whose token this is."""
+        return Me(who.account, who.role, who.signing_key, who.expires)
+
+    @known.delete("/me/token", status_code=204)
+    async def give_back(who: Asker, platform: ThePlatform) -> None:
+        """Revoke the token that this request shows."""
+        await platform.database.write(revoke_token, who.token_hash)
+
+    return [anonymous, known]
 
 
 def _add(session: Session, name: str, role: str, hours: float) -> tuple[Account, str, float]:
@@ -29,18 +103,10 @@ def _invite_again(session: Session, name: str, hours: float) -> tuple[Account, s
     return session.get_one(Account, name), *code
 
 
-def _all(session: Session) -> list[AccountAnswer]:
+def _all(session: Session) -> list[AccountView]:
     joined = accounts_that_joined(session)
     return [
-        AccountAnswer.model_validate(
-            {
-                "name": each.name,
-                "role": each.role,
-                "joined": each.name in joined,
-                "signing_key": each.signing_key,
-                "created": each.created,
-            }
-        )
+        AccountView(each.name, each.role, each.name in joined, each.signing_key, each.created)
         for each in list_accounts(session)
     ]
 
@@ -50,10 +116,8 @@ def _shut_out(session: Session, name: str) -> None:
     forget_contacts(session, name)
 
 
-def _invited(account: Account, code: str, expires: float) -> Invited:
-    return Invited.model_validate(
-        {"name": account.name, "role": account.role, "invitation": code, "expires": expires}
-    )
+def _invited(account: Account, code: str, expires: float) -> InvitedAccount:
+    return InvitedAccount(account.name, account.role, code, expires)
 
 
 def accounts_router() -> APIRouter:
@@ -61,18 +125,18 @@ def accounts_router() -> APIRouter:
     router = gated_router("accounts")
 
     @router.get("/accounts")
-    async def accounts(platform: ThePlatform) -> list[AccountAnswer]:
+    async def accounts(platform: ThePlatform) -> list[AccountView]:
         """All accounts."""
         return await platform.database.read(_all)
 
     @router.post("/accounts", status_code=201, responses=error_responses(409))
-    async def add_account(body: NewAccount, platform: ThePlatform) -> Invited:
+    async def add_account(body: NewAccount, platform: ThePlatform) -> InvitedAccount:
         """Add an account; the code of its invitation is shown here and never again."""
         hours = platform.settings.invitation_hours
         return _invited(*await platform.database.write(_add, body.name, body.role, hours))
 
     @router.post("/accounts/{name}/invitation", status_code=201, responses=error_responses(404))
-    async def invite_account(name: AccountName, platform: ThePlatform) -> Invited:
+    async def invite_account(name: AccountName, platform: ThePlatform) -> InvitedAccount:
         """Invite an account again, say after it has lost its token; earlier codes end."""
         hours = platform.settings.invitation_hours
         return _invited(*await platform.database.write(_invite_again, name, hours))
@@ -81,5 +145,69 @@ def accounts_router() -> APIRouter:
     async def shut_out(name: AccountName, platform: ThePlatform) -> None:
         """Revoke all tokens and codes of an account and tell it nothing more; what it did stays."""
         await platform.database.write(_shut_out, name)
+
+    return router
+
+
+def _shown(session: Session, account: str, sends_mail: bool) -> NotificationsView:
+    hooks = webhooks_of(session, account)
+    return NotificationsView(
+        mail=contact_of(session, account),
+        sends_mail=sends_mail,
+        webhooks=[_webhook(each) for each in hooks],
+    )
+
+
+def _webhook(hook: Webhook, *, secret: str | None = None) -> WebhookView:
+    return WebhookView(hook.id, hook.url, hook.created, hook.error, secret)
+
+
+def _check_sends_mail(platform: Platform, mail: str | None) -> None:
+    if mail is not None and platform.settings.mail is None:
+        raise WrongStateError("this platform sends no mail; its operator sets it up in [mail]")
+
+
+def _set_others(session: Session, name: str, mail: str | None) -> None:
+    check_account(session, name)
+    set_contact(session, name, mail)
+
+
+def notifications_router() -> APIRouter:
+    """The routes of notifications."""
+    router = gated_router("notifications")
+
+    @router.get("/me/notifications")
+    async def notifications(who: Asker, platform: ThePlatform) -> NotificationsView:
+        """How one is told of what needs one."""
+        sends = platform.settings.mail is not None
+        return await platform.database.read(_shown, who.account, sends)
+
+    @router.put("/me/notifications", responses=error_responses(409))
+    async def change(body: MailChange, who: Asker, platform: ThePlatform) -> NotificationsView:
+        """Set or forget one's mail address."""
+        _check_sends_mail(platform, body.mail)
+        await platform.database.write(set_contact, who.account, body.mail)
+        sends = platform.settings.mail is not None
+        return await platform.database.read(_shown, who.account, sends)
+
+    @router.post("/me/webhooks", status_code=201, responses=error_responses(409, 422))
+    async def add(body: NewWebhook, who: Asker, platform: ThePlatform) -> WebhookView:
+        """Have an address called; the secret that signs the calls is shown here and never again."""
+        over_http = platform.settings.webhooks_over_http
+        url = checked_webhook_url(body.url, over_http=over_http)
+        made = await platform.database.write(add_webhook, who.account, url)
+        key = await asyncio.to_thread(webhook_key, platform.settings.data_folder)
+        return _webhook(made, secret=webhook_secret(key, made.id))
+
+    @router.delete("/me/webhooks/{webhook}", status_code=204, responses=error_responses(404))
+    async def remove(webhook: WebhookId, who: Asker, platform: ThePlatform) -> None:
+        """Remove a webhook, with what was still to be delivered to it."""
+        await platform.database.write(remove_webhook, who.account, webhook)
+
+    @router.put("/accounts/{name}/mail", status_code=204, responses=error_responses(404, 409))
+    async def others_mail(name: AccountName, body: MailChange, platform: ThePlatform) -> None:
+        """Set the mail address of somebody who has not joined yet, to be told of invitations."""
+        _check_sends_mail(platform, body.mail)
+        await platform.database.write(_set_others, name, body.mail)
 
     return router

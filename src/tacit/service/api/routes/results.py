@@ -1,4 +1,4 @@
-"""The results of a run: its plan and files, the ledger, the nodes' logs."""
+"""The results of a run: its plan and files, the ledger, the nodes' logs, all as one bundle."""
 
 from __future__ import annotations
 
@@ -11,23 +11,33 @@ from pathlib import Path
 from fastapi import APIRouter, Response
 from fastapi.responses import StreamingResponse
 
+from tacit.client import (
+    CarriedLogs,
+    LogQuestion,
+    PartOfNode,
+    Parts,
+    RunResult,
+)
+from tacit.engine.agreement import Agreement, carried_parts, count_searches, read_agreement
+from tacit.engine.records import PlanParts
 from tacit.errors import WrongStateError
 from tacit.plain_text import plain_cell
 from tacit.service.api.answers import run_result
 from tacit.service.api.errors import error_responses
 from tacit.service.api.gate import Asker, RunId, ThePlatform, gated_router
-from tacit.service.api.shapes.results import LogQuestion, LogsAnswer, RunResult
-from tacit.service.api.terms import RunTerms
 from tacit.service.execution.progress_file import read_progress
 from tacit.service.execution.report import run_folder
 from tacit.service.server.context import Platform
 from tacit.service.storage import Run, read_run
-from tacit.service.workflow.drafting import problem_of_terms
+from tacit.service.workflow.bundling import ended_run, kept_bundle, make_bundle
 from tacit.service.workflow.lifecycle import ENDS, State, check_state
 from tacit.service.workflow.submitting import agreement_bytes
+from tacit.service.workflow.terms import problem_of_terms, stored_terms
+from tacit.verify import bundle_nonce
 
 EACH_ITS_PART = "there is a plan, of which each participant has its own part"
 CHUNK = 256 * 1024
+_ZIP = {"application/zip": {"schema": {"type": "string", "format": "binary"}}}
 HAS_LOGS = frozenset(State) - {State.DRAFT, State.INVITED}
 
 
@@ -43,7 +53,7 @@ async def _ended(platform: Platform, run_id: str) -> Run:
 
 
 def _result_csv(run: Run) -> str:
-    result, terms = run_result(run), RunTerms.model_validate(run.terms)
+    result, terms = run_result(run), stored_terms(run.terms)
     if result.for_owners:
         raise WrongStateError(f"{EACH_ITS_PART}; tacit participant result shows one's own")
     items = result.plan.items if result.plan else []
@@ -119,6 +129,26 @@ def whole_lines(path: Path, /) -> Iterator[bytes]:
                 yield whole + newline
 
 
+def _own_parts(agreement: Agreement, folder: Path, account: str) -> Parts:
+    if not agreement.for_owners:
+        raise WrongStateError("the plan is for everybody; ask for the result")
+    kept = PlanParts(folder)
+    names = [each.name for each in agreement.participants]
+    found = [kept.of(search) or [] for search in range(count_searches(agreement))]
+    place = names.index(account)
+    return Parts(
+        [
+            [
+                PartOfNode(
+                    part.node, part.box, [each.hex() for each in part.box_hashes], part.commitments
+                )
+                for part in carried_parts(sealed, place)
+            ]
+            for sealed in found
+        ]
+    )
+
+
 def results_router() -> APIRouter:
     """The routes of results."""
     router = gated_router("results")
@@ -182,7 +212,7 @@ def results_router() -> APIRouter:
     @router.post("/runs/{run_id}/logs", responses=error_responses(404, 409, 422, 503))
     async def logs(
         run_id: RunId, body: LogQuestion, who: Asker, platform: ThePlatform
-    ) -> LogsAnswer:
+    ) -> CarriedLogs:
         """The nodes' logs, signed for this nonce, with what it takes to follow the search.
 
         With `heads_only` the logs have no lines, only their signed heads: a receipt to keep.
@@ -192,7 +222,44 @@ def results_router() -> APIRouter:
         await platform.database.read(agreement_bytes, run_id)
         nonce = bytes.fromhex(body.nonce)
         async with platform.logs.of(who.account):
-            answer = await platform.execution.fetch_logs(run_id, nonce, heads_only=body.heads_only)
-            return await asyncio.to_thread(LogsAnswer.model_validate, answer, from_attributes=True)
+            return await platform.execution.fetch_logs(run_id, nonce, heads_only=body.heads_only)
 
+    _add_bundles(router)
     return router
+
+
+def _add_bundles(router: APIRouter) -> None:
+    @router.get("/runs/{run_id}/parts", responses=error_responses(404, 409))
+    async def parts(run_id: RunId, who: Asker, platform: ThePlatform) -> Parts:
+        """The boxes with one's own part of a plan that is for its owners."""
+        run = await platform.database.read(read_run, run_id)
+        check_state(run.where, ENDS, to="have a result")
+        data, _ = await platform.database.read(agreement_bytes, run_id)
+        folder = run_folder(platform.settings.data_folder, run_id)
+        return await asyncio.to_thread(_own_parts, read_agreement(data), folder, who.account)
+
+    @router.get(
+        "/runs/{run_id}/bundle",
+        response_class=Response,
+        responses={
+            200: {"content": _ZIP, "description": "Agreement, result, ledger and logs."},
+            **error_responses(404, 409, 422, 503),
+        },
+    )
+    async def bundle(run_id: RunId, who: Asker, platform: ThePlatform) -> Response:
+        """All that it takes to check a run that has ended, as one ZIP file.
+
+        From a minute after its end it is the same file for everybody.
+        """
+        ended = await platform.database.read(ended_run, run_id)
+        folder = run_folder(platform.settings.data_folder, run_id)
+        async with platform.logs.of(who.account):
+            data = await asyncio.to_thread(kept_bundle, folder, ended)
+            if data is None:
+                # The ledger comes first: whatever it has must then be in the logs.
+                ledger = await asyncio.to_thread(list, whole_lines(folder / "ledger.jsonl"))
+                nonce = bundle_nonce(ended.agreement)
+                logs = await platform.execution.fetch_logs(run_id, nonce)
+                data = await asyncio.to_thread(make_bundle, folder, ended, logs, ledger)
+        headers = {"Content-Disposition": f'attachment; filename="{run_id}.zip"'}
+        return Response(data, media_type="application/zip", headers=headers)

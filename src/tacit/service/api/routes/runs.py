@@ -1,29 +1,46 @@
-"""Runs: list, draft, change, invite, cancel, resume."""
+"""Runs: draft, change and invite; agree, sign and submit; cancel, withdraw and resume."""
 
 from __future__ import annotations
 
 import asyncio
 
+import msgspec
 from fastapi import APIRouter, Response
 from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
+from tacit.client import (
+    InvitationFile,
+    PublicWeights,
+    Reason,
+    RunSummary,
+    RunTerms,
+    RunView,
+    Signed,
+    SubmitRows,
+    SubmittedRows,
+)
+from tacit.engine.agreement import box_hash
 from tacit.errors import WrongStateError
 from tacit.service.access.permissions import PARTICIPANT
-from tacit.service.api.answers import run_answer
+from tacit.service.api.answers import run_summaries, run_view
 from tacit.service.api.errors import error_responses
-from tacit.service.api.gate import Asker, RunId, ThePlatform, gated_router
-from tacit.service.api.glances import run_summaries
-from tacit.service.api.shapes.general import Why
-from tacit.service.api.shapes.runs import PublicWeights, RunAnswer, RunInvited, RunSummary
-from tacit.service.api.terms import RunTerms
+from tacit.service.api.gate import AccountName, Asker, RunId, ThePlatform, gated_router
 from tacit.service.execution.agreed_runs import stored_agreement
-from tacit.service.storage import Event, Run, create_run, read_run, set_state
+from tacit.service.storage import Event, Run, Sealed, create_run, read_run, sealed_of, set_state
 from tacit.service.workflow.drafting import checked_terms
+from tacit.service.workflow.invitation_files import invite_to_run
 from tacit.service.workflow.inviting import invite_members
 from tacit.service.workflow.lifecycle import BEFORE_RUNNING, State, check_state
-from tacit.service.workflow.public_weights import public_weights
 from tacit.service.workflow.series_lifecycle import begin_run, draft_in_series, fitting_draft
+from tacit.service.workflow.submitting import (
+    agreement_bytes,
+    check_signature,
+    sealed_from,
+    sign,
+    submit,
+)
+from tacit.service.workflow.terms import public_weights, stored_terms
 
 DRAFT = frozenset({State.DRAFT})
 
@@ -34,18 +51,16 @@ def _check_goes_on(session: Session, run_id: str) -> None:
         stored_agreement(session, run_id).check_goes_on()
 
 
-def _create(session: Session, terms: RunTerms, by: str) -> Response:
-    run = create_run(session, terms.name, terms.model_dump(mode="json"), by=by)
-    answer = run_answer(session, run.id)
-    answer.status_code = 201
-    return answer
+def _create(session: Session, terms: RunTerms, by: str) -> RunView:
+    run = create_run(session, terms.name, msgspec.to_builtins(terms), by=by)
+    return run_view(session, run.id)
 
 
-def _change(session: Session, run_id: str, terms: RunTerms) -> Response:
+def _change(session: Session, run_id: str, terms: RunTerms) -> RunView:
     run = read_run(session, run_id, for_update=True)
     check_state(run.where, DRAFT, to="change it")
-    run.name, run.terms = terms.name, terms.model_dump(mode="json")
-    return run_answer(session, run_id)
+    run.name, run.terms = terms.name, msgspec.to_builtins(terms)
+    return run_view(session, run_id)
 
 
 def _discard(session: Session, run_id: str) -> None:
@@ -71,23 +86,21 @@ def runs_router() -> APIRouter:
     async def runs(who: Asker, platform: ThePlatform) -> list[RunSummary]:
         """All runs that one may see: a participant its own, the newest first."""
         mine = who.account if who.role == PARTICIPANT else None
-        return await platform.database.read(run_summaries, platform.glances, participant=mine)
+        return await platform.database.read(run_summaries, platform.summaries, participant=mine)
 
-    @router.post("/runs", response_model=RunAnswer, status_code=201, responses=error_responses(422))
-    async def draft(body: RunTerms, who: Asker, platform: ThePlatform) -> Response:
+    @router.post("/runs", status_code=201, responses=error_responses(422))
+    async def draft(body: RunTerms, who: Asker, platform: ThePlatform) -> RunView:
         """Draft a run; terms that no agreement could be made of are refused here."""
         terms = await asyncio.to_thread(checked_terms, body)
         return await platform.database.write(_create, terms, who.account)
 
-    @router.get("/runs/{run_id}", response_model=RunAnswer, responses=error_responses(404))
-    async def run(run_id: RunId, platform: ThePlatform) -> Response:
+    @router.get("/runs/{run_id}", responses=error_responses(404))
+    async def run(run_id: RunId, platform: ThePlatform) -> RunView:
         """A run, with its members and how far it is."""
-        return await platform.database.read(run_answer, run_id)
+        return await platform.database.read(run_view, run_id)
 
-    @router.put(
-        "/runs/{run_id}", response_model=RunAnswer, responses=error_responses(404, 409, 422)
-    )
-    async def change(run_id: RunId, body: RunTerms, platform: ThePlatform) -> Response:
+    @router.put("/runs/{run_id}", responses=error_responses(404, 409, 422))
+    async def change(run_id: RunId, body: RunTerms, platform: ThePlatform) -> RunView:
         """Change a draft; one of a series' run within what was signed with the series."""
         in_series = await platform.database.read(draft_in_series, run_id, body)
         if in_series is None:
@@ -101,10 +114,8 @@ def runs_router() -> APIRouter:
         """Discard a draft."""
         await platform.database.write(_discard, run_id)
 
-    @router.post(
-        "/runs/{run_id}/invite", response_model=RunInvited, responses=error_responses(404, 409, 422)
-    )
-    async def invite(run_id: RunId, platform: ThePlatform) -> Response:
+    @router.post("/runs/{run_id}/invite", responses=error_responses(404, 409, 422))
+    async def invite(run_id: RunId, platform: ThePlatform) -> RunView:
         """Choose a cluster and invite the participants; new ones get a code, shown once."""
         codes = {}
         if (await platform.database.read(read_run, run_id)).series is None:
@@ -115,44 +126,134 @@ def runs_router() -> APIRouter:
         else:
             await platform.database.write(begin_run, platform.settings, run_id)
         await platform.execution.draw_up(run_id)
-        return await platform.database.read(run_answer, run_id, invitations=codes)
+        return await platform.database.read(run_view, run_id, invitations=codes)
 
-    _add_public_weights(router)
+    _add_weights_and_invitations(router)
     _add_endings(router)
     return router
 
 
-def _add_public_weights(router: APIRouter) -> None:
+def _add_weights_and_invitations(router: APIRouter) -> None:
     @router.get("/runs/{run_id}/public-weights", responses=error_responses(404))
     async def public(run_id: RunId, platform: ThePlatform) -> PublicWeights:
         """The weights of public objectives, which the search and its checks need."""
         run = await platform.database.read(read_run, run_id)
-        found = {k: weights.tolist() for k, weights in public_weights(run.terms).items()}
-        return PublicWeights(objectives=found)
+        found = public_weights(stored_terms(run.terms))
+        return PublicWeights({k: weights.tolist() for k, weights in found.items()})
+
+    @router.post(
+        "/runs/{run_id}/invitations/{name}",
+        status_code=201,
+        responses=error_responses(404, 409),
+    )
+    async def invitation(run_id: RunId, name: AccountName, platform: ThePlatform) -> InvitationFile:
+        """A new invitation for a participant of a run, as the file that it joins with.
+
+        Its earlier codes end. The file works once, for whoever has it.
+        """
+        return await platform.database.write(invite_to_run, platform.settings, run_id, name)
 
 
 def _add_endings(router: APIRouter) -> None:
-    @router.post(
-        "/runs/{run_id}/cancel", response_model=RunAnswer, responses=error_responses(404, 409)
-    )
+    @router.post("/runs/{run_id}/cancel", responses=error_responses(404, 409))
     async def cancel(
-        run_id: RunId, who: Asker, platform: ThePlatform, body: Why | None = None
-    ) -> Response:
+        run_id: RunId, who: Asker, platform: ThePlatform, body: Reason | None = None
+    ) -> RunView:
         """Cancel a run that has not ended; one that is running keeps its best so far."""
-        reason = f"cancelled by {who.account}"
-        reason += f": {body.reason}" if body is not None and body.reason else ""
+        reason = (body or Reason()).of(f"cancelled by {who.account}")
         await platform.database.write(cancel_before_running, run_id, reason)
         await platform.execution.cancel(run_id, reason)
-        return await platform.database.read(run_answer, run_id)
+        return await platform.database.read(run_view, run_id)
 
-    @router.post(
-        "/runs/{run_id}/resume", response_model=RunAnswer, responses=error_responses(404, 409)
-    )
-    async def resume(run_id: RunId, platform: ThePlatform) -> Response:
+    @router.post("/runs/{run_id}/resume", responses=error_responses(404, 409))
+    async def resume(run_id: RunId, platform: ThePlatform) -> RunView:
         """Let an interrupted run wait for a slot again and go on from its checkpoint."""
         await platform.database.read(_check_goes_on, run_id)
         await platform.database.write(
             set_state, run_id, State.SUBMITTED, only_from=frozenset({State.INTERRUPTED})
         )
         await platform.execution.resume(run_id)
-        return await platform.database.read(run_answer, run_id)
+        return await platform.database.read(run_view, run_id)
+
+
+def _shown(sealed: Sealed) -> SubmittedRows:
+    boxes = [box_hash(box) for box in sealed.boxes]
+    return SubmittedRows(sealed.objective, sealed.state, sealed.reason, boxes)
+
+
+def _mine(session: Session, run_id: str, participant: str) -> list[SubmittedRows]:
+    return [_shown(sealed) for sealed in sealed_of(session, run_id, participant)]
+
+
+def taking_part_router() -> APIRouter:
+    """The routes of participants."""
+    router = gated_router("taking part")
+
+    @router.get(
+        "/runs/{run_id}/agreement",
+        response_class=Response,
+        responses={
+            200: {
+                "content": {"application/json": {"schema": {"type": "object"}}},
+                "description": "The canonical bytes; their SHA-256 is in Tacit-Agreement.",
+            },
+            **error_responses(404),
+        },
+    )
+    async def agreement(run_id: RunId, platform: ThePlatform) -> Response:
+        """The agreement, byte for byte as it is signed."""
+        data, digest = await platform.database.read(agreement_bytes, run_id)
+        headers = {"Tacit-Agreement": digest}
+        return Response(data, media_type="application/json", headers=headers)
+
+    @router.post(
+        "/runs/{run_id}/signature",
+        responses=error_responses(404, 409, 422),
+    )
+    async def signature(run_id: RunId, body: Signed, who: Asker, platform: ThePlatform) -> RunView:
+        """Sign the agreement; with the last signature the run is agreed."""
+        given = bytes.fromhex(body.signature)
+        digest = await platform.database.read(check_signature, run_id, who.account, given)
+        if await platform.database.write(sign, run_id, who.account, given, digest=digest):
+            await platform.execution.agreed(run_id)
+        return await platform.database.read(run_view, run_id)
+
+    @router.post(
+        "/runs/{run_id}/submission", status_code=201, responses=error_responses(404, 409, 422)
+    )
+    async def submission(
+        run_id: RunId, body: SubmitRows, who: Asker, platform: ThePlatform
+    ) -> SubmittedRows:
+        """Hand in sealed rows for one objective; with 201 they are stored for good."""
+        sealed = await platform.database.read(
+            sealed_from,
+            run_id,
+            who.account,
+            objective=body.objective,
+            manifest=bytes.fromhex(body.manifest),
+            signature=bytes.fromhex(body.signature),
+            boxes=body.boxes,
+        )
+        stored, is_new = await platform.database.write(submit, sealed)
+        if is_new:
+            await platform.execution.submission(run_id)
+        return _shown(stored)
+
+    @router.get("/runs/{run_id}/submission", responses=error_responses(404))
+    async def submissions(run_id: RunId, who: Asker, platform: ThePlatform) -> list[SubmittedRows]:
+        """One's own sealed rows, and how the nodes took them."""
+        return await platform.database.read(_mine, run_id, who.account)
+
+    @router.post("/runs/{run_id}/withdraw", responses=error_responses(404, 409))
+    async def withdraw(
+        run_id: RunId, who: Asker, platform: ThePlatform, body: Reason | None = None
+    ) -> RunView:
+        """Take no part after all, which cancels the run; possible until it is running."""
+        reason = (body or Reason()).of(f"{who.account} has withdrawn")
+        await platform.database.write(
+            set_state, run_id, State.CANCELLED, reason=reason, only_from=BEFORE_RUNNING
+        )
+        await platform.execution.cancel(run_id, reason)
+        return await platform.database.read(run_view, run_id)
+
+    return router

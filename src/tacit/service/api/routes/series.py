@@ -1,18 +1,29 @@
-"""Series: list, create, read."""
+"""Series: list, create, read; sign, make runs, end."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Any
 
+import msgspec
 from fastapi import APIRouter, Response
 from sqlalchemy.orm import Session
 
+from tacit.client import (
+    MemberView,
+    NextRun,
+    Reason,
+    RunView,
+    SeriesRun,
+    SeriesSummary,
+    SeriesTerms,
+    SeriesView,
+    Signed,
+)
 from tacit.service.access.permissions import PARTICIPANT
+from tacit.service.api.answers import run_view
 from tacit.service.api.errors import error_responses
 from tacit.service.api.gate import Asker, SeriesId, ThePlatform, gated_router
-from tacit.service.api.series_terms import SeriesTerms
-from tacit.service.api.shapes.series import SeriesAnswer, SeriesInvited, SeriesSummary
 from tacit.service.storage import (
     StandingSeries,
     list_series,
@@ -21,15 +32,21 @@ from tacit.service.storage import (
     runs_of_series,
 )
 from tacit.service.workflow.series_lifecycle import (
+    add_run,
+    begin_run,
     checked_series_terms,
     create_series,
     draw_up_series,
+    end_series,
+    fitting_terms,
     is_agreed,
+    next_terms,
     series_bytes,
+    sign_series,
 )
 
 
-def _summary(session: Session, series: StandingSeries) -> dict[str, Any]:
+def _columns(session: Session, series: StandingSeries) -> dict[str, Any]:
     state = "invited"
     if series.ended is not None:
         state = "ended"
@@ -42,30 +59,27 @@ def _summary(session: Session, series: StandingSeries) -> dict[str, Any]:
 
 def _all(session: Session, participant: str | None) -> list[SeriesSummary]:
     found = list_series(session, participant=participant)
-    return [SeriesSummary.model_validate(_summary(session, each)) for each in found]
+    return [SeriesSummary(**_columns(session, each)) for each in found]
 
 
-def _shown(session: Session, series_id: str) -> dict[str, Any]:
-    series = read_standing_series(session, series_id)
-    members = [
-        {
-            "name": each.participant,
-            "joined": key is not None,
-            "signed": each.signature is not None,
-        }
-        for each, key in members_of_series(session, series_id)
-    ]
-    runs = [
-        {"id": run.id, "number": run.series_number, "name": run.name, "state": run.state}
-        for run in runs_of_series(session, series_id)
-    ]
-    known = _summary(session, series)
-    return {**known, "terms": series.terms, "members": members, "its_runs": runs}
-
-
-def series_answer(session: Session, series_id: str, /) -> SeriesAnswer:
+def series_view(
+    session: Session, series_id: str, /, *, invitations: dict[str, str] | None = None
+) -> SeriesView:
     """A series with its members and runs."""
-    return SeriesAnswer.model_validate(_shown(session, series_id))
+    series = read_standing_series(session, series_id)
+    return SeriesView(
+        **_columns(session, series),
+        terms=msgspec.convert(series.terms, SeriesTerms),
+        members=[
+            MemberView(each.participant, joined=key is not None, signed=each.signature is not None)
+            for each, key in members_of_series(session, series_id)
+        ],
+        its_runs=[
+            SeriesRun(run.id, run.series_number or 0, run.name, run.where.value)
+            for run in runs_of_series(session, series_id)
+        ],
+        invitations=invitations or {},
+    )
 
 
 def series_router() -> APIRouter:
@@ -79,7 +93,7 @@ def series_router() -> APIRouter:
         return await platform.database.read(_all, mine)
 
     @router.post("/series", status_code=201, responses=error_responses(409, 422))
-    async def create(body: SeriesTerms, who: Asker, platform: ThePlatform) -> SeriesInvited:
+    async def create(body: SeriesTerms, who: Asker, platform: ThePlatform) -> SeriesView:
         """Create a series and invite its participants; new ones get a code, shown once.
 
         It is drawn up, to be signed, as soon as all have joined.
@@ -90,13 +104,12 @@ def series_router() -> APIRouter:
             create_series, platform.settings, terms, by=who.account, cluster=cluster
         )
         await platform.database.write(draw_up_series, platform.settings, series_id)
-        shown = await platform.database.read(_shown, series_id)
-        return SeriesInvited.model_validate({**shown, "invitations": codes})
+        return await platform.database.read(series_view, series_id, invitations=codes)
 
     @router.get("/series/{series_id}", responses=error_responses(404))
-    async def one_series(series_id: SeriesId, platform: ThePlatform) -> SeriesAnswer:
+    async def one_series(series_id: SeriesId, platform: ThePlatform) -> SeriesView:
         """A series with its members and runs."""
-        return await platform.database.read(series_answer, series_id)
+        return await platform.database.read(series_view, series_id)
 
     @router.get(
         "/series/{series_id}/document",
@@ -113,5 +126,54 @@ def series_router() -> APIRouter:
         """The series, byte for byte as it is signed."""
         data, digest = await platform.database.read(series_bytes, series_id)
         return Response(data, media_type="application/json", headers={"Tacit-Series": digest})
+
+    return router
+
+
+def series_steps_router() -> APIRouter:
+    """The routes that take a series further."""
+    router = gated_router("series")
+
+    @router.post("/series/{series_id}/signature", responses=error_responses(404, 409, 422))
+    async def signature(
+        series_id: SeriesId, body: Signed, who: Asker, platform: ThePlatform
+    ) -> SeriesView:
+        """Sign a series; with the last signature runs can be made of it."""
+        given = bytes.fromhex(body.signature)
+        await platform.database.write(sign_series, series_id, who.account, given)
+        return await platform.database.read(series_view, series_id)
+
+    @router.post(
+        "/series/{series_id}/runs",
+        status_code=201,
+        responses=error_responses(404, 409, 422),
+    )
+    async def next_run(
+        series_id: SeriesId, who: Asker, platform: ThePlatform, body: NextRun | None = None
+    ) -> RunView:
+        """The next run: the last one copied, with what is given here; it starts at once."""
+        changes = body or NextRun()
+        terms, series = await platform.database.read(next_terms, series_id, changes)
+        terms = await asyncio.to_thread(fitting_terms, terms, series)
+
+        def write(session: Session) -> str:
+            run_id = add_run(session, series_id, terms, by=who.account, name=changes.name)
+            if changes.start:
+                begin_run(session, platform.settings, run_id)
+            return run_id
+
+        run_id = await platform.database.write(write)
+        if changes.start:
+            await platform.execution.draw_up(run_id)
+        return await platform.database.read(run_view, run_id)
+
+    @router.post("/series/{series_id}/end", responses=error_responses(404, 409))
+    async def end(
+        series_id: SeriesId, who: Asker, platform: ThePlatform, body: Reason | None = None
+    ) -> SeriesView:
+        """Make no more runs; operators and participants may do this, and what runs goes on."""
+        reason = (body or Reason()).of(f"ended by {who.account}")
+        await platform.database.write(end_series, series_id, reason)
+        return await platform.database.read(series_view, series_id)
 
     return router

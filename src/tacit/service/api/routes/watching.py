@@ -1,4 +1,4 @@
-"""Event streams (server-sent events): what happens, as it happens."""
+"""Watching the platform: event streams (server-sent events), clusters, metrics; problems to try."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import json
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header
+from fastapi import APIRouter, Header, Response
 from fastapi.responses import StreamingResponse
 
+from tacit.client import ClusterView, Generate, RunTerms
 from tacit.errors import TooManyError
+from tacit.problems import generate_named
 from tacit.service.access.permissions import PARTICIPANT
 from tacit.service.access.tokens import Who, still_counts
 from tacit.service.api.errors import error_responses
@@ -18,6 +20,7 @@ from tacit.service.api.gate import Asker, RunId, ThePlatform, gated_router
 from tacit.service.server.context import Platform
 from tacit.service.storage import Event, events_after, read_run, runs_of_participant
 from tacit.service.storage.events import last_event
+from tacit.service.workflow.terms import terms_of_problem
 
 BEAT_SECONDS = 10.0
 """A comment so often keeps the line open, and the token is looked at again."""
@@ -158,5 +161,57 @@ def watching_router() -> APIRouter:
     ) -> StreamingResponse:
         """What happens to all runs that one may see."""
         return _stream(platform, who, None, last)
+
+    return router
+
+
+def generated_terms(asked: Generate, /) -> RunTerms:
+    """A draft without weights: participants draw them by themselves."""
+    problem = generate_named(
+        asked.kind,
+        asked.seed,
+        rows=asked.rows,
+        columns=asked.columns,
+        up_to=asked.weights_up_to,
+        sense="minimize",
+        participants=3 if asked.participants is None else len(set(asked.participants)),
+    )
+    names = asked.participants or [each.name.replace(" ", "-") for each in problem.participants]
+    names = list(dict.fromkeys(names))
+    owners = dict(zip(names, (each.rows for each in problem.participants), strict=True))
+    differ = {"disclosure": asked.disclosure or problem.usual_disclosure}
+    rules = {
+        "name": problem.name,
+        "deadline_seconds": asked.deadline_seconds,
+        "objectives": [differ] * len(problem.objectives),
+    }
+    return terms_of_problem(problem, owners, rules=rules)
+
+
+def status_router() -> APIRouter:
+    """The routes of clusters, problems and metrics."""
+    router = gated_router("status")
+
+    @router.get("/clusters")
+    async def clusters(platform: ThePlatform) -> list[ClusterView]:
+        """The nodes that the platform knows, as it last saw them."""
+        return platform.execution.clusters()
+
+    @router.post("/problems/generate", responses=error_responses(422))
+    async def generate(body: Generate) -> RunTerms:
+        """Draw a problem to try things with; returns a draft, without any weights."""
+        return await asyncio.to_thread(generated_terms, body)
+
+    @router.get(
+        "/metrics",
+        response_class=Response,
+        responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+    )
+    async def metrics(platform: ThePlatform) -> Response:
+        """Figures for Prometheus; also without a token from the machine itself."""
+        from prometheus_client.exposition import CONTENT_TYPE_LATEST
+
+        data = await asyncio.to_thread(platform.execution.metrics.render)
+        return Response(data, media_type=CONTENT_TYPE_LATEST)
 
     return router

@@ -1,35 +1,31 @@
-"""The rules of a run as a form: what is disclosed, until when, how much."""
+"""The rules of a run as a form: what is disclosed, until when, and what that means."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
 from html import escape
+from typing import Any, NamedTuple
 
 from nicegui import ui
 from nicegui.elements.mixins.disableable_element import DisableableElement
 
+from tacit.client import RunTerms
 from tacit.disclosure import PARETO, SEALED
 from tacit.errors import TacitError
 from tacit.problems import Problem
-from tacit.service.dashboard.forms.number_fields import (
+from tacit.search import PRESETS
+from tacit.service.dashboard.drafts import ObjectiveRule, terms_about, usual_rule
+from tacit.service.dashboard.forms.advanced import AdvancedBox
+from tacit.service.dashboard.forms.fields import (
     Field,
+    WeightFields,
     first_trouble,
     first_wrong,
     number_field,
     whole_number,
 )
-from tacit.service.dashboard.forms.objective_rules import ObjectiveRules
-from tacit.service.dashboard.forms.search_fields import SearchFields
-from tacit.service.dashboard.forms.weight_fields import WeightFields
 from tacit.service.dashboard.frame import html, native
 from tacit.service.dashboard.leakage import inferred, inferred_markup
-from tacit.service.dashboard.rules import (
-    ObjectiveRule,
-    Rules,
-    WeightRange,
-    run_terms,
-    usual_rule,
-)
 from tacit.service.dashboard.words import best_words, disclosure_words, proof_sentences
 
 PLAN_FOR = {"everybody": "Everybody", "owners": "Each owner, its own rows"}
@@ -38,13 +34,108 @@ PUBLIC = (
     "Public: everybody knows its weights, which are kept with the run. It decides where the search "
     "goes, too, so that more may be inferred of the others than is said below."
 )
-FRONT = {
-    "nothing": "Nothing more",
-    "plans": "Which plans no other one beats",
-    "values": "These plans, and what each is worth",
+FITTING = "The one that fits the problem"
+
+
+class Method(NamedTuple):
+    """A disclosure in a few words, with a k to start from where it takes one."""
+
+    text: str
+    k: int | None = None
+    compares_plans: bool = True
+    """Whether the platform learns of plans which are better, so that it keeps a best."""
+
+
+METHODS = {
+    "top": Method("Which k are best", 15),
+    "quantiles": Method("Which of k groups by rank", 5),
+    "order": Method("The whole order"),
+    "buckets": Method("Which of k ranges", 5),
+    "above": Method("Which reach k % of the range", 90),
+    "none": Method("Every exact value"),
+    SEALED: Method("Nothing: a sealed run", compares_plans=False),
 }
-MOST = 10_000_000
-ON_LOSS = {"wait": "Wait for it", "three": "Go on with three, unchecked from then on"}
+TOGETHER = {
+    "quantiles": Method("Which of k groups by rank", 20),
+    "top": Method("Which k are best", 60),
+    "order": Method("The whole order"),
+}
+"""Methods that need an order only, which is all that objectives together have."""
+BEST = {"value": "The best value", "improvement": "Whether it improved", "nothing": "Nothing"}
+BEST_OF_SEALED = {name: text for name, text in BEST.items() if name != "improvement"}
+"""A sealed run has no plans on the way that could improve."""
+
+
+def method_and_k(disclosure: str, /) -> tuple[str, int | None]:
+    """What a disclosure is made of.
+
+    >>> method_and_k("top:5"), method_and_k("pareto:quantiles:20"), method_and_k("none")
+    (('top', 5), ('quantiles', 20), ('none', None))
+    """
+    method, _, k = disclosure.removeprefix(f"{PARETO}:").partition(":")
+    return method, int(k) if k.isdigit() else None
+
+
+class ObjectiveRules:
+    """The fields of one objective, or of all together."""
+
+    def __init__(
+        self, rule: ObjectiveRule, changed: Callable[[ObjectiveRules], None], /, *, together: bool
+    ) -> None:
+        """`changed` is called with this after each change, and not before all is made."""
+        self._methods, self._together = TOGETHER if together else METHODS, together
+        self._changed = changed
+        method, k = method_and_k(rule.disclosure)
+        if method not in self._methods:
+            method, k = next(iter(self._methods)), None
+        self.method = ui.select(
+            {key: each.text for key, each in self._methods.items()},
+            value=method,
+            label="An evaluation discloses",
+            on_change=self._method_changed,
+        ).props("outlined dense")
+        self.k = whole_number("k", k or self._methods[method].k or 1, 1, 1000)
+        self.k.on_value_change(lambda: changed(self))
+        self.k.bind_visibility_from(
+            self.method, "value", backward=lambda value: self._methods[value].k is not None
+        )
+        # Together they have no best value of which anything could be told.
+        self.best = None if together else self._best_field(rule.best)
+
+    def _best_field(self, best: str) -> ui.select:
+        choices = self._best_choices
+        return ui.select(
+            choices,
+            value=best if best in choices else "nothing",
+            label="And of the best value",
+            on_change=lambda: self._changed(self),
+        ).props("outlined dense")
+
+    @property
+    def _best_choices(self) -> dict[str, str]:
+        return BEST_OF_SEALED if self.is_sealed else BEST
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether nothing is evaluated."""
+        return bool(self.method.value == SEALED)
+
+    @property
+    def rule(self) -> ObjectiveRule:
+        """As it is filled in."""
+        method = str(self.method.value)
+        k = "" if self._methods[method].k is None else f":{int(self.k.value or 0)}"
+        prefix = f"{PARETO}:" if self._together else ""
+        best = "nothing" if self.best is None else str(self.best.value)
+        return ObjectiveRule(f"{prefix}{method}{k}", best)
+
+    def _method_changed(self) -> None:
+        method = self._methods[str(self.method.value)]
+        self.k.value = method.k or 1
+        if self.best is not None:
+            best = self.best.value if method.compares_plans else "nothing"
+            self.best.set_options(self._best_choices, value=best)
+        self._changed(self)
 
 
 def why_not_together(problem: Problem, /) -> str:
@@ -57,10 +148,10 @@ def why_not_together(problem: Problem, /) -> str:
 
 
 class RulesForm:
-    """Fields that begin with given rules, and below them what they mean."""
+    """Fields that begin with given terms, and below them what they mean."""
 
     def __init__(
-        self, problem: Problem, start: Rules, /, *, nodes: int = 3, named: str = "run"
+        self, problem: Problem, start: RunTerms, /, *, nodes: int = 3, named: str = "run"
     ) -> None:
         """`nodes` is how many the largest cluster has; `named` is what the name is of."""
         self._problem, self._start = problem, start
@@ -72,22 +163,18 @@ class RulesForm:
                 validation=lambda text: None if (text or "").strip() else "Give a name",
             ).props('outlined dense maxlength="200"')
         self._objective_fields()
-        self._limit_fields(nodes)
-        self._reveal = ui.checkbox(
-            "At the end, reveal which of the best-known plans is truly best",
-            value=start.reveal_best,
-        )
-        self._search = SearchFields(problem, start.search, start.distinct_min, self._say)
+        self._run_fields()
+        self._advanced = AdvancedBox(problem, start, nodes, self._say)
         self._said = html().props('aria-live="polite"')
         self._inferred = html().props('aria-live="polite"')
         self._is_ready = True
         self._say()
 
     def _objective_fields(self) -> None:
-        reason = why_not_together(self._problem)
-        rules = self._start.objectives
+        reason, several = why_not_together(self._problem), len(self._problem.objectives) > 1
+        rules = [ObjectiveRule(each.disclosure, each.best) for each in self._start.objectives]
         said_together = rules[0].disclosure.startswith(f"{PARETO}:")
-        if len(self._problem.objectives) > 1:
+        if several:
             native("h3", "The objectives")
         with ui.element("div").classes("fields") as compared:
             self._compared = ui.select(
@@ -96,20 +183,17 @@ class RulesForm:
                 label="Objectives are compared",
                 on_change=self._say,
             ).props("outlined dense")
-        compared.set_visibility(len(self._problem.objectives) > 1)
-        if reason and len(self._problem.objectives) > 1:
+        compared.set_visibility(several)
+        if reason and several:
             self._compared.disable()
             native("p", reason).classes("hint")
         with ui.element("div").classes("fields") as together:
             together.bind_visibility_from(self._compared, "value", value="together")
             self._together = ObjectiveRules(rules[0], self._changed, together=True)
-            self._front = ui.select(
-                FRONT, value=self._start.front, label="At the end, reveal", on_change=self._say
-            ).props("outlined dense")
         self._each: dict[int, ObjectiveRules] = {}
         self._weights: dict[int, WeightFields] = {}
         for k, objective in enumerate(self._problem.objectives):
-            if len(self._problem.objectives) > 1:
+            if several:
                 native("h3", f"{objective.name}, to {objective.sense}")
             if not objective.confidential:
                 native("p", PUBLIC)
@@ -118,9 +202,9 @@ class RulesForm:
                 by_itself.bind_visibility_from(self._compared, "value", value="each")
                 self._each[k] = ObjectiveRules(rules[k], self._changed, together=False)
             with ui.element("div").classes("fields"):
-                self._weights[k] = WeightFields(objective, self._say)
+                self._weights[k] = WeightFields(objective, self._start.objectives[k], self._say)
 
-    def _limit_fields(self, nodes: int) -> None:
+    def _run_fields(self) -> None:
         start = self._start
         if len(self._problem.objectives) > 1:
             native("h3", "The run")
@@ -131,40 +215,35 @@ class RulesForm:
             self._deadline = number_field(
                 "Deadline in seconds", start.deadline_seconds, 0.5, 604800
             )
-            self._evaluations = whole_number("Evaluations at most", start.evaluations, 0, MOST)
-            self._evaluations.props('hint="0: as many as fit the deadline"')
-            for field in (self._deadline, self._evaluations):
-                field.on_value_change(self._say)
-            self._expiry = number_field(
-                "Signatures expire after hours", start.expiry_hours, 0.01, 8760
-            )
-            self._on_loss = ui.select(
-                ON_LOSS, value=start.on_loss, label="If a node is lost"
+            self._deadline.on_value_change(self._say)
+            self._preset = ui.select(
+                {"": FITTING, **{name: name for name in PRESETS}},
+                value=start.preset or "",
+                label="Preset of the search",
+                on_change=self._say,
             ).props("outlined dense")
-        if nodes < 4:
-            self._on_loss.disable()
-            native(
-                "p", "Only four nodes can lose one and go on; this platform's clusters have three."
-            ).classes("hint")
 
     @property
     def _fields(self) -> list[Field]:
         rules = [self._together] if self._is_together else list(self._each.values())
         weights = [field for each in self._weights.values() for field in each.fields]
-        limits = [self._deadline, self._evaluations, self._expiry]
-        return [self._name, *(each.k for each in rules), *weights, *limits, *self._search.fields]
+        return [
+            self._name,
+            *(each.k for each in rules),
+            *weights,
+            self._deadline,
+            self._advanced.field,
+        ]
 
     def leave_as_signed(self) -> None:
         """Of a run of a series: only its name, deadline and evaluations can be filled in."""
-        fields: list[DisableableElement | None] = [self._compared, self._front, self._plan]
-        fields += [self._expiry, self._on_loss, self._reveal]
+        fields: list[DisableableElement | None] = [self._compared, self._plan, self._preset]
         for rules in (self._together, *self._each.values()):
             fields += [rules.method, rules.k, rules.best]
         for weights in self._weights.values():
             fields += [weights.largest, weights.decimals]
         for field in filter(None, fields):
             field.disable()
-        self._search.box.set_visibility(False)
 
     def trouble(self) -> str | None:
         """What is wrong with a field."""
@@ -173,49 +252,42 @@ class RulesForm:
     def wrong_field(self) -> Field | None:
         """The first field that is wrong, in sight then."""
         field = first_wrong(self._fields)
-        if field is not None and field in self._search.fields:
-            self._search.open()
+        if field is self._advanced.field:
+            self._advanced.open()
         return field
 
     def field_of(self, refusal: str, /) -> Field | None:
         """The field that a refusal is about, in sight then."""
-        field = self._search.field_of(refusal)
-        if field is not None:
-            self._search.open()
-            return field
+        if self._advanced.is_about(refusal):
+            self._advanced.open()
+            return self._advanced.field
         starts: dict[str, Field] = {
-            "the name of the run": self._name,
+            "at name:": self._name,
+            "at deadline_seconds:": self._deadline,
             "the deadline": self._deadline,
-            "the number of evaluations": self._evaluations,
-            "the hours until": self._expiry,
+            "the number of evaluations": self._advanced.field,
         }
         return next((each for start, each in starts.items() if refusal.startswith(start)), None)
 
-    def rules(self) -> Rules:
-        """The rules as they are filled in; the API says what is wrong with them."""
-        named = [self._rule(k) for k in range(len(self._problem.objectives))]
-        first = next(iter(self._each), 0)
-        return Rules(
-            name=(self._name.value or "").strip(),
-            disclosure=named[first].disclosure,
-            best=named[first].best,
-            deadline_seconds=float(self._deadline.value or 0),
-            evaluations=int(self._evaluations.value or 0),
-            expiry_hours=float(self._expiry.value or 0),
-            reveal_best=bool(self._reveal.value) and self._may_reveal,
-            plan=str(self._plan.value) if self._is_sealed else "everybody",
-            on_loss=str(self._on_loss.value),
-            objectives=tuple(named),
-            ranges=tuple(self._range(k) for k in range(len(self._problem.objectives))),
-            search=self._search.search,
-            front=str(self._front.value) if self._is_together else "nothing",
-            distinct_min=self._search.distinct_min,
-        )
+    def terms(self, *, name: str | None = None) -> RunTerms:
+        """The terms as they are filled in; an error while they are wrong."""
+        sealed = self._is_sealed
+        rules = {
+            "reference": self._start.reference,
+            **self._advanced.rules,
+            "name": name or (self._name.value or "").strip(),
+            "preset": None if sealed else str(self._preset.value or "") or None,
+            "deadline_seconds": float(self._deadline.value or 0),
+            "plan": str(self._plan.value) if sealed else "everybody",
+            "objectives": [self._objective(k) for k in range(len(self._problem.objectives))],
+        }
+        return terms_about(self._problem, rules)
 
-    def _range(self, objective: int) -> WeightRange:
-        known = self._problem.objectives[objective]
-        filled_in = self._weights[objective].weights if objective in self._weights else None
-        return filled_in or WeightRange(known.weight_bound, known.scale)
+    def _objective(self, k: int) -> dict[str, Any]:
+        rule = self._rule(k)
+        weights = self._weights[k].weights if k in self._weights else None
+        known = {} if weights is None else {"weight_bound": weights.bound, "scale": weights.scale}
+        return {**rule._asdict(), **known}
 
     @property
     def _is_together(self) -> bool:
@@ -224,14 +296,6 @@ class RulesForm:
     @property
     def _is_sealed(self) -> bool:
         return not self._is_together and any(each.is_sealed for each in self._each.values())
-
-    @property
-    def _most_label(self) -> str:
-        return "Steps at most" if self._is_sealed else "Evaluations at most"
-
-    @property
-    def _may_reveal(self) -> bool:
-        return len(self._problem.objectives) == 1 and not self._is_sealed
 
     def _rule(self, objective: int) -> ObjectiveRule:
         if self._is_together:
@@ -251,38 +315,35 @@ class RulesForm:
         if not self._is_ready:
             return
         self._plan.set_visibility(self._is_sealed)
-        self._evaluations.props(f'label="{self._most_label}"')
-        self._search.show(sealed=self._is_sealed)
-        self._reveal.set_visibility(self._may_reveal)
-        rules = self.rules()
-        self._said.set_content(said_markup(self._problem, rules))
-        self._inferred.set_content(inferred_from(self._problem, rules))
+        self._preset.set_visibility(not self._is_sealed)
+        self._advanced.show(sealed=self._is_sealed, preset=str(self._preset.value or "") or None)
+        try:
+            # Whatever the run will be called.
+            terms = self.terms(name="draft")
+        except TacitError:
+            self._inferred.set_content("")
+            return
+        self._said.set_content(said_markup(terms))
+        self._inferred.set_content(inferred_from(terms))
 
 
-def said_markup(problem: Problem, rules: Rules, /) -> str:
-    """What the platform will learn under these rules."""
-    together = rules.objectives[0].disclosure.startswith(f"{PARETO}:")
-    several = len(problem.objectives) > 1 and not together
+def said_markup(terms: RunTerms, /) -> str:
+    """What the platform will learn under these terms."""
+    together = terms.objectives[0].disclosure.startswith(f"{PARETO}:")
+    several = len(terms.objectives) > 1 and not together
     lines = []
-    for objective, rule in zip(problem.objectives, rules.objectives, strict=True):
-        if not objective.confidential:
-            continue
-        shown = disclosure_words(rule.disclosure, for_owners=rules.plan == "owners")
-        more = "" if rule.best == "nothing" else f", and {best_words(rule.best)}"
+    for objective in terms.confidential:
+        shown = disclosure_words(objective.disclosure, for_owners=terms.plan == "owners")
+        more = "" if objective.best == "nothing" else f", and {best_words(objective.best)}"
         about = f"Of {objective.name} the" if several else "The"
         lines.append(f"{about} platform will learn {shown}{more}.")
-    if any(rule.disclosure == SEALED for rule in rules.objectives):
-        lines += proof_sentences(problem.kind, rules.search.parameters)
+    if any(each.disclosure == SEALED for each in terms.objectives):
+        lines += proof_sentences(terms.problem.kind, terms.parameters)
     items = "".join(f"<li>{escape(line)}</li>" for line in dict.fromkeys(lines))
     return f'<ul class="sentences lead">{items}</ul>'
 
 
-def inferred_from(problem: Problem, rules: Rules, /) -> str:
-    """How much could be inferred under these rules, as markup; nothing while they are wrong."""
-    try:
-        # Whatever the run will be called.
-        terms = run_terms(problem, replace(rules, name="draft"))
-    except TacitError:
-        return ""
+def inferred_from(terms: RunTerms, /) -> str:
+    """How much could be inferred under these terms, as markup; nothing while they are wrong."""
     markup = inferred_markup(inferred(terms))
     return f"<h3 class='spaced'>What could be inferred</h3>{markup}" if markup else ""

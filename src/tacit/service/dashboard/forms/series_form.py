@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
 from nicegui import ui
-from pydantic import ValidationError
 
-from tacit.errors import ParameterError
-from tacit.service.api.series_terms import USUALLY_VARY, SeriesTerms
-from tacit.service.dashboard.forms.equity_form import EquityForm
-from tacit.service.dashboard.forms.number_fields import (
+from tacit.client import (
+    EquitySettings,
+    Part,
+    RunTerms,
+    ScheduleTerms,
+    SeriesTerms,
+    VaryingTerms,
+    checked,
+)
+from tacit.service.dashboard.forms.fields import (
     Field,
     first_wrong,
     number_field,
@@ -20,14 +25,19 @@ from tacit.service.dashboard.forms.number_fields import (
     whole_number,
 )
 from tacit.service.dashboard.frame import native
-from tacit.service.dashboard.refusals import plain_refusal
 
+REFERENCES = {"first come": "First come, first served", "given": "A plan that each run gives"}
+TOLD = {
+    "nothing": "Nothing",
+    "level": "What it saved, and its level",
+    "balance": "What it saved, its level and balance",
+}
 STARTS = {
     "asked": "When an operator starts them",
     "every": "Every so many minutes",
     "at": "At times of day",
 }
-PARTS = {
+PARTS: dict[Part, str] = {
     "rows": "Rows",
     "columns": "Columns",
     "forbidden": "Forbidden pairs",
@@ -66,55 +76,98 @@ def wrong_times(text: str | None, /) -> str | None:
     return None if times else "Give a time, such as 06:30"
 
 
+class EquityForm:
+    """Fields that begin with the rule of a series, if there is one to be copied."""
+
+    def __init__(self, given: EquitySettings | None, /) -> None:
+        self._rule = given or EquitySettings()
+        self._on = ui.checkbox(
+            "Over the runs, even out who gains (equity)", value=given is not None
+        )
+        with ui.element("div").classes("fields") as fields:
+            self._levels = whole_number("Levels up to", self._rule.levels, 1, 15)
+            self._reference = self._choice("Savings count from", REFERENCES, "reference")
+            self._told = self._choice("Each participant is told of itself", TOLD, "told")
+            self._every = whole_number("Told in every so many-th run", self._rule.every, 1, 1000)
+        with ui.element("div").classes("checks") as checks:
+            self._mean = ui.checkbox("Tell all what was saved on average", value=self._rule.mean)
+            self._spread = ui.checkbox(
+                "Tell all how far apart balances are", value=self._rule.spread
+            )
+        for part in (fields, checks):
+            part.bind_visibility_from(self._on, "value")
+
+    def _choice(self, label: str, options: dict[str, str], name: str) -> ui.select:
+        return ui.select(options, value=getattr(self._rule, name), label=label).props(
+            "outlined dense"
+        )
+
+    @property
+    def fields(self) -> list[Field]:
+        """Those that may be wrong, if there is equity at all."""
+        return [self._levels, self._every] if self._on.value else []
+
+    def rule(self) -> EquitySettings | None:
+        """What is agreed of balances; nothing where every run is for itself."""
+        if not self._on.value:
+            return None
+        return replace(
+            self._rule,
+            levels=int(self._levels.value or 0),
+            every=int(self._every.value or 0),
+            reference=self._reference.value,
+            told=self._told.value,
+            mean=bool(self._mean.value),
+            spread=bool(self._spread.value),
+        )
+
+
 class SeriesForm:
     """Fields that begin with the terms of a series, if there is one to be copied."""
 
-    def __init__(self, terms: Mapping[str, Any] | None = None, /) -> None:
-        given = terms or {}
-        schedule, varying = given.get("schedule") or {}, given.get("varying") or {}
+    def __init__(self, terms: SeriesTerms | None = None, /) -> None:
+        schedule = None if terms is None else terms.schedule
         with ui.element("div").classes("fields"):
             self._per_day = whole_number(
-                "Runs per day at most", given.get("runs_per_day", 1), 1, 1440
+                "Runs per day at most", 1 if terms is None else terms.runs_per_day, 1, 1440
             )
             self._days = number_field(
-                "Days that the series stands", given.get("days", 90), 0.01, 365
+                "Days that the series stands", 90 if terms is None else terms.days, 0.01, 365
             )
             self._hours = number_field(
-                "Hours for costs and search", given.get("run_hours", 24), 0.01, 168
+                "Hours for costs and search", 24 if terms is None else terms.run_hours, 0.01, 168
             )
-            starts = "every" if schedule.get("every_minutes") else "at" if schedule else "asked"
+            minutes = None if schedule is None else schedule.every_minutes
+            starts = "asked" if schedule is None else "at" if minutes is None else "every"
             self._starts = ui.select(STARTS, value=starts, label="Runs start").props(
                 "outlined dense"
             )
-            self._minutes = whole_number(
-                "Minutes between runs", schedule.get("every_minutes") or 1440, 1, 7 * 1440
-            )
+            self._minutes = whole_number("Minutes between runs", minutes or 1440, 1, 7 * 1440)
             self._minutes.bind_visibility_from(self._starts, "value", value="every")
             self._times = ui.input(
                 "Times of day (UTC)",
-                value=", ".join(schedule.get("at") or []),
+                value="" if schedule is None else ", ".join(schedule.at),
                 validation=wrong_times,
             ).props('outlined dense hint="such as 06:30, 18:00"')
             self._times.bind_visibility_from(self._starts, "value", value="at")
-        self._equity = EquityForm(given.get("equity"))
-        self._varying_fields(varying)
+        self._equity = EquityForm(None if terms is None else terms.equity)
+        self._varying_fields(VaryingTerms() if terms is None else terms.varying)
 
-    def _varying_fields(self, given: Mapping[str, Any]) -> None:
+    def _varying_fields(self, given: VaryingTerms) -> None:
         native("h3", "What may differ from run to run")
-        parts = given.get("parts", USUALLY_VARY)
-        self._parts: dict[str, ui.checkbox] = {}
+        self._parts: dict[Part, ui.checkbox] = {}
         with ui.element("div").classes("checks"):
             for part, text in PARTS.items():
-                self._parts[part] = ui.checkbox(text, value=part in parts)
+                self._parts[part] = ui.checkbox(text, value=part in given.parts)
         self._sizes: dict[str, ui.number] = {}
         with ui.element("div").classes("fields"):
             for name, (label, usual) in SIZES.items():
-                self._sizes[name] = optional_number(label, given.get(name), usual, LARGEST)
+                self._sizes[name] = optional_number(label, getattr(given, name), usual, LARGEST)
             self._allowed = whole_number(
-                "Columns open to each row, at least", given.get("least_allowed", 1), 1, LARGEST
+                "Columns open to each row, at least", given.least_allowed, 1, LARGEST
             )
             self._own = whole_number(
-                "Rows of each participant, at least", given.get("least_each", 1), 1, LARGEST
+                "Rows of each participant, at least", given.least_each, 1, LARGEST
             )
 
     def wrong_field(self) -> Field | None:
@@ -123,31 +176,30 @@ class SeriesForm:
         mine: list[Field] = [self._per_day, self._days, self._hours, self._minutes, self._times]
         return first_wrong([*mine, *self._equity.fields, *sizes, self._allowed, self._own])
 
-    def terms(self, run: dict[str, Any], /) -> dict[str, Any]:
-        """What the API takes as a series with this run as its pattern."""
-        sizes = {name: int(field.value) for name, field in self._sizes.items() if field.value}
-        schedule: dict[str, Any] | None = None
-        if self._starts.value == "every":
-            schedule = {"every_minutes": int(self._minutes.value or 0)}
-        elif self._starts.value == "at":
-            schedule = {"at": times_of(str(self._times.value or ""))}
-        terms = {
-            "name": run["name"],
-            "run": run,
-            "varying": {
-                "parts": [part for part, box in self._parts.items() if box.value],
-                "least_allowed": int(self._allowed.value or 1),
-                "least_each": int(self._own.value or 1),
-                **sizes,
-            },
-            "runs_per_day": int(self._per_day.value or 0),
-            "run_hours": float(self._hours.value or 0),
-            "days": float(self._days.value or 0),
-            "schedule": schedule,
-            **self._equity.terms(),
+    def terms(self, run: RunTerms, /) -> SeriesTerms:
+        """A series with this run as its pattern; an error if something does not fit."""
+        sizes: dict[str, Any] = {
+            name: int(field.value) for name, field in self._sizes.items() if field.value
         }
-        try:
-            SeriesTerms.model_validate(terms)
-        except ValidationError as error:
-            raise ParameterError(plain_refusal(error)) from None
-        return terms
+        schedule = None
+        if self._starts.value == "every":
+            schedule = ScheduleTerms(every_minutes=int(self._minutes.value or 0))
+        elif self._starts.value == "at":
+            schedule = ScheduleTerms(at=times_of(str(self._times.value or "")))
+        return checked(
+            SeriesTerms(
+                name=run.name,
+                run=run,
+                varying=VaryingTerms(
+                    parts=[part for part, box in self._parts.items() if box.value],
+                    least_allowed=int(self._allowed.value or 1),
+                    least_each=int(self._own.value or 1),
+                    **sizes,
+                ),
+                runs_per_day=int(self._per_day.value or 0),
+                run_hours=float(self._hours.value or 0),
+                days=float(self._days.value or 0),
+                schedule=schedule,
+                equity=self._equity.rule(),
+            )
+        )

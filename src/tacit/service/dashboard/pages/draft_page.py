@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from html import escape
-from typing import Any
 
+from msgspec.structs import replace
 from nicegui import ui
 
-from tacit.errors import TacitError
+from tacit.client import (
+    ClusterView,
+    PublicWeights,
+    RunTerms,
+    RunView,
+    SeriesTerms,
+    SeriesView,
+)
+from tacit.errors import ServiceError, TacitError
 from tacit.problems import Problem
-from tacit.service.dashboard.api_client import RefusedError
-from tacit.service.dashboard.drafts import costs_archive, has_weights
-from tacit.service.dashboard.forms.number_fields import Field
+from tacit.service.dashboard.drafts import (
+    ObjectiveRule,
+    costs_archive,
+    draft_of_terms,
+    has_weights,
+    nearest_account_name,
+    usual_terms,
+    with_signed,
+)
+from tacit.service.dashboard.forms.fields import Field
 from tacit.service.dashboard.forms.problem_form import ProblemForm
 from tacit.service.dashboard.forms.rules_form import RulesForm
 from tacit.service.dashboard.forms.series_form import SeriesForm
@@ -27,18 +42,9 @@ from tacit.service.dashboard.frame import (
     page_frame,
     section,
     show_problem,
+    table,
 )
 from tacit.service.dashboard.pages.run_actions import show_invitations
-from tacit.service.dashboard.pages.run_parts import table
-from tacit.service.dashboard.rules import (
-    ObjectiveRule,
-    Rules,
-    account_name,
-    draft_of_terms,
-    run_terms,
-    usual_rules,
-    with_signed,
-)
 from tacit.service.dashboard.words import exact_number, number
 
 SIGNED = (
@@ -54,15 +60,15 @@ class Purpose:
     title: str
     do: str
     """The text of the button."""
-    send: Callable[[dict[str, Any]], Awaitable[str]]
+    send: Callable[[RunTerms], Awaitable[str]]
     """Does it, and says where to go then."""
     here: str = ""
     series: Callable[[], SeriesForm] | None = None
     """Makes the fields of a series, where the run is a pattern for one."""
-    kept: Mapping[str, Any] = field(default_factory=dict)
-    """The terms of the run that is copied or changed: what no field is about stays as it is."""
-    is_signed: bool = False
-    """Whether it is a run of a series, which has signed most of the terms."""
+    send_series: Callable[[SeriesTerms], Awaitable[str]] | None = None
+    """Does the same with a series."""
+    signed: RunTerms | None = None
+    """Of a run of a series, the terms as they are, most of which are signed with it."""
 
 
 async def new_run_page(visitor: Visitor, /) -> None:
@@ -70,23 +76,22 @@ async def new_run_page(visitor: Visitor, /) -> None:
     await _page(visitor, Purpose("New run", "Create the run", _created(visitor), here="/new"))
 
 
-async def copy_run_page(visitor: Visitor, run: dict[str, Any], /) -> None:
+async def copy_run_page(visitor: Visitor, run: RunView, /) -> None:
     """The page that creates a run like another one."""
-    title = f"Copy of {run['name']}"
-    purpose = Purpose(title, "Create the run", _created(visitor), kept=run["terms"])
-    problem, rules = await _draft_of(visitor, run)
-    await _page(visitor, purpose, problem, replace(rules, name=f"{rules.name[:190]} (copy)"))
+    purpose = Purpose(f"Copy of {run.name}", "Create the run", _created(visitor))
+    problem, terms = await _draft_of(visitor, run)
+    await _page(visitor, purpose, problem, replace(terms, name=f"{terms.name[:190]} (copy)"))
 
 
-async def edit_run_page(visitor: Visitor, run: dict[str, Any], /) -> None:
+async def edit_run_page(visitor: Visitor, run: RunView, /) -> None:
     """The page that changes a draft."""
 
-    async def send(terms: dict[str, Any]) -> str:
-        await visitor.api.put(f"/runs/{run['id']}", terms)
-        return f"/runs/{run['id']}"
+    async def send(terms: RunTerms) -> str:
+        await visitor.api.put(f"/runs/{run.id}", terms, RunView)
+        return f"/runs/{run.id}"
 
-    title, signed = f"Edit {run['name']}", run["series"] is not None
-    purpose = Purpose(title, "Save", send, kept=run["terms"], is_signed=signed)
+    signed = None if run.series is None else run.terms
+    purpose = Purpose(f"Edit {run.name}", "Save", send, signed=signed)
     await _page(visitor, purpose, *await _draft_of(visitor, run))
 
 
@@ -95,66 +100,66 @@ async def new_series_page(visitor: Visitor, /) -> None:
     await _page(visitor, _series_purpose(visitor, "New series", None, here="/series"))
 
 
-async def series_of_run_page(visitor: Visitor, run: dict[str, Any], /) -> None:
+async def series_of_run_page(visitor: Visitor, run: RunView, /) -> None:
     """The page that creates a series of runs like one."""
-    purpose = _series_purpose(visitor, f"A series of {run['name']}", None)
-    purpose = replace(purpose, kept=run["terms"])
+    purpose = _series_purpose(visitor, f"A series of {run.name}", None)
     await _page(visitor, purpose, *await _draft_of(visitor, run))
 
 
-async def copy_series_page(visitor: Visitor, series: dict[str, Any], /) -> None:
+async def copy_series_page(visitor: Visitor, series: SeriesView, /) -> None:
     """The page that creates a series like another one."""
-    terms = series["terms"]
-    purpose = _series_purpose(visitor, f"Copy of {series['name']}", terms)
-    purpose = replace(purpose, kept=terms["run"])
-    weights = {str(k): each["weights"] for k, each in enumerate(terms["run"]["objectives"])}
-    problem, rules = draft_of_terms(terms["run"], weights)
-    await _page(visitor, purpose, problem, replace(rules, name=f"{series['name'][:190]} (copy)"))
+    purpose = _series_purpose(visitor, f"Copy of {series.name}", series.terms)
+    problem, terms = draft_of_terms(series.terms.run)
+    await _page(visitor, purpose, problem, replace(terms, name=f"{series.name[:190]} (copy)"))
 
 
-def _created(visitor: Visitor) -> Callable[[dict[str, Any]], Awaitable[str]]:
-    async def send(terms: dict[str, Any]) -> str:
-        made = await visitor.api.post("/runs", terms)
-        return f"/runs/{made['id']}"
+def _created(visitor: Visitor) -> Callable[[RunTerms], Awaitable[str]]:
+    async def send(terms: RunTerms) -> str:
+        return f"/runs/{(await visitor.api.post('/runs', terms, RunView)).id}"
 
     return send
 
 
 def _series_purpose(
-    visitor: Visitor, title: str, terms: dict[str, Any] | None, *, here: str = ""
+    visitor: Visitor, title: str, terms: SeriesTerms | None, *, here: str = ""
 ) -> Purpose:
-    async def send(asked: dict[str, Any]) -> str:
-        made = await visitor.api.post("/series", asked)
-        await show_invitations(made["invitations"])
-        return f"/series/{made['id']}"
+    async def send(asked: SeriesTerms) -> str:
+        made = await visitor.api.post("/series", asked, SeriesView)
+        await show_invitations(made.invitations)
+        return f"/series/{made.id}"
 
     do = "Create the series and invite"
-    return Purpose(title, do, send, here=here, series=lambda: SeriesForm(terms))
+    return Purpose(
+        title, do, _created(visitor), here=here, series=lambda: SeriesForm(terms), send_series=send
+    )
 
 
-async def _draft_of(visitor: Visitor, run: dict[str, Any]) -> tuple[Problem, Rules]:
-    public: dict[str, Any] = {}
-    if not all(each["confidential"] for each in run["terms"]["objectives"]):
-        public = (await visitor.api.get(f"/runs/{run['id']}/public-weights"))["objectives"]
-    return draft_of_terms(run["terms"], public)
+async def _draft_of(visitor: Visitor, run: RunView) -> tuple[Problem, RunTerms]:
+    terms = run.terms
+    if len(terms.confidential) < len(terms.objectives):
+        public = await visitor.api.get(f"/runs/{run.id}/public-weights", PublicWeights)
+        terms = public.filled_in(terms)
+    return draft_of_terms(terms)
 
 
 async def _page(
-    visitor: Visitor, purpose: Purpose, problem: Problem | None = None, rules: Rules | None = None
+    visitor: Visitor,
+    purpose: Purpose,
+    problem: Problem | None = None,
+    terms: RunTerms | None = None,
 ) -> None:
-    clusters = await visitor.api.get("/clusters")
-    nodes = max((len(each["nodes"]) for each in clusters), default=3)
+    clusters = await visitor.api.get("/clusters", list[ClusterView])
+    nodes = max((len(each.nodes) for each in clusters), default=3)
     with page_frame(purpose.title, visitor, here=purpose.here):
         native("h1", purpose.title)
-        _DraftPage(purpose, nodes, problem, rules)
+        _DraftPage(purpose, nodes, problem, terms)
 
 
 class _DraftPage:
     def __init__(
-        self, purpose: Purpose, nodes: int, problem: Problem | None, rules: Rules | None
+        self, purpose: Purpose, nodes: int, problem: Problem | None, terms: RunTerms | None
     ) -> None:
-        self._purpose, self._nodes, self._rules_then = purpose, nodes, rules
-        self._kept = purpose.kept
+        self._purpose, self._nodes, self._terms_then = purpose, nodes, terms
         with section("1. The problem"):
             if problem is None:
                 ProblemForm(self._taken)
@@ -164,60 +169,64 @@ class _DraftPage:
                     native("summary", "Take another problem")
                     ProblemForm(self._taken)
         self._rest = ui.element("div")
-        if problem is not None and rules is not None:
-            self._show(problem, rules, is_drawn=False, was_file=False)
+        if problem is not None and terms is not None:
+            self._show(problem, terms, is_drawn=False, was_file=False)
 
     def _taken(self, problem: Problem, named: tuple[ObjectiveRule, ...], is_drawn: bool, /) -> None:
-        rules = usual_rules(problem, named)
-        if self._purpose.is_signed:
+        terms, signed = usual_terms(problem, named), self._purpose.signed
+        if signed is not None:
             # Of the objectives and rules that a file brings none counts; those are signed.
-            drawn = run_terms(problem, rules)
-            new = {name: drawn[name] for name in ("problem", "participants")}
-            problem, rules = draft_of_terms({**self._kept, **new}, {})
-            self._show(problem, rules, is_drawn=is_drawn, was_file=not is_drawn)
-            return
-        self._kept = {}
-        if self._rules_then is not None:
+            problem, terms = draft_of_terms(
+                replace(signed, problem=terms.problem, participants=terms.participants)
+            )
+        elif (then := self._terms_then) is not None:
             # Whoever changes the problem of a run keeps its name, its time and its limits.
-            kept = ("name", "deadline_seconds", "evaluations", "expiry_hours", "on_loss")
-            rules = replace(rules, **{name: getattr(self._rules_then, name) for name in kept})
-        self._show(problem, rules, is_drawn=is_drawn, was_file=not is_drawn)
+            terms = replace(
+                terms,
+                name=then.name,
+                deadline_seconds=then.deadline_seconds,
+                on_loss=then.on_loss,
+                limits=replace(then.limits, distinct_min=1),
+            )
+        self._show(problem, terms, is_drawn=is_drawn, was_file=not is_drawn)
 
-    def _show(self, problem: Problem, rules: Rules, *, is_drawn: bool, was_file: bool) -> None:
+    def _show(self, problem: Problem, terms: RunTerms, *, is_drawn: bool, was_file: bool) -> None:
         self._rest.clear()
         with self._rest:
             with section("2. What everybody will know"):
                 _summary(problem, is_drawn=is_drawn, was_file=was_file)
             with section("3. The rules"):
                 what = "run" if self._purpose.series is None else "series"
-                if self._purpose.is_signed:
+                if self._purpose.signed is not None:
                     native("p", SIGNED).classes("hint")
-                form = RulesForm(problem, rules, nodes=self._nodes, named=what)
-                if self._purpose.is_signed:
+                form = RulesForm(problem, terms, nodes=self._nodes, named=what)
+                if self._purpose.signed is not None:
                     form.leave_as_signed()
                 if self._purpose.series is None:
-                    button(self._purpose.do, lambda: self._send(problem, form), kind="main")
+                    button(self._purpose.do, lambda: self._send(form), kind="main")
             if self._purpose.series is not None:
                 with section("4. The series"):
                     series = self._purpose.series()
-                    button(self._purpose.do, lambda: self._send(problem, form, series), kind="main")
+                    button(self._purpose.do, lambda: self._send(form, series), kind="main")
 
-    async def _send(
-        self, problem: Problem, form: RulesForm, series: SeriesForm | None = None
-    ) -> None:
+    async def _send(self, form: RulesForm, series: SeriesForm | None = None) -> None:
         wrong = form.wrong_field() or (series.wrong_field() if series is not None else None)
         if wrong is not None:
             focus_on(wrong)
             return
+        purpose = self._purpose
         try:
-            terms = {**self._kept, **run_terms(problem, form.rules())}
-            if self._purpose.is_signed:
-                terms = with_signed(terms, self._kept)
-            where = await self._purpose.send(terms if series is None else series.terms(terms))
-        except RefusedError as error:
-            if error.status != 422:
+            terms = form.terms()
+            if purpose.signed is not None:
+                terms = with_signed(terms, purpose.signed)
+            if series is not None and purpose.send_series is not None:
+                where = await purpose.send_series(series.terms(terms))
+            else:
+                where = await purpose.send(terms)
+        except ServiceError as error:
+            if error.code != ServiceError.code:
                 raise
-            _say_refusal(error.message, form.field_of(error.message))
+            _say_refusal(str(error), form.field_of(str(error)))
         except TacitError as error:
             _say_refusal(str(error), form.field_of(str(error)))
         else:
@@ -282,7 +291,7 @@ def participants_table(problem: Problem, /) -> str:
     """Who takes part, under the names that accounts will have."""
     rows = []
     for each in problem.participants:
-        account = account_name(each.name)
+        account = nearest_account_name(each.name)
         is_same = account == unicodedata.normalize("NFC", each.name)
         called = "" if is_same else f" (in the file: {escape(each.name)})"
         which = escape(_row_names(problem, each.rows))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from nicegui import events, ui
 
+from tacit.client import Plan, RunObjective
 from tacit.service.dashboard.frame import html, native
 from tacit.service.dashboard.front_picture import (
     Axis,
@@ -17,7 +18,6 @@ from tacit.service.dashboard.front_picture import (
     plan_words,
 )
 
-Plan = dict[str, Any]
 CLICKED = """(event) => {
   const plan = event.target.closest('[data-plan]');
   if (plan) emit(Number(plan.dataset.plan));
@@ -37,26 +37,39 @@ PRESSED = """(event) => {
 }""" % [*KEYS, "Home", "End"]
 
 
-def in_order(plans: list[Plan], across: int | None, /) -> list[Plan]:
+class Numbered(NamedTuple):
+    """A plan with its number in the result, by which everybody calls it."""
+
+    number: int
+    plan: Plan
+
+    def value(self, objective: int) -> float:
+        """Its own value for an objective of which all are known."""
+        value = (self.plan.values or [])[objective]
+        assert value is not None
+        return value
+
+
+def in_order(plans: list[Numbered], across: int | None, /) -> list[Numbered]:
     """From left to right, so that keys move along the front."""
     if across is None:
         return plans
-    return sorted(plans, key=lambda plan: plan["values"][across])
+    return sorted(plans, key=lambda each: each.value(across))
 
 
 class FrontChoice:
     """The plans as a picture or as tiles, of which one is picked; `show` draws that one."""
 
     def __init__(
-        self, plans: list[Plan], objectives: list[dict[str, Any]], show: Callable[[Plan], str], /
+        self, plans: list[Plan], objectives: Sequence[RunObjective], show: Callable[[Plan], str], /
     ) -> None:
         known = known_objectives(plans)
         self._objectives, self._show = objectives, show
         self._axes = known[:2] if len(known) > 1 else []
         # Along the front plans stand in another order than in the result, and keep its numbers.
-        plans = [{**plan, "number": number} for number, plan in enumerate(plans, 1)]
-        self._plans = in_order(plans, self._axes[0] if self._axes else None)
-        self._picked = self._plans.index(plans[0])
+        numbered = [Numbered(number, plan) for number, plan in enumerate(plans, 1)]
+        self._plans = in_order(numbered, self._axes[0] if self._axes else None)
+        self._picked = self._plans.index(numbered[0])
         with ui.element("div").classes("front-and-plan"):
             with ui.element("div"):
                 if len(known) > 2:
@@ -83,7 +96,7 @@ class FrontChoice:
             self._picture = html()
 
     def _axis_choices(self, known: list[int]) -> None:
-        names = {k: self._objectives[k]["name"] for k in known}
+        names = {k: self._objectives[k].name for k in known}
 
         def choose(side: int) -> Callable[[events.ValueChangeEventArguments[Any]], None]:
             def chosen(event: events.ValueChangeEventArguments[Any]) -> None:
@@ -116,22 +129,24 @@ class FrontChoice:
             self._draw()
 
     def _draw(self) -> None:
-        plan = self._plans[self._picked]
-        words = plan_words(plan, self._objectives, plan["number"], len(self._plans))
+        number, plan = self._plans[self._picked]
+        words = plan_words(plan, self._objectives, number, len(self._plans))
         self._box.props["aria-valuenow"] = str(self._picked + 1)
         self._box.props["aria-valuetext"] = words
         self._words.set_text(f"{words}.")
         self._shown.set_content(self._show(plan))
         if not self._axes:
-            self._picture.set_content(front_tiles(self._plans, self._picked))
+            self._picture.set_content(
+                front_tiles([each.plan for each in self._plans], self._picked)
+            )
             return
         across, up = (
             Axis(
-                self._objectives[k]["name"],
-                self._objectives[k]["sense"],
-                [each["values"][k] for each in self._plans],
+                self._objectives[k].name,
+                self._objectives[k].sense,
+                [each.value(k) for each in self._plans],
             )
             for k in self._axes
         )
-        numbers = [each["number"] for each in self._plans]
+        numbers = [each.number for each in self._plans]
         self._picture.set_content(front_svg(across, up, self._picked, numbers))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from html import escape
-from typing import Any
 
 from nicegui import ui
 
+from tacit.client import ClusterView, NodeView
 from tacit.engine.identity import key_fingerprint
-from tacit.service.dashboard.api_client import RefusedError
-from tacit.service.dashboard.frame import Visitor, html, native, page_frame, show_error
-from tacit.service.dashboard.pages.run_parts import clock_markup, hint, reachable_markup, table
+from tacit.errors import ServiceError
+from tacit.service.dashboard.frame import Visitor, hint, html, native, page_frame, show_error, table
+from tacit.service.dashboard.pages.run_parts import clock_markup, reachable_markup
 from tacit.service.dashboard.words import ago, moment, number, time_left
 
 EVERY_SECONDS = 5.0
@@ -27,8 +27,8 @@ async def nodes_page(visitor: Visitor, /) -> None:
 
         async def refresh() -> None:
             try:
-                clusters = await visitor.api.get("/clusters")
-            except RefusedError as error:
+                clusters = await visitor.api.get("/clusters", list[ClusterView])
+            except ServiceError as error:
                 show_error(error)
                 return
             shown.set_content(clusters_markup(clusters, time.time()))
@@ -37,51 +37,45 @@ async def nodes_page(visitor: Visitor, /) -> None:
     ui.timer(EVERY_SECONDS, refresh)
 
 
-def clusters_markup(clusters: list[dict[str, Any]], now: float, /) -> str:
+def clusters_markup(clusters: list[ClusterView], now: float, /) -> str:
     """Each cluster with its nodes."""
     if not clusters:
         return hint("No cluster is set up. The platform's service.toml names them.")
     return "".join(_cluster(each, now) for each in clusters)
 
 
-def _cluster(cluster: dict[str, Any], now: float) -> str:
+def _cluster(cluster: ClusterView, now: float) -> str:
     rows = [
         [
-            f"{i}: {escape(node['host'])}:{node['port']}",
-            reachable_markup(is_there=node["reachable"]),
+            f"{i}: {escape(node.host)}:{node.port}",
+            reachable_markup(is_there=node.reachable),
             _last_seen(node, now),
-            clock_markup(node["clock_offset_seconds"]),
-            _expires(node["certificate_expires"], now),
-            _to_compare(key_fingerprint(node["signing_key"]), node["signing_key"], "key"),
-            _to_compare(in_groups(node["certificate"]), node["certificate"], "certificate"),
+            clock_markup(node.clock_offset_seconds),
+            _expires(node.certificate_expires, now),
+            _to_compare(key_fingerprint(node.signing_key), node.signing_key, "key"),
+            _to_compare(in_groups(node.certificate), node.certificate, "certificate"),
         ]
-        for i, node in enumerate(cluster["nodes"])
+        for i, node in enumerate(cluster.nodes)
     ]
     heads = ["Node", "State", "Last seen", "Clock", "Certificate until", "Key", "Certificate"]
     busy = (
-        f"Runs: {number(cluster['running'])} going on, {number(cluster['waiting'])} waiting; "
-        f"{number(cluster['slots'])} at a time at most."
+        f"Runs: {number(cluster.running)} going on, {number(cluster.waiting)} waiting; "
+        f"{number(cluster.slots)} at a time at most."
     )
-    gone = sum(not node["reachable"] for node in cluster["nodes"])
+    gone = sum(not node.reachable for node in cluster.nodes)
     trouble = f'<p class="banner">{_gone(gone)}</p>' if gone else ""
     return (
-        f'<section class="card"><h2>{escape(cluster["name"])}</h2>{trouble}<p>{busy}</p>'
-        f"{table(heads, rows, 'Nodes of ' + cluster['name'])}</section>"
+        f'<section class="card"><h2>{escape(cluster.name)}</h2>{trouble}<p>{busy}</p>'
+        f"{table(heads, rows, 'Nodes of ' + cluster.name)}</section>"
     )
 
 
-def _last_seen(node: dict[str, Any], now: float) -> str:
-    """Of a node that is missed, to the second.
-
-    >>> _last_seen({"reachable": True, "last_seen": 3.0}, 9.0)
-    'just now'
-    >>> _last_seen({"reachable": False, "last_seen": 3.0}, 9.0)
-    '00:00:03 UTC, 6 s ago'
-    """
-    seen = node["last_seen"]
+def _last_seen(node: NodeView, now: float) -> str:
+    """When a node was last seen; of one that is missed, to the second."""
+    seen = node.last_seen
     if seen is None:
         return "–"
-    if node["reachable"] or now - seen >= 60:
+    if node.reachable or now - seen >= 60:
         return ago(now - seen)
     return f"{time.strftime('%H:%M:%S', time.gmtime(seen))} UTC, {time_left(now - seen)} ago"
 

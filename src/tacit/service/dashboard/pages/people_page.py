@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from functools import partial
-from typing import Any
 
 from nicegui import ui
 
-from tacit.service.api.terms import NAME_PATTERN, one_form
+from tacit.client import (
+    AccountView,
+    InvitedAccount,
+    NewAccount,
+    Role,
+    checked_name,
+)
 from tacit.service.dashboard.frame import (
     Visitor,
     button,
@@ -35,8 +39,11 @@ def wrong_name(name: str | None, /) -> str | None:
     """
     if not (name or "").strip():
         return "Give a name"
-    is_fine = re.fullmatch(NAME_PATTERN, str(one_form((name or "").strip())))
-    return None if is_fine else WRONG_NAME
+    try:
+        checked_name((name or "").strip())
+    except ValueError:
+        return WRONG_NAME
+    return None
 
 
 async def people_page(visitor: Visitor, /) -> None:
@@ -54,20 +61,20 @@ class _People:
         self._box = ui.element("div")
 
     async def refresh(self) -> None:
-        accounts = await self._visitor.api.get("/accounts")
+        accounts = await self._visitor.api.get("/accounts", list[AccountView])
         self._box.clear()
         with self._box, ui.element("ul").classes("people"):
             for account in accounts:
                 with ui.element("li"):
                     self._account(account)
 
-    def _account(self, account: dict[str, Any]) -> None:
-        name = account["name"]
+    def _account(self, account: AccountView) -> None:
+        name = account.name
         with ui.element("div").classes("person"):
             native("span", name).classes("run-name")
-            what = account["role"]
+            what = str(account.role)
             if what == "participant":
-                what += ", has joined" if account["joined"] else ", has not joined yet"
+                what += ", has joined" if account.joined else ", has not joined yet"
             native("span", what).classes("run-detail")
         with ui.element("div").classes("actions"):
             button("New code", partial(self._invite, name)).props(
@@ -78,8 +85,8 @@ class _People:
                 revoke.props(f'aria-label="Revoke {name}"')
 
     async def _invite(self, name: str) -> None:
-        made = await self._visitor.api.post(f"/accounts/{name}/invitation")
-        await show_codes("A new code", CODE_TEXT, {name: made["invitation"]})
+        made = await self._visitor.api.post(f"/accounts/{name}/invitation", None, InvitedAccount)
+        await show_codes("A new code", CODE_TEXT, {name: made.invitation})
 
     async def _revoke(self, name: str) -> None:
         text = f"{name} is signed out everywhere at once, and needs a new code to come back."
@@ -93,8 +100,13 @@ class _People:
             name = ui.input("Name", validation=wrong_name).props(
                 'outlined dense hint="letters, digits, . _ -"'
             )
+            roles: dict[Role, str] = {
+                "viewer": "Viewer",
+                "operator": "Operator",
+                "participant": "Participant",
+            }
             role = ui.select(
-                {"viewer": "Viewer", "operator": "Operator", "participant": "Participant"},
+                roles,
                 value="viewer",
                 label="Role",
             ).props("outlined dense")
@@ -103,11 +115,11 @@ class _People:
                 if not name.validate():
                     focus_on(name)
                     return
-                body = {"name": (name.value or "").strip(), "role": role.value}
-                made = await self._visitor.api.post("/accounts", body)
+                body = NewAccount((name.value or "").strip(), role.value)
+                made = await self._visitor.api.post("/accounts", body, InvitedAccount)
                 name.value = ""
                 name.error = None
                 await self.refresh()
-                await show_codes("Invited", CODE_TEXT, {made["name"]: made["invitation"]})
+                await show_codes("Invited", CODE_TEXT, {made.name: made.invitation})
 
             button("Invite", invite, kind="main")

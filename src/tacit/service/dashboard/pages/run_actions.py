@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable
-from typing import Any
 from urllib.parse import quote
 
 from nicegui import ui
 
+from tacit.client import InvitationFile, RunView
 from tacit.service.dashboard.frame import (
     Visitor,
     button,
@@ -48,20 +47,20 @@ class RunActions:
         self._state = ""
         self._line = ui.element("div").classes("actions")
 
-    def show(self, run: dict[str, Any], /) -> None:
+    def show(self, run: RunView, /) -> None:
         """Offer what the run's state allows."""
-        if not self._is_operator or run["state"] == self._state:
+        if not self._is_operator or run.state == self._state:
             return
-        self._state = run["state"]
+        self._state = run.state
         self._line.clear()
         with self._line:
-            if run["state"] == "draft":
+            if run.state == "draft":
                 button("Invite participants", self._invite, kind="main")
                 link_button("Edit", f"{self._path}/edit")
                 button("Delete", self._delete, kind="danger")
-            elif run["state"] in BEFORE_THE_END:
+            elif run.state in BEFORE_THE_END:
                 button("Cancel the run", self._cancel, kind="danger")
-            elif run["state"] == "interrupted":
+            elif run.state == "interrupted":
                 button("Resume", self._resume, kind="main")
             link_button("Copy", f"{self._path}/copy")
             link_button("Make a series of it", f"{self._path}/series")
@@ -70,25 +69,25 @@ class RunActions:
         text = "From now on its terms are fixed. Participants can review and sign them."
         if not await confirmed("Invite the participants?", text, do="Invite"):
             return
-        run = await self._api.post(f"{self._path}/invite")
-        await show_invitations(run.get("invitations") or {}, file=self._invitation)
+        run = await self._api.post(f"{self._path}/invite", None, RunView)
+        await show_invitations(run.invitations, file=self._invitation)
         await self._look_again()
 
     async def _invitation(self, name: str) -> bytes:
         """An invitation file, as `tacit run invite` writes it."""
-        made = await self._api.post(f"{self._path}/invitations/{quote(name, safe='')}")
-        return json.dumps(made, indent=2, ensure_ascii=False).encode()
+        path = f"{self._path}/invitations/{quote(name, safe='')}"
+        return (await self._api.post(path, None, InvitationFile)).as_file()
 
     async def _cancel(self) -> None:
         text = "It ends for everybody and cannot go on. If it has a best plan so far, that is kept."
         if await confirmed("Cancel this run?", text, do="Cancel the run", danger=True):
-            await self._api.post(f"{self._path}/cancel")
+            await self._api.post(f"{self._path}/cancel", None, RunView)
             await self._look_again()
 
     async def _resume(self) -> None:
         text = "It resumes where it stopped, as soon as nodes are free, with a new deadline."
         if await confirmed("Resume this run?", text, do="Resume"):
-            await self._api.post(f"{self._path}/resume")
+            await self._api.post(f"{self._path}/resume", None, RunView)
             await self._look_again()
 
     async def _delete(self) -> None:

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from html import escape
-from typing import Any
 
 from nicegui import ui
 
+from tacit.client import ENDS, RunView
 from tacit.errors import BusyError, TooManyError
-from tacit.service.dashboard.frame import Visitor, button, html, native, section, show_problem
-from tacit.service.dashboard.log_check import LogChecks
-from tacit.service.dashboard.pages.file_link import file_link
-from tacit.service.dashboard.pages.run_parts import mark
+from tacit.service.dashboard.frame import (
+    Visitor,
+    button,
+    file_link,
+    html,
+    mark,
+    native,
+    section,
+    show_problem,
+)
+from tacit.service.dashboard.log_check import LogChecks, LogVerdict
 from tacit.service.dashboard.words import sentence
+from tacit.verify import Finding
 
 WHAT = (
     "The agreement, the nodes' signed logs, everything that was disclosed, and the result: with "
@@ -22,7 +30,6 @@ BY_ITSELF = (
     "The platform made this check of what it shows itself. Participants check by themselves, with "
     "tacit participant log, and need not believe it."
 )
-ENDED = ("finished", "interrupted", "failed", "cancelled")
 
 
 class RunAudit:
@@ -42,9 +49,9 @@ class RunAudit:
             self._said = html().props('role="status"')
         self._box.set_visibility(False)
 
-    def show(self, run: dict[str, Any], /) -> None:
+    def show(self, run: RunView, /) -> None:
         """Be there for runs that have logs, and for those who may have them."""
-        has_logs = run["state"] in ENDED and bool(run["agreement_hash"])
+        has_logs = run.state in ENDS and bool(run.agreement_hash)
         self._box.set_visibility(has_logs and self._visitor.role != "viewer")
 
     async def _check(self) -> None:
@@ -59,11 +66,11 @@ class RunAudit:
             self._said.set_content("" if verdict is None else verdict_markup(verdict))
 
 
-def verdict_markup(verdict: dict[str, Any], /) -> str:
+def verdict_markup(verdict: LogVerdict, /) -> str:
     """What a check came to, in words; some of them come from nodes."""
-    findings = verdict["findings"]
-    bad = [each for each in findings if not each["ok"] and not each["unproven"]]
-    if verdict["ok"]:
+    findings = verdict.findings
+    bad = [each for each in findings if not each.ok and not each.unproven]
+    if verdict.ok:
         said, looks = "Everything is as it was signed.", "said good"
     elif bad or not findings:
         said = "Something is off. Keep the bundle, and talk to the nodes' operators."
@@ -71,15 +78,15 @@ def verdict_markup(verdict: dict[str, Any], /) -> str:
     else:
         said, looks = "Nothing is off, and yet not all is proven.", "banner"
     items = "".join(f"<li>{_finding(each)}</li>" for each in findings)
-    notes = "".join(f"<li>{escape(sentence(note))}</li>" for note in verdict["notes"])
+    notes = "".join(f"<li>{escape(sentence(note))}</li>" for note in verdict.notes)
     return (
         f'<p class="{looks}">{said}</p><ul class="sentences findings">{items}{notes}</ul>'
         f'<p class="hint">{escape(BY_ITSELF)}</p>'
     )
 
 
-def _finding(finding: dict[str, Any]) -> str:
-    word = "as it should be" if finding["ok"] else "not proven" if finding["unproven"] else "off"
-    looks = True if finding["ok"] else None
-    detail = escape(sentence(finding["detail"]))
+def _finding(finding: Finding) -> str:
+    word = "as it should be" if finding.ok else "not proven" if finding.unproven else "off"
+    looks = True if finding.ok else None
+    detail = escape(sentence(finding.detail))
     return f'{mark(looks, word)} <span class="finding">{detail}</span>'

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import time
 from html import escape
-from typing import Any
 
 from nicegui import ui
 
-from tacit.service.dashboard.api_client import RefusedError
+from tacit.client import ClusterView, RunResult, RunTerms, RunView
+from tacit.errors import ServiceError, TooManyError
 from tacit.service.dashboard.convergence import Point, convergence_svg
 from tacit.service.dashboard.curves import Curves
-from tacit.service.dashboard.frame import Visitor, html, native, page_frame, section, show_error
+from tacit.service.dashboard.frame import (
+    Visitor,
+    hint,
+    html,
+    native,
+    page_frame,
+    section,
+    show_error,
+)
 from tacit.service.dashboard.leakage import inferred, inferred_markup
 from tacit.service.dashboard.log_check import LogChecks
 from tacit.service.dashboard.pages.run_actions import RunActions
 from tacit.service.dashboard.pages.run_audit import RunAudit
 from tacit.service.dashboard.pages.run_parts import (
     figures,
-    hint,
     members_of,
     members_table,
     nodes_table,
-    population_of,
     search_words,
     terms_list,
     warnings_list,
@@ -38,41 +44,40 @@ from tacit.service.dashboard.words import (
     state_name,
     time_left,
 )
-
-Run = dict[str, Any]
+from tacit.service.workflow.terms import population_of_terms
 
 EVERY_SECONDS = 1.0
 
 
-async def run_page(visitor: Visitor, run: Run, curves: Curves, checks: LogChecks, /) -> None:
+async def run_page(visitor: Visitor, run: RunView, curves: Curves, checks: LogChecks, /) -> None:
     """Build the page of a run and keep it up to date."""
-    with page_frame(run["name"], visitor):
+    with page_frame(run.name, visitor):
         page = _RunPage(visitor, run, curves, checks)
     await page.refresh(run)
     ui.timer(EVERY_SECONDS, page.tick)
 
 
-def evaluations_made(run: Run, /) -> int | None:
+def evaluations_made(run: RunView, /) -> int | None:
     """How many there were, of a run that is over for good; before that, all may still be made."""
-    is_over = run["state"] in ("finished", "failed", "cancelled")
-    return run["progress"]["evaluations"] if is_over and run["progress"] else None
+    is_over = run.state in ("finished", "failed", "cancelled")
+    return run.progress.evaluations if is_over and run.progress else None
 
 
 class _RunPage:
     """Parts are made once; NiceGUI sends a content only if it differs from the last."""
 
-    def __init__(self, visitor: Visitor, run: Run, curves: Curves, checks: LogChecks) -> None:
-        self._visitor, self._id = visitor, run["id"]
-        self._population = population_of(run["terms"])
-        self._search = search_words(run["terms"])
+    def __init__(self, visitor: Visitor, run: RunView, curves: Curves, checks: LogChecks) -> None:
+        self._visitor, self._id = visitor, run.id
+        self._population = population_of_terms(run.terms)
+        self._search = search_words(run.terms)
         self._curves = curves
         self._points: list[Point] = []
         self._ticks = 0
         self._plan_of: str | None = None
-        self._inferred_from: tuple[dict[str, Any], int | None] | None = None
-        self._cluster: dict[str, Any] | None = None
+        self._inferred_from: tuple[RunTerms, int | None] | None = None
+        self._cluster: ClusterView | None = None
         with ui.element("div").classes("title-line"):
-            native("h1", run["name"])
+            native("h1", run.name)
             self._state = native("span").classes("state")
         self._meaning = native("p").classes("lead").props('role="status"')
         self._stalled = native("p").classes("banner").props('role="alert"')
@@ -102,22 +107,22 @@ class _RunPage:
     async def tick(self) -> None:
         """Look again."""
         try:
-            await self.refresh(await self._visitor.api.get(f"/runs/{self._id}"))
-        except RefusedError as error:
-            if error.status != 429:
+            await self.refresh(await self._visitor.api.get(f"/runs/{self._id}", RunView))
+        except ServiceError as error:
+            if not isinstance(error, TooManyError):
                 show_error(error)
 
-    async def refresh(self, run: Run, /) -> None:
+    async def refresh(self, run: RunView, /) -> None:
         """Show a run as it is now."""
         self._ticks += 1
         await self._learn_points(run)
         now = time.time()
-        if self._ticks % (2 if run["state"] == "running" else 5) == 1:
+        if self._ticks % (2 if run.state == "running" else 5) == 1:
             self._cluster = await self._cluster_of(run)
             self._nodes.set_content(nodes_table(self._cluster))
         self._say_state(run, now)
-        self._way.set_content(way_of(run["state"]))
-        self._warnings.set_content(warnings_list(run["warnings"]))
+        self._way.set_content(way_of(run.state))
+        self._warnings.set_content(warnings_list(run.warnings))
         self._countdown(run)
         self._draw(run)
         waits = waits_for_nodes(run, self._cluster)
@@ -125,102 +130,109 @@ class _RunPage:
         self._members.set_content(members_table(members_of(run)))
         self._disclosed.set_content(self._ledger(run))
         made = evaluations_made(run)
-        if (run["terms"], made) != self._inferred_from:
-            self._inferred_from = (run["terms"], made)
-            self._inferred.set_content(inferred_markup(inferred(run["terms"], evaluations=made)))
-        self._terms.set_content(terms_list(run, population=self._population, search=self._search))
+        if (run.terms, made) != self._inferred_from:
+            self._inferred_from = (run.terms, made)
+            self._inferred.set_content(inferred_markup(inferred(run.terms, evaluations=made)))
+        self._terms.set_content(self._terms_of(run))
         self.actions.show(run)
         self._audit.show(run)
         await self._show_plan(run)
 
-    def _say_state(self, run: Run, now: float) -> None:
+    def _say_state(self, run: RunView, now: float) -> None:
         stalled = stall_words(run, self._cluster, now, sealed=not self._population)
-        name, kind = state_name(run["state"]), run["state"]
+        name, kind = state_name(run.state), str(run.state)
         if stalled is not None:
             name, kind = f"{name}, stalled", "stalled"
         self._state.set_text(name)
         self._state.classes(replace=f"state {kind}")
-        why = sentence(run["reason"]) if run["reason"] else state_meaning(run["state"])
+        why = sentence(run.reason) if run.reason else state_meaning(run.state)
         self._meaning.set_text("" if stalled is not None else why)
         self._stalled.set_text(stalled or "")
         self._stalled.set_visibility(stalled is not None)
 
-    async def _learn_points(self, run: Run) -> None:
-        progress = run["progress"]
+    async def _learn_points(self, run: RunView) -> None:
+        progress = run.progress
         if progress is None or not self._population:
             return
         shared = await self._curves.points(self._visitor.api, run)
         until = shared[-1][0] if shared else -1.0
         # What this page has seen of the run since its curve was fetched.
-        seen = [point for point in self._points if until < point[0] <= progress["seconds"]]
+        seen = [point for point in self._points if until < point[0] <= progress.seconds]
         self._points = [*shared, *seen]
-        best = progress["best"][0] if progress["best"] else None
+        best = progress.best[0] if progress.best else None
         if best is None or isinstance(best, bool):
             return
-        if not self._points or self._points[-1][0] < progress["seconds"]:
-            self._points.append((progress["seconds"], float(best)))
+        if not self._points or self._points[-1][0] < progress.seconds:
+            self._points.append((progress.seconds, float(best)))
 
-    def _countdown(self, run: Run) -> None:
-        if run["state"] == "running" and run["deadline_at"]:
-            left = run["deadline_at"] - time.time()
+    def _countdown(self, run: RunView) -> None:
+        if run.state == "running" and run.deadline_at:
+            left = run.deadline_at - time.time()
             self._left.set_text(time_left(left))
             # A sealed run ends as soon as its steps are made.
             most = "left of" if self._population else "left at most, of"
-            self._left_of.set_text(f"{most} {time_left(run['terms']['deadline_seconds'])}")
-        elif run["progress"] is not None:
-            self._left.set_text(f"{run['progress']['seconds']:.1f} s")
+            self._left_of.set_text(f"{most} {time_left(run.terms.deadline_seconds)}")
+        elif run.progress is not None:
+            self._left.set_text(f"{run.progress.seconds:.1f} s")
             self._left_of.set_text("used")
         else:
-            self._left.set_text(time_left(run["terms"]["deadline_seconds"]))
+            self._left.set_text(time_left(run.terms.deadline_seconds))
             self._left_of.set_text("to search, once all costs are in")
 
-    def _draw(self, run: Run) -> None:
-        objective = run["terms"]["objectives"][0]
+    def _draw(self, run: RunView) -> None:
+        objective = run.terms.objectives[0]
         if not self._population:
             plot = hint(sentence(SEALED_WORDS))
         elif self._points:
-            is_live = run["state"] == "running"
-            until = run["terms"]["deadline_seconds"] if is_live else None
-            plot = convergence_svg(self._points, label=objective["name"], until=until, live=is_live)
-            if len(run["terms"]["objectives"]) > 1:
-                plot = hint(f"Best {objective['name']} of any plan, over time.") + plot
-        elif run["progress"] is not None and objective["best"] != "value":
+            is_live = run.state == "running"
+            until = run.terms.deadline_seconds if is_live else None
+            plot = convergence_svg(self._points, label=objective.name, until=until, live=is_live)
+            if len(run.terms.objectives) > 1:
+                plot = hint(f"Best {objective.name} of any plan, over time.") + plot
+        elif run.progress is not None and objective.best != "value":
             plot = hint("The best value is not disclosed in this run, so there is no curve.")
-        elif run["state"] in ("draft", "invited", "agreed", "submitted"):
+        elif run.state in ("draft", "invited", "agreed", "submitted"):
             plot = hint("The curve of the best value appears here while the run goes on.")
         else:
             plot = hint("There is no curve: nothing was evaluated.")
         self._plot.set_content(plot)
 
-    def _ledger(self, run: Run) -> str:
-        progress = run["progress"]
-        answers = 0 if progress is None else progress["generation"] + 1
+    def _terms_of(self, run: RunView) -> str:
+        known = [("Created by", run.created_by), ("Run", run.id)]
+        known += [("Agreement", run.agreement_hash)] if run.agreement_hash else []
+        return terms_list(run.terms, population=self._population, search=self._search, known=known)
+
+    def _ledger(self, run: RunView) -> str:
+        progress = run.progress
+        answers = 0 if progress is None else progress.generation + 1
         if not self._population:
-            answers = int(run["state"] == "finished")
-        lines = disclosed_so_far(run["terms"], answers, self._population)
+            answers = int(run.state == "finished")
+        lines = disclosed_so_far(run.terms, answers, self._population)
         items = "".join(f"<li>{escape(line)}</li>" for line in lines)
         return f'<ul class="sentences">{items}</ul>'
 
-    async def _cluster_of(self, run: Run) -> dict[str, Any] | None:
-        if run["cluster"] is None:
+    async def _cluster_of(self, run: RunView) -> ClusterView | None:
+        if run.cluster is None:
             return None
         try:
-            clusters = await self._visitor.api.get("/clusters")
-        except RefusedError:
+            clusters = await self._visitor.api.get("/clusters", list[ClusterView])
+        except ServiceError:
             return None
-        return next((cluster for cluster in clusters if cluster["name"] == run["cluster"]), None)
+        return next((cluster for cluster in clusters if cluster.name == run.cluster), None)
 
-    async def _show_plan(self, run: Run) -> None:
-        if run["state"] not in ("finished", "interrupted", "cancelled", "failed"):
+    async def _show_plan(self, run: RunView) -> None:
+        if run.state not in ("finished", "interrupted", "cancelled", "failed"):
             # A run that is resumed has no plan until it ends again.
             self._plan_of = None
             self._plan.hide()
             return
-        if self._plan_of == run["state"]:
+        if self._plan_of == run.state:
             return
         try:
-            result = await self._visitor.api.get(f"/runs/{self._id}/result")
-        except RefusedError:
+            result: RunResult | None = await self._visitor.api.get(
+                f"/runs/{self._id}/result", RunResult
+            )
+        except ServiceError:
             result = None
-        self._plan_of = run["state"]
+        self._plan_of = run.state
         self._plan.show(run, result)

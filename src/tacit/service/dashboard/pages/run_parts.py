@@ -5,35 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from html import escape
-from typing import Any
 
+from tacit.client import ClusterView, MemberView, ProblemTerms, RunObjective, RunTerms, RunView
 from tacit.engine.agreement import promise_of
-from tacit.service.api.terms import RunTerms
+from tacit.service.dashboard.frame import hint, mark, table
 from tacit.service.dashboard.stalls import QUIET_SECONDS, SILENT_SEALED_SECONDS, silence
 from tacit.service.dashboard.words import WAY, exact_number, number, objective_words, state_name
-from tacit.service.workflow.drafting import parameters_of_terms, population_of_terms
+from tacit.service.workflow.terms import parameters_of_terms, population_of_terms
 
 GONE = '<span class="mark gone"><span aria-hidden="true">✕</span> not reachable</span>'
 CLOCK_SECONDS = 2.0
 """A clock that is off by more is worth a word."""
-
-
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]], label: str, /) -> str:
-    """A table whose cells are markup already; the first of each row is its head."""
-    head = "".join(f'<th scope="col">{escape(text)}</th>' for text in heads)
-    body = "".join(
-        f'<tr><th scope="row">{row[0]}</th>{"".join(f"<td>{cell}</td>" for cell in row[1:])}</tr>'
-        for row in rows
-    )
-    return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(label)}">'
-        f'<table class="data"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-    )
-
-
-def hint(text: str, /) -> str:
-    """A quiet sentence where there is nothing to show."""
-    return f'<p class="hint">{escape(text)}</p>'
 
 
 def way_of(state: str, /) -> str:
@@ -57,16 +39,15 @@ def warnings_list(warnings: Sequence[str], /) -> str:
     return f'<ul class="warnings" aria-label="Warnings">{items}</ul>'
 
 
-def members_of(run: dict[str, Any], /) -> list[dict[str, Any]]:
+def members_of(run: RunView, /) -> list[MemberView]:
     """The members of a run; those of a draft are to be."""
-    if run["members"]:
-        return list(run["members"])
-    nothing = {"joined": False, "signed": False, "submission_state": "missing"}
-    named = run["terms"]["participants"]
-    return [{"name": name, "rows": rows, **nothing} for name, rows in named.items()]
+    owners = run.terms.participants.items()
+    return run.members or [
+        MemberView(name, joined=False, signed=False, rows=rows) for name, rows in owners
+    ]
 
 
-def members_table(members: Sequence[dict[str, Any]], /) -> str:
+def members_table(members: Sequence[MemberView], /) -> str:
     """How far each participant is."""
     costs = {
         "missing": mark(False, "not yet"),
@@ -76,11 +57,11 @@ def members_table(members: Sequence[dict[str, Any]], /) -> str:
     }
     rows = [
         [
-            escape(each["name"]),
-            number(len(each["rows"])),
-            mark(each["joined"], "yes" if each["joined"] else "not yet"),
-            mark(each["signed"], "yes" if each["signed"] else "not yet"),
-            costs[each["submission_state"]],
+            escape(each.name),
+            number(len(each.rows)),
+            mark(each.joined, "yes" if each.joined else "not yet"),
+            mark(each.signed, "yes" if each.signed else "not yet"),
+            costs[each.submission_state],
         ]
         for each in members
     ]
@@ -88,20 +69,20 @@ def members_table(members: Sequence[dict[str, Any]], /) -> str:
     return f'<div class="members">{shown}</div>'
 
 
-def nodes_table(cluster: dict[str, Any] | None, /) -> str:
+def nodes_table(cluster: ClusterView | None, /) -> str:
     """How the nodes are."""
     if cluster is None:
         return hint("Nodes are chosen when participants are invited.")
     rows = []
-    for i, node in enumerate(cluster["nodes"]):
+    for i, node in enumerate(cluster.nodes):
         rows.append(
             [
-                f"{i}: {escape(node['host'])}:{node['port']}",
-                reachable_markup(is_there=node["reachable"]),
-                clock_markup(node["clock_offset_seconds"]),
+                f"{i}: {escape(node.host)}:{node.port}",
+                reachable_markup(is_there=node.reachable),
+                clock_markup(node.clock_offset_seconds),
             ]
         )
-    shown = table(["Node", "State", "Clock"], rows, f"Nodes of {cluster['name']}")
+    shown = table(["Node", "State", "Clock"], rows, f"Nodes of {cluster.name}")
     return shown + hint(promise_of(len(rows)))
 
 
@@ -119,71 +100,65 @@ def clock_markup(offset: float | None, /) -> str:
     return f'<strong class="bad">{clock}</strong>' if abs(offset) > CLOCK_SECONDS else clock
 
 
-def population_of(terms: dict[str, Any], /) -> int:
-    """How many plans an evaluation is about; none if nothing is evaluated for the platform."""
-    return population_of_terms(RunTerms.model_validate(terms))
-
-
-def figures(run: dict[str, Any], /, *, population: int, now: float, waits: bool = False) -> str:
+def figures(run: RunView, /, *, population: int, now: float, waits: bool = False) -> str:
     """How fast the search is and how far it got; one that waits for a node is not fast."""
-    progress = run["progress"]
+    progress = run.progress
     if progress is None:
         return ""
     rate = 0.0 if waits else _generations_per_second(run, now)
     what = "Generations" if population else "Steps"
-    made = number(progress["generation"])
-    if steps := progress.get("steps"):
+    made = number(progress.generation)
+    if steps := progress.steps:
         made += f" of {number(steps)}"
-    when = "now" if run["state"] == "running" else "on average"
+    when = "now" if run.state == "running" else "on average"
     disclosed = [
-        (objective["name"], best)
-        for objective, best in zip(run["terms"]["objectives"], progress["best"], strict=False)
+        (objective.name, best)
+        for objective, best in zip(run.terms.objectives, progress.best, strict=False)
         if best is not None and not isinstance(best, bool)
     ]
-    whose = "" if len(run["terms"]["objectives"]) == 1 else " of any plan"
+    whose = "" if len(run.terms.objectives) == 1 else " of any plan"
     items = [(f"Best {name}{whose}", number(best)) for name, best in disclosed]
     items += [
         (what, made),
         (f"{what} per second, {when}", number(round(rate, 1))),
     ]
-    if progress["evaluations"]:
+    if progress.evaluations:
         items.append((f"Plans per second, {when}", number(round(rate * population))))
     cells = "".join(f"<div><dt>{escape(name)}</dt><dd>{value}</dd></div>" for name, value in items)
     return f'<dl class="figures">{cells}</dl>'
 
 
-def _generations_per_second(run: dict[str, Any], now: float) -> float:
+def _generations_per_second(run: RunView, now: float) -> float:
     """Of late, or nothing if nothing comes any more; of a run that has ended, on average."""
-    progress = run["progress"]
+    progress = run.progress
+    assert progress is not None
     # A sealed search reports batches.
-    if silence(run, now) >= (QUIET_SECONDS if progress["evaluations"] else SILENT_SEALED_SECONDS):
+    if silence(run, now) >= (QUIET_SECONDS if progress.evaluations else SILENT_SEALED_SECONDS):
         return 0.0
-    if run["state"] == "running" and progress["evaluations"]:
-        return float(progress["evaluations_per_second"])
-    return float(progress["generation"] / progress["seconds"]) if progress["seconds"] > 0 else 0.0
+    if run.state == "running" and progress.evaluations:
+        return float(progress.evaluations_per_second)
+    return float(progress.generation / progress.seconds) if progress.seconds > 0 else 0.0
 
 
-def terms_list(run: dict[str, Any], /, *, population: int, search: str) -> str:
-    """What the run is about and what its rules are."""
-    terms = run["terms"]
-    problem, limits = terms["problem"], terms["limits"]
+def terms_list(
+    terms: RunTerms, /, *, population: int, search: str, known: Sequence[tuple[str, str]] = ()
+) -> str:
+    """What a run is about and what its rules are, and what else is known of it."""
+    problem, limits = terms.problem, terms.limits
     items = [
-        ("Problem", f"{problem['kind']}, {problem['rows']} x {problem['columns']}"),
+        ("Problem", f"{problem.kind}, {problem.rows} x {problem.columns}"),
         ("Forbidden pairs", _forbidden(problem)),
     ]
-    for objective in terms["objectives"]:
-        shown = objective_words(objective, for_owners=terms.get("plan") == "owners")
-        items.append(
-            (f"{objective['name']} ({objective['sense']})", f"{shown}. {_weights(objective)}")
-        )
+    for objective in terms.objectives:
+        shown = objective_words(objective, for_owners=terms.plan == "owners")
+        items.append((f"{objective.name} ({objective.sense})", f"{shown}. {_weights(objective)}"))
     items += [
-        ("Deadline", _deadline(terms["deadline_seconds"], population)),
-        ("Evaluations at most" if population else "Steps at most", _most(limits["evaluations"])),
+        ("Deadline", _deadline(terms.deadline_seconds, population)),
+        ("Evaluations at most" if population else "Steps at most", _most(limits.evaluations)),
         ("Search", search),
-        ("Signatures expire", f"after {number(limits['expiry_hours'])} hours"),
+        ("Signatures expire", f"after {number(limits.expiry_hours)} hours"),
     ]
-    known = (("Created by", "created_by"), ("Run", "id"), ("Agreement", "agreement_hash"))
-    items += [(name, run[key]) for name, key in known if run[key]]
+    items += known
     cells = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in items)
     return f'<dl class="terms">{cells}</dl>'
 
@@ -198,33 +173,30 @@ def _most(steps: int | None) -> str:
     return "as many as fit the deadline" if steps is None else number(steps)
 
 
-def _forbidden(problem: dict[str, Any]) -> str:
-    count, cells = len(problem.get("forbidden") or []), problem["rows"] * problem["columns"]
+def _forbidden(problem: ProblemTerms) -> str:
+    count, cells = len(problem.forbidden), problem.rows * problem.columns
     return f"{number(count)} of {number(cells)}" if count else "none"
 
 
-def _weights(objective: dict[str, Any]) -> str:
+def _weights(objective: RunObjective) -> str:
     """Between which numbers weights lie, and how fine they are."""
-    bound, scale = objective.get("weight_bound"), objective.get("scale", 1)
-    if bound is None:
-        return ""
+    bound, scale = objective.weight_bound, objective.scale
     return f"Weights from 0 to {exact_number(bound, scale)} in steps of {exact_number(1, scale)}."
 
 
-def search_words(terms: dict[str, Any], /) -> str:
+def search_words(terms: RunTerms, /) -> str:
     """Every setting of a search whose plans are evaluated; of a sealed one, those that were named.
 
     The others of a sealed search follow from the problem, the time and the nodes, and stand in the
     agreement.
     """
-    known = RunTerms.model_validate(terms)
-    if population_of_terms(known):
-        named = asdict(parameters_of_terms(known))
+    if population_of_terms(terms):
+        named = asdict(parameters_of_terms(terms))
         algorithm = named.pop("algorithm")
-        preset = f"{known.preset}: " if known.preset else ""
+        preset = f"{terms.preset}: " if terms.preset else ""
         return preset + ", ".join([algorithm, *(_setting(*each) for each in named.items())])
-    changed = [_setting(name, value) for name, value in known.parameters.items()]
-    weightings = [f"weighting {each}" for each in known.weightings]
+    changed = [_setting(name, value) for name, value in terms.parameters.items()]
+    weightings = [f"weighting {each}" for each in terms.weightings]
     fits = "for the rest, what fits" if changed else "what fits"
     return ", ".join([*changed, *weightings, f"{fits} the problem, the time and the nodes"])
 
@@ -237,9 +209,3 @@ def _setting(name: str, value: object) -> str:
     """
     shown = {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
     return f"{name.replace('_', ' ')} {shown}"
-
-
-def mark(is_done: bool | None, text: str, /) -> str:
-    """A sign and a word for how far something is."""
-    kind, sign = {True: ("tick", "●"), False: ("open", "○"), None: ("mid", "◐")}[is_done]
-    return f'<span class="mark {kind}"><span aria-hidden="true">{sign}</span> {escape(text)}</span>'

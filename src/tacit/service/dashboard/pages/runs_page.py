@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from nicegui import ui
 
+from tacit.client import RunSummary
 from tacit.disclosure import SEALED
-from tacit.service.dashboard.api_client import RefusedError
+from tacit.errors import ServiceError
 from tacit.service.dashboard.frame import Visitor, link_button, native, page_frame, show_error
 from tacit.service.dashboard.stalls import silence, silent_seconds
 from tacit.service.dashboard.words import (
@@ -32,96 +33,58 @@ SHOWN_AT_ONCE = 100
 """A longer list says how many more there are, and is searched."""
 
 
-def detail(run: dict[str, Any], now: float, /) -> str:
-    """When something happened to a run or will.
-
-    >>> detail({"state": "running", "deadline_at": 70.0, "generation": 12, "created": 0.0}, 60.0)
-    '10 s left, generation 12'
-    >>> sealed = {"disclosures": ["sealed"], "generation": 12}
-    >>> detail({"state": "running", "deadline_at": 70.0, "created": 0.0, **sealed}, 60.0)
-    'at most 10 s left, step 12'
-    >>> detail({"state": "running", "deadline_at": 70.0, "reported_at": 52.0}, 60.0)
-    '10 s left, nothing heard for 8 s'
-    >>> detail({"state": "draft", "created": 0.0}, 60.0)
-    'created 1 min ago'
-    """
-    if run["state"] == "running" and run.get("deadline_at"):
-        left = f"{time_left(run['deadline_at'] - now)} left"
-        is_sealed = SEALED in run.get("disclosures", ())
+def detail(run: RunSummary, now: float, /) -> str:
+    """When something happened to a run or will."""
+    if run.state == "running" and run.deadline_at:
+        left = f"{time_left(run.deadline_at - now)} left"
+        is_sealed = SEALED in run.disclosures
         left, step = (f"at most {left}", "step") if is_sealed else (left, "generation")
         if quiet := worrying_silence(run, now):
             return f"{left}, nothing heard for {time_left(quiet)}"
-        return f"{left}, {step} {number(run['generation'])}" if run.get("generation") else left
-    if run.get("ended"):
-        return f"ended {ago(now - run['ended'])}"
-    return f"created {ago(now - run['created'])}"
+        return f"{left}, {step} {number(run.generation)}" if run.generation else left
+    if run.ended:
+        return f"ended {ago(now - run.ended)}"
+    return f"created {ago(now - run.created)}"
 
 
-def worrying_silence(run: dict[str, Any], now: float, /) -> float:
-    """For how long nothing was heard of a run that should have said something, or 0.
-
-    >>> run = {"state": "running", "reported_at": 52.0}
-    >>> worrying_silence(run, 60.0), worrying_silence({**run, "disclosures": ["sealed"]}, 60.0)
-    (8.0, 0.0)
-    """
+def worrying_silence(run: RunSummary, now: float, /) -> float:
+    """For how long nothing was heard of a run that should have said something, or 0."""
     quiet = silence(run, now)
-    is_long = quiet >= silent_seconds(sealed=SEALED in run.get("disclosures", ()))
+    is_long = quiet >= silent_seconds(sealed=SEALED in run.disclosures)
     return quiet if is_long else 0.0
 
 
-def about(run: dict[str, Any], /) -> str:
-    """What a run is about, and what it discloses.
-
-    >>> about({"kind": "assignment", "disclosures": ["top:15"]})
-    'Assignment, top:15'
-    """
-    shown = " and ".join(disclosure_name(each) for each in run["disclosures"])
-    return f"{kind_name(run['kind'])}, {shown}" if shown else kind_name(run["kind"])
+def about(run: RunSummary, /) -> str:
+    """What a run is about, and what it discloses."""
+    shown = " and ".join(disclosure_name(each) for each in run.disclosures)
+    return f"{kind_name(run.kind)}, {shown}" if shown else kind_name(run.kind)
 
 
-def standing(run: dict[str, Any], /) -> str:
-    """How far its people are, or what it has come to.
-
-    >>> people = {"participants": 3, "joined": 3, "signed": 2, "accepted": 0, "best": None}
-    >>> standing({"state": "invited", **people}), standing({"state": "agreed", **people})
-    ('2 of 3 signed', 'costs of 0 of 3')
-    >>> standing({"state": "invited", **people, "joined": 1, "signed": 0})
-    '1 of 3 joined'
-    >>> standing({"state": "running", **people, "best": [12.5]})
-    'best 12.5'
-    >>> standing({"state": "finished", **people, "best": [12.5, 7]})
-    'at best 12.5, 7, not in one plan'
-    """
-    people = number(run["participants"])
-    if run["state"] == "invited" and run["joined"] < run["participants"]:
-        return f"{number(run['joined'])} of {people} joined"
-    if run["state"] == "invited":
-        return f"{number(run['signed'])} of {people} signed"
-    if run["state"] == "agreed":
-        return f"costs of {number(run['accepted'])} of {people}"
+def standing(run: RunSummary, /) -> str:
+    """How far its people are, or what it has come to."""
+    people = number(run.participants)
+    if run.state == "invited" and run.joined < run.participants:
+        return f"{number(run.joined)} of {people} joined"
+    if run.state == "invited":
+        return f"{number(run.signed)} of {people} signed"
+    if run.state == "agreed":
+        return f"costs of {number(run.accepted)} of {people}"
     told = [
-        number(best)
-        for best in run["best"] or []
-        if best is not None and not isinstance(best, bool)
+        number(best) for best in run.best or [] if best is not None and not isinstance(best, bool)
     ]
-    if len(run["best"] or []) > 1 and told:
+    if len(run.best or []) > 1 and told:
         return f"at best {', '.join(told)}, not in one plan"
     if told:
         return f"best {told[0]}"
-    return f"{people} participant{'' if run['participants'] == 1 else 's'}"
+    return f"{people} participant{'' if run.participants == 1 else 's'}"
 
 
-def matches(run: dict[str, Any], words: str, group: str, /) -> bool:
-    """Whether a run is looked for: all words stand in what is shown of it.
-
-    >>> run = {"id": "r-1", "name": "Morning", "state": "draft", "kind": "tour", "disclosures": []}
-    >>> matches(run, "morn tour", "waiting"), matches(run, "evening", "all")
-    (True, False)
-    """
+def matches(run: RunSummary, words: str, group: str, /) -> bool:
+    """Whether a run is looked for: all words stand in what is shown of it."""
     states = GROUPS[group][1]
-    if states is not None and run["state"] not in states:
+    if states is not None and run.state not in states:
         return False
-    text = f"{run['name']} {run['id']} {about(run)} {state_name(run['state'])}".casefold()
+    text = f"{run.name} {run.id} {about(run)} {state_name(run.state)}".casefold()
     return all(word in text for word in words.casefold().split())
 
 
@@ -151,7 +114,7 @@ class _RunList:
         self._visitor = visitor
         self._order: list[str] | None = None
         self._rows: dict[str, _Row] = {}
-        self._runs: list[dict[str, Any]] = []
+        self._runs: list[RunSummary] = []
         with ui.element("div").classes("filters") as self._filters:
             self._words = ui.input("Search", on_change=self._show).props(
                 "outlined dense clearable type=search debounce=200"
@@ -167,11 +130,11 @@ class _RunList:
 
     async def refresh(self) -> None:
         try:
-            runs = await self._visitor.api.get("/runs")
-        except RefusedError as error:
+            runs = await self._visitor.api.get("/runs", list[RunSummary])
+        except ServiceError as error:
             show_error(error)
             return
-        self._runs = sorted(runs, key=lambda run: -run["created"])
+        self._runs = sorted(runs, key=lambda run: -run.created)
         self._show()
 
     def _show(self) -> None:
@@ -179,16 +142,16 @@ class _RunList:
         self._filters.set_visibility(bool(self._runs))
         found = [run for run in self._runs if matches(run, words, group)]
         runs = found[:SHOWN_AT_ONCE]
-        order = [run["id"] for run in runs]
+        order = [run.id for run in runs]
         if order != self._order:
             self._order = order
             self._build(runs)
         now = time.time()
         for run in runs:
-            row = self._rows[run["id"]]
+            row = self._rows[run.id]
             is_quiet = bool(worrying_silence(run, now))
-            row.state.set_text(state_name(run["state"]) + (", stalled" if is_quiet else ""))
-            row.state.classes(replace=f"state {'stalled' if is_quiet else run['state']}")
+            row.state.set_text(state_name(run.state) + (", stalled" if is_quiet else ""))
+            row.state.classes(replace=f"state {'stalled' if is_quiet else run.state}")
             row.about.set_text(about(run))
             row.standing.set_text(standing(run))
             row.detail.set_text(detail(run, now))
@@ -203,7 +166,7 @@ class _RunList:
             return f"The newest {SHOWN_AT_ONCE} of {number(found)} runs. Search for the others."
         return "" if found == len(self._runs) else f"{number(found)} of {number(len(self._runs))}"
 
-    def _build(self, runs: list[dict[str, Any]]) -> None:
+    def _build(self, runs: list[RunSummary]) -> None:
         self._box.clear()
         self._rows.clear()
         with self._box:
@@ -215,18 +178,18 @@ class _RunList:
                         with ui.element("li"):
                             self._row(run)
 
-    def _row(self, run: dict[str, Any]) -> None:
-        with ui.link(target=f"/runs/{run['id']}").classes("run"):
+    def _row(self, run: RunSummary) -> None:
+        with ui.link(target=f"/runs/{run.id}").classes("run"):
             with ui.element("span").classes("run-head"):
-                native("span", run["name"]).classes("run-name")
+                native("span", run.name).classes("run-name")
                 about_it = native("span").classes("run-about")
             state = native("span").classes("state")
             with ui.element("span").classes("run-detail"):
                 standing_of_it = native("span").classes("run-standing")
                 at = native("span").classes("run-time")
-            self._rows[run["id"]] = _Row(state, about_it, standing_of_it, at)
+            self._rows[run.id] = _Row(state, about_it, standing_of_it, at)
         if self._visitor.is_operator:
-            link_button("Copy", f"/runs/{run['id']}/copy", label=f"Copy {run['name']}")
+            link_button("Copy", f"/runs/{run.id}/copy", label=f"Copy {run.name}")
 
 
 def _nothing_yet(visitor: Visitor) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from nicegui import ui
 
+from tacit.client import SeriesSummary
 from tacit.service.dashboard.frame import Visitor, link_button, native, page_frame
 from tacit.service.dashboard.words import ago, moment, number
 
@@ -27,22 +27,18 @@ def runs_words(count: int, /) -> str:
     return f"{number(count)} run{'' if count == 1 else 's'}"
 
 
-def when(series: dict[str, Any], now: float, /) -> str:
-    """When it runs next, or ended, or was made.
-
-    >>> when({"ended": None, "next_at": None, "created": 0.0}, 90.0)
-    'created 1 min ago'
-    """
-    if series["ended"]:
-        return f"ended {ago(now - series['ended'])}"
-    if series["next_at"]:
-        return f"next {moment(series['next_at'])}"
-    return f"created {ago(now - series['created'])}"
+def when(series: SeriesSummary, now: float, /) -> str:
+    """When it runs next, or ended, or was made."""
+    if series.ended:
+        return f"ended {ago(now - series.ended)}"
+    if series.next_at:
+        return f"next {moment(series.next_at)}"
+    return f"created {ago(now - series.created)}"
 
 
 async def series_list_page(visitor: Visitor, /) -> None:
     """Build the page."""
-    found = await visitor.api.get("/series")
+    found = await visitor.api.get("/series", list[SeriesSummary])
     with page_frame("Series", visitor, here="/series"):
         with ui.element("div").classes("title-line"):
             native("h1", "Series")
@@ -57,18 +53,18 @@ async def series_list_page(visitor: Visitor, /) -> None:
                     _row(visitor, series)
 
 
-def _row(visitor: Visitor, series: dict[str, Any]) -> None:
-    name, looks, _ = STATES[series["state"]]
-    with ui.link(target=f"/series/{series['id']}").classes("run"):
+def _row(visitor: Visitor, series: SeriesSummary) -> None:
+    name, looks, _ = STATES[series.state]
+    with ui.link(target=f"/series/{series.id}").classes("run"):
         with ui.element("span").classes("run-head"):
-            native("span", series["name"]).classes("run-name")
-            native("span", runs_words(series["runs"])).classes("run-about")
+            native("span", series.name).classes("run-name")
+            native("span", runs_words(series.runs)).classes("run-about")
         native("span", name).classes(f"state {looks}")
         with ui.element("span").classes("run-detail"):
             native("span", when(series, time.time())).classes("run-time")
     if visitor.is_operator:
-        path = f"/series/{series['id']}/copy"
-        link_button("Copy", path, label=f"Copy {series['name']}")
+        path = f"/series/{series.id}/copy"
+        link_button("Copy", path, label=f"Copy {series.name}")
 
 
 def _nothing_yet(visitor: Visitor) -> None:

@@ -10,8 +10,10 @@ from fastapi.responses import RedirectResponse, Response
 from nicegui import app as pages
 from nicegui import ui
 
+from tacit.client import Join, JoinAnswer, Me
+from tacit.errors import CredentialError, InternalError, OverloadedError, ServiceError, TooManyError
 from tacit.service.access.credentials import CODE_PREFIX, TOKEN_PREFIX
-from tacit.service.dashboard.api_client import ApiClient, RefusedError
+from tacit.service.dashboard.api_client import ApiClient
 from tacit.service.dashboard.frame import Visitor, button, native, page_frame, section, show_codes
 from tacit.service.dashboard.gate import SESSION
 from tacit.service.dashboard.pages.plain_pages import sign_in_page, sign_out_page
@@ -36,13 +38,13 @@ async def visitor_or_sign_in(app: FastAPI, request: Request, /) -> Visitor | Red
     session: Session = request.scope[SESSION]
     api = ApiClient(app, session)
     try:
-        me = await api.get("/me")
-    except RefusedError as error:
-        why = {401: "expired", 429: "often"}.get(error.status, "trouble")
-        if why == "expired":
-            session.token = None
+        me = await api.get("/me", Me)
+    except ServiceError as error:
+        why = "often" if isinstance(error, TooManyError) else "trouble"
+        if isinstance(error, CredentialError):
+            why, session.token = "expired", None
         return RedirectResponse(f"/sign-in?why={why}", status_code=303)
-    return Visitor(me["account"], me["role"], session, api)
+    return Visitor(me.account, me.role, session, api)
 
 
 def add_session_pages(app: FastAPI, sessions: Sessions, /) -> None:
@@ -114,14 +116,16 @@ async def _session_for(app: FastAPI, secret: str, address: str) -> Session | str
     try:
         if secret.startswith(CODE_PREFIX):
             stranger = ApiClient(app, None, address=address)
-            joined = await stranger.post("/join", {"code": secret, "label": "dashboard"})
-            session = Session(str(joined["token"]), is_kept=False)
-        me = await ApiClient(app, session, address=address).get("/me")
-    except RefusedError as error:
-        if error.status == 422 and "key" in error.message:
+            joined = await stranger.post("/join", Join(code=secret, label="dashboard"), JoinAnswer)
+            session = Session(joined.token, is_kept=False)
+        me = await ApiClient(app, session, address=address).get("/me", Me)
+    except ServiceError as error:
+        if error.status == 422 and "key" in str(error):
             return "participant"
-        return {429: "often"}.get(error.status, "wrong" if error.status < 500 else "trouble")
-    session.account, session.expires = me["account"], me["expires"]
+        if isinstance(error, TooManyError):
+            return "often"
+        return "trouble" if isinstance(error, (OverloadedError, InternalError)) else "wrong"
+    session.account, session.expires = me.account, me.expires
     return session
 
 
@@ -130,9 +134,10 @@ async def _end(app: FastAPI, sessions: Sessions, session: Session) -> bool:
     if session.token is not None and not session.is_kept:
         try:
             await ApiClient(app, session).delete("/me/token")
-        except RefusedError as error:
-            if error.status != 401:
-                return False
+        except CredentialError:
+            pass
+        except ServiceError:
+            return False
     sessions.end(session)
     return True
 

@@ -1,0 +1,325 @@
+"""What runs and series are made of: the terms that operators send and everybody reads.
+
+The platform validates what comes in against these types (`read_request`), stores it, and answers
+with the same types; the dashboard and the commands fill them in.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
+
+from tacit.errors import ParameterError
+from tacit.plain_text import decoders_words
+
+T = TypeVar("T")
+
+MOST_CELLS = 4_000_000
+"""Rows times columns; beyond that boxes would not fit any request."""
+MOST_DEADLINE_SECONDS = 7 * 24 * 3600.0
+NAME_PATTERN = r"^[^\W_][\w.-]{0,62}\Z"
+"""Letters and digits of any script, dots, dashes and underscores."""
+
+Label = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+\Z")]
+ShortName = Annotated[str, Meta(max_length=40)]
+Index = Annotated[int, Meta(ge=0, lt=1 << 16)]
+Size = Annotated[int, Meta(ge=1, lt=1 << 16)]
+Pair = tuple[Index, Index]
+Point = tuple[float, float]
+Datum = Annotated[int, Meta(ge=0, le=10**9)]
+Weighting = Annotated[str, Meta(pattern=r"^[0-9]{1,7}(:[0-9]{1,7}){0,9}\Z")]
+Weight = Annotated[int, Meta(ge=0, le=2**48)]
+Whole = Annotated[int, Meta(ge=-(2**53), le=2**53)]
+Owners = Annotated[
+    dict[str, Annotated[list[Index], Meta(min_length=1)]], Meta(min_length=1, max_length=1000)
+]
+"""The rows of each participant, by name; who owns none takes no part."""
+Reference = Annotated[list[Index], Meta(max_length=1 << 16)]
+"""The column of each row under the plan that savings are counted from."""
+TimeOfDay = Annotated[str, Meta(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]\Z")]
+
+Sense = Literal["maximize", "minimize"]
+Best = Literal["value", "improvement", "nothing"]
+Part = Literal["rows", "columns", "forbidden", "data"]
+USUALLY_VARY: tuple[Part, ...] = ("rows", "columns", "forbidden")
+
+
+def one_form(name: str, /) -> str:
+    """A name as it is kept: letters with marks have one form (NFC), however they were typed.
+
+    >>> one_form("ce\u0301leste") == "c\u00e9leste"
+    True
+    """
+    return unicodedata.normalize("NFC", name)
+
+
+def checked_name(name: str, /) -> str:
+    """The name of an account in its one form; a `ValueError` if it cannot be one."""
+    kept = one_form(name)
+    if re.match(NAME_PATTERN, kept) is None:
+        raise ValueError("a name has letters, digits, dots, dashes and underscores; correct it")
+    return kept
+
+
+def _names_of(owners: dict[str, list[int]]) -> dict[str, list[int]]:
+    return {checked_name(name): rows for name, rows in owners.items()}
+
+
+class ProblemTerms(Struct, frozen=True, kw_only=True):
+    """What everybody may know of the problem."""
+
+    name: Label
+    kind: Label
+    rows: Size
+    columns: Size
+    row_names: list[Label] | None = None
+    column_names: list[Label] | None = None
+    forbidden: list[Pair] = []
+    """Pairs of a row and a column that it may not take."""
+    symmetric: bool | None = None
+    """Whether ways between places cost the same in both directions; left out, they count so."""
+    coordinates: list[Point] | None = None
+    """Where the places lie, for a map alone."""
+    version: Annotated[int, Meta(ge=1, le=10**6)] = 1
+    """Of the kind."""
+    data: dict[Label, Datum | list[Datum]] = {}
+    """What the kind knows besides, such as capacities."""
+
+    def __post_init__(self) -> None:
+        """Check what no single field shows."""
+        if self.rows * self.columns > MOST_CELLS:
+            raise ValueError(f"rows times columns exceed {MOST_CELLS}; make the problem smaller")
+        if self.coordinates is not None and len(self.coordinates) != self.rows:
+            raise ValueError("give coordinates for every row or for none")
+
+
+class RunObjective(Struct, frozen=True, kw_only=True):
+    """One objective; bound and weights are whole numbers, in the users' unit times `scale`."""
+
+    name: Label
+    sense: Sense
+    scale: Annotated[int, Meta(ge=1, le=10**9)] = 1
+    weight_bound: Weight
+    disclosure: ShortName = "sealed"
+    best: Best = "nothing"
+    """What is disclosed of the best value."""
+    confidential: bool = True
+    weights: list[list[Weight]] | None = None
+    """Of a public objective: row by row. Answers leave them out; they have an address of their
+    own."""
+
+    def __post_init__(self) -> None:
+        """Keep confidential weights out of the terms."""
+        if self.confidential and self.weights is not None:
+            raise ValueError("its weights are its owners' and come sealed; leave them out")
+
+
+class LimitTerms(Struct, frozen=True, kw_only=True):
+    """What the nodes allow at most, or at least."""
+
+    evaluations: Annotated[int, Meta(ge=1, le=10_000_000)] | None = None
+    """Of a sealed run: its steps, at most. Left out, as many as fit into the deadline."""
+    expiry_hours: Annotated[float, Meta(gt=0, le=24 * 365)] = 168.0
+    """Counted from the drafting of the agreement; from then on nodes refuse."""
+    distinct_min: Annotated[int, Meta(ge=1, le=100_000)] = 1
+
+
+class Rules(Struct, frozen=True, kw_only=True):
+    """How a run searches, until when, and what it discloses besides its objectives."""
+
+    preset: ShortName | None = None
+    """A set of parameters; left out, the one that fits the problem."""
+    parameters: dict[ShortName, bool | Whole | Label] = {}
+    """Single parameters that differ from the preset."""
+    weightings: Annotated[list[Weighting], Meta(max_length=128)] = []
+    """Of a sealed search of several objectives, the factors of one plan each, such as 3:1."""
+    limits: LimitTerms = LimitTerms()
+    deadline_seconds: Annotated[float, Meta(gt=0, le=MOST_DEADLINE_SECONDS)]
+    """Counted from `running`."""
+    reveal_best: bool = False
+    front: Literal["nothing", "plans", "values"] = "nothing"
+    """Of objectives that are evaluated together, what is revealed at the end: which plans of the
+    last set are non-dominated, with `values` also what each of these is worth."""
+    on_loss: Literal["wait", "three"] = "wait"
+    """With four nodes: whether the others go on where one is lost, unchecked from then on."""
+    plan: Literal["everybody", "owners"] = "everybody"
+    """Of a sealed search: who learns the plan. With `owners` each its own rows, the platform none
+    of it."""
+
+
+class RunTerms(Rules, frozen=True, kw_only=True):
+    """A draft of a run: its problem, who owns which rows, and its rules."""
+
+    name: Label
+    problem: ProblemTerms
+    objectives: Annotated[list[RunObjective], Meta(min_length=1, max_length=10)]
+    participants: Owners
+    reference: Reference | None = None
+    """In a series with equity whose runs give one."""
+
+    def __post_init__(self) -> None:
+        """Keep names in one form."""
+        msgspec.structs.force_setattr(self, "participants", _names_of(self.participants))
+
+    @property
+    def confidential(self) -> list[RunObjective]:
+        """The objectives whose weights come sealed."""
+        return [each for each in self.objectives if each.confidential]
+
+    def without_weights(self) -> RunTerms:
+        """As answers show them again and again: large matrices have an address of their own."""
+        if all(each.weights is None for each in self.objectives):
+            return self
+        shown = [msgspec.structs.replace(each, weights=None) for each in self.objectives]
+        return msgspec.structs.replace(self, objectives=shown)
+
+
+class VaryingTerms(Struct, frozen=True, kw_only=True):
+    """What may vary and how far; sizes that are left out follow from the pattern."""
+
+    parts: list[Part] = msgspec.field(default_factory=lambda: list(USUALLY_VARY))
+    least_rows: Size | None = None
+    """Left out: half of the pattern's, or all if rows do not vary."""
+    most_rows: Size | None = None
+    """Left out: twice the pattern's."""
+    least_columns: Size | None = None
+    most_columns: Size | None = None
+    least_allowed: Size = 1
+    """Columns that every row may take."""
+    least_each: Size = 1
+    """Rows of every participant of a run."""
+    least_participants: Size | None = None
+    """Left out: all of them."""
+
+
+class ScheduleTerms(Struct, frozen=True, kw_only=True):
+    """When runs start by themselves: every so many minutes, or at times of day (UTC)."""
+
+    every_minutes: Annotated[int, Meta(ge=1, le=7 * 1440)] | None = None
+    at: Annotated[list[TimeOfDay], Meta(max_length=288)] = []
+
+    def __post_init__(self) -> None:
+        """Take one of the two."""
+        if (self.every_minutes is None) == (not self.at):
+            raise ValueError("give every_minutes, or times of day, and not both")
+
+
+class EquitySettings(Struct, frozen=True, kw_only=True):
+    """Long-term equity; what is left out is as docs/equity.md has it."""
+
+    levels: Annotated[int, Meta(ge=1, le=15)] = 4
+    decay: Annotated[int, Meta(ge=0, le=1000)] = 980
+    """In thousandths."""
+    spacing: Annotated[int, Meta(ge=1, le=1 << 14)] = 32
+    """In 128ths of a saved share."""
+    reference: Literal["first come", "given"] = "first come"
+    told: Literal["nothing", "level", "balance"] = "level"
+    """What is disclosed to each participant of itself."""
+    every: Annotated[int, Meta(ge=1, le=1000)] = 8
+    """In every so many-th run that counts."""
+    mean: bool = False
+    """Whether the mean of the saved shares is disclosed to all then."""
+    spread: bool = False
+    """Whether it is disclosed to all then how far apart balances are."""
+
+
+class SeriesTerms(Struct, frozen=True, kw_only=True):
+    """A series to be signed."""
+
+    name: Label
+    run: RunTerms
+    """The pattern: a run if nothing varies. Its deadline and evaluations hold for every run."""
+    varying: VaryingTerms = msgspec.field(default_factory=VaryingTerms)
+    runs_per_day: Annotated[int, Meta(ge=1, le=1440)] = 1
+    run_hours: Annotated[float, Meta(gt=0, le=168)] = 24.0
+    """So long the agreement of a run is valid."""
+    days: Annotated[float, Meta(gt=0, le=365)] = 90.0
+    """So long the series stands, from when it is drawn up."""
+    schedule: ScheduleTerms | None = None
+    equity: EquitySettings | None = None
+    """Left out: every run is for itself."""
+    cluster: Label | None = None
+    """The cluster in service.toml whose nodes compute; left out: the least busy one."""
+
+
+class NextRun(Struct, frozen=True, kw_only=True):
+    """What is different in a run of a series; what is left out is copied from the last one."""
+
+    name: Label | None = None
+    problem: ProblemTerms | None = None
+    participants: Owners | None = None
+    reference: Reference | None = None
+    """The reference plan, where each run gives one."""
+    start: bool = True
+    """If not, it stays a draft until the schedule's next time."""
+
+    def __post_init__(self) -> None:
+        """Keep names in one form."""
+        if self.participants is not None:
+            msgspec.structs.force_setattr(self, "participants", _names_of(self.participants))
+
+
+def read_request(content: bytes, kind: type[T], /) -> T:
+    """What somebody sent, if it is of this kind and has no field that the kind does not know.
+
+    A misspelt field would otherwise be dropped, and something else be agreed on than was meant.
+
+    >>> read_request(b'{"expiry_hours": 2}', LimitTerms).expiry_hours
+    2.0
+    >>> read_request(b'{"expiry": 2}', LimitTerms)
+    Traceback (most recent call last):
+    msgspec.ValidationError: Object contains unknown field `expiry`
+    """
+    known = msgspec.json.decode(content, type=kind)
+    check_known(msgspec.json.decode(content), msgspec.to_builtins(known), "$")
+    return known
+
+
+def check_known(given: object, known: object, place: str, /) -> None:
+    """Refuse fields in what was given that are not in what was understood."""
+    if isinstance(given, dict) and isinstance(known, dict):
+        for name, value in given.items():
+            if name in known:
+                check_known(value, known[name], f"{place}.{name}")
+            elif one_form(name) not in known:
+                at = "" if place == "$" else f" - at `{place}`"
+                raise msgspec.ValidationError(f"Object contains unknown field `{name[:100]}`{at}")
+    elif isinstance(given, list) and given and isinstance(given[0], dict):
+        assert isinstance(known, list)
+        for i, (one, other) in enumerate(zip(given, known, strict=True)):
+            check_known(one, other, f"{place}[{i}]")
+
+
+def checked(record: T, /) -> T:
+    """A record that was filled in by a program, validated as if it had been sent.
+
+    >>> checked(LimitTerms(expiry_hours=-1))
+    Traceback (most recent call last):
+    tacit.errors.ParameterError: at expiry_hours: expected a number > 0.0
+    """
+    return converted(msgspec.to_builtins(record), type(record))
+
+
+def converted(found: Any, kind: type[T], /, *, strict: bool = True) -> T:  # noqa: ANN401 - as JSON has it
+    """A record of what a file or a form has."""
+    try:
+        return msgspec.convert(found, kind, strict=strict)
+    except msgspec.ValidationError as error:
+        raise ParameterError(plain_trouble(error)) from None
+
+
+def plain_trouble(error: msgspec.ValidationError, /) -> str:
+    """What is wrong, without what was sent, which may be a secret.
+
+    >>> plain_trouble(msgspec.ValidationError("Invalid enum value 'x' - at `$.best`"))
+    'at best: it is not one of its values'
+    """
+    text = re.sub(
+        r"(?s)Invalid enum value .*?( - at |\Z)", r"it is not one of its values\1", f"{error}"
+    )
+    text = re.sub(r"matching regex '.*?'( - at |\Z)", r"with other characters\1", text)
+    return decoders_words(text)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from studies.paper import published
+from studies.report.paper import published
 
 from benchmarks import (
     distances,

@@ -8,10 +8,16 @@ from importlib.resources import files
 
 import msgspec
 import pytest
-from studies.ablation.figures import CellFigures, Effects, by_setting, effects_of
-from studies.ablation.plan import shipped_ablation
-from studies.ablation.tables import NAMES, ablation_blocks
-from studies.report.table import ReportPage
+from studies.ablation.study import shipped_ablation
+from studies.ablation.summary import (
+    NAMES,
+    AblationFigures,
+    Effects,
+    ablation_blocks,
+    by_setting,
+    effects_of,
+)
+from studies.tables import ReportPage
 
 from tests.support.repository import ROOT
 
@@ -30,9 +36,9 @@ CITED = [
 
 
 @cache
-def figures() -> list[CellFigures]:
+def figures() -> list[AblationFigures]:
     written = (files("studies") / "data" / "ablation.json").read_bytes()
-    return msgspec.convert(msgspec.json.decode(written)["cells"], list[CellFigures])
+    return msgspec.convert(msgspec.json.decode(written)["cells"], list[AblationFigures])
 
 
 @cache

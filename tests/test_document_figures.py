@@ -9,7 +9,7 @@ from inspect import signature
 import pytest
 from benchmarks.document_figures import Held, content_of, found_cells, held_cells, written
 from benchmarks.steps_in_time import fitted, steps_within
-from studies.execution.time_budget import schedule_for
+from studies.evaluation.time_budget import schedule_for
 
 from tacit.cli.demo import demo_command
 from tacit.engine.agreement import table_of

@@ -8,11 +8,10 @@ from importlib.resources import files
 import msgspec
 import numpy as np
 import pytest
-from studies.equity.audit import AuditFigures
-from studies.equity.figures import CellFigures
-from studies.equity.plan import shipped_equity
+from studies.equity.figures import AuditFigures, EquityFigures
+from studies.equity.study import shipped_equity
 from studies.equity.tables import equity_blocks, gain, shares
-from studies.report.table import ReportPage
+from studies.tables import ReportPage
 
 from tacit.equity import (
     NEUTRAL,
@@ -33,13 +32,13 @@ LATER = (60, 50, 70)
 
 
 @cache
-def data() -> tuple[list[CellFigures], list[AuditFigures]]:
+def data() -> tuple[list[EquityFigures], list[AuditFigures]]:
     written = msgspec.json.decode((files("studies") / "data/equity.json").read_bytes())
-    cells = msgspec.convert(written["cells"], list[CellFigures])
+    cells = msgspec.convert(written["cells"], list[EquityFigures])
     return cells, msgspec.convert(written["audits"], list[AuditFigures])
 
 
-def cell(group: str, label: str, *, equity: bool = True) -> CellFigures:
+def cell(group: str, label: str, *, equity: bool = True) -> EquityFigures:
     (found,) = (
         each
         for each in data()[0]
@@ -87,7 +86,7 @@ def test_the_rule_in_words_is_the_shipped_one() -> None:
     assert f"up to {rule.largest_factor} times as large" in TEXT
 
 
-def line(name: str, each: CellFigures) -> str:
+def line(name: str, each: EquityFigures) -> str:
     cost = f"{each.excess.mean:.1f} % higher" if each.setting.equity else "the least"
     return f"| {name} | {shares(each.saved)} | {each.spread.mean:.2f} | {cost} |"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from benchmarks import known_start
-from studies.leakage.family_tables import families_tables
+from studies.leakage.tables import families_tables
 
 from tacit.audit.expected.table import measured_entries
 from tacit.disclosure import PAPER_CONFIGURATIONS

@@ -13,9 +13,8 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from studies.report.table import ReportTable
-from studies.together.figures import Standing, TogetherFigures
-from studies.together.tables import together_blocks
+from studies.tables import ReportTable
+from studies.together import TogetherFigures, TogetherStanding, together_blocks
 
 from tacit.audit.expected.table import (
     Entry,
@@ -48,7 +47,7 @@ def tournament_rows() -> list[str]:
     ]
 
 
-def _ratio(standing: Standing) -> str:
+def _ratio(standing: TogetherStanding) -> str:
     return f"{standing.median:,.0f} ({standing.ratio:.2f})"
 
 

@@ -11,8 +11,21 @@ from typing import Annotated
 
 import typer
 from rich.table import Table
+from studies.ablation.study import shipped_ablation
+from studies.equity.study import shipped_equity
+from studies.evaluation.study import shipped_studies, shipped_study, study_named
+from studies.leakage.study import read_leakage_study, shipped_leakage_study
+from studies.report.engine_times import (
+    LATENCIES_MS,
+    QUICK_LATENCIES_MS,
+    EngineTimes,
+    measure_engine,
+    read_engine_times,
+)
+from studies.running import Finished, StudyProgress, executor, run_study
+from studies.study import Study
+from studies.together import together_study
 
-import studies
 from tacit.cli.printing import example, terminal
 from tacit.runs import show_duration
 
@@ -25,6 +38,11 @@ Scheduler = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Run on the Dask cluster of this scheduler.")
 ]
 Out = Annotated[Path, typer.Option(help="Where results go; a study has its own folder there.")]
+
+
+Quick = Annotated[
+    bool, typer.Option("--quick", help="The first of everything: seconds or a few minutes.")
+]
 
 
 @app.command(epilog=example("experiment run ap --quick"))
@@ -44,16 +62,12 @@ def run(
     ] = False,
 ) -> None:
     """Run a study, or what is left of it: finished runs are never computed twice."""
-    chosen = studies.study_named(study)
+    chosen = study_named(study)
     chosen = chosen.quick() if quick else chosen
-    count = len(list(chosen.jobs()))
-    with computing({chosen.name: count}, workers, scheduler) as (pool, progress):
-        done = studies.run_study(
-            chosen, out, pool, advance=lambda runs: progress.advance(chosen.name, runs)
-        )
+    done = compute(chosen, out, workers, scheduler)
     typer.echo(
         f"{chosen.name}: {done.computed} runs computed, {done.reused} found, in "
-        f"{show_duration(done.seconds)}; rows in {done.store.generations}"
+        f"{show_duration(done.seconds)}; rows in {done.folder / 'generations.parquet'}"
     )
 
 
@@ -76,30 +90,15 @@ def reproduce(
     ] = None,
 ) -> None:
     """Run the paper's evaluation and set our figures beside its own: report.html, summary.json."""
-    chosen = studies.paper_studies(quick=quick)
-    leakage = studies.shipped_leakage_study().sampled()
+    from studies.report import reproduction
+
+    evaluation = reproduction.quick_evaluation() if quick else reproduction.whole_evaluation()
     folder = out / "quick" if quick and out == Path("out/reproduce") else out
-    if not quick:
-        chosen += studies.control_studies(chosen)
-    ties = [] if quick else studies.shipped_ties_studies()
-    runs = {study.name: len(list(study.jobs())) for study in (*chosen, *ties)}
-    runs[leakage.name] = leakage.runs
-    ablation = studies.shipped_ablation()
-    ablation = ablation.quick() if quick else ablation
-    runs[ablation.name] = len(ablation.jobs())
-    both_ends = studies.both_ends_study(quick=quick)
-    runs[both_ends.name] = len(list(both_ends.jobs()))
-    together = studies.together_studies(quick=quick)
-    runs |= {each.name: len(list(each.jobs())) for each in together if each.name not in runs}
-    with computing(runs, workers, scheduler) as (pool, progress):
-        done = studies.reproduce(
-            chosen, folder, pool, engine=_engine(engine_times, quick=quick), latex=latex,
-            beside=studies.StudiesBeside(
-                leakage=leakage, ablation=ablation, ties=ties, both_ends=both_ends,
-                together=together,
-            ),
-            advance=progress.advance,
-        )  # fmt: skip
+    engine = _engine(engine_times, quick=quick)
+    with computing(evaluation.studies(), workers, scheduler) as (pool, progress):
+        done = reproduction.reproduce(
+            evaluation, folder, pool, engine=engine, latex=latex, advance=progress.advance
+        )
     least = min(done.outcome.spearman.values())
     state = sum(done.outcome.findings.values())
     typer.echo(
@@ -114,28 +113,14 @@ def leakage(
     out: Out = Path("out"),
     workers: Workers = None,
     scheduler: Scheduler = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Four disclosures on one instance, no worst case.")
-    ] = False,
+    quick: Quick = False,
     study: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Another study file than the shipped one.")
     ] = None,
 ) -> None:
     """Attack recorded runs under every disclosure: the tables and plots of docs/leakage.md."""
-    chosen = studies.shipped_leakage_study()
-    if study is not None:
-        chosen = studies.read_leakage_study(study)
-    chosen = chosen.quick() if quick else chosen
-    folder = out / "quick" if quick else out
-    with computing({chosen.name: chosen.runs}, workers, scheduler) as (pool, progress):
-        done = studies.run_leakage_study(
-            chosen, folder, pool, advance=lambda runs: progress.advance(chosen.name, runs)
-        )
-    typer.echo(
-        f"{done.folder}: tables.md, leakage.json, privacy.png and growth.png from "
-        f"{len(done.results)} runs, {done.computed} of them computed in "
-        f"{show_duration(done.seconds)}"
-    )
+    chosen = shipped_leakage_study() if study is None else read_leakage_study(study)
+    _run_and_tell(chosen, out, workers, scheduler, quick=quick)
 
 
 @app.command(epilog=example("experiment ablation --quick"))
@@ -143,22 +128,10 @@ def ablation(
     out: Out = Path("out"),
     workers: Workers = None,
     scheduler: Scheduler = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Two instances, one budget, three seeds.")
-    ] = False,
+    quick: Quick = False,
 ) -> None:
     """Genetic algorithm and annealing under the same disclosures at equal time."""
-    chosen = studies.shipped_ablation()
-    chosen = chosen.quick() if quick else chosen
-    folder = out / "quick" if quick else out
-    with computing({chosen.name: len(chosen.jobs())}, workers, scheduler) as (pool, progress):
-        done = studies.run_ablation(
-            chosen, folder, pool, advance=lambda runs: progress.advance(chosen.name, runs)
-        )
-    typer.echo(
-        f"{done.folder}: tables.md, ablation.json and gaps.png; {done.computed} runs computed in "
-        f"{show_duration(done.seconds)}"
-    )
+    _run_and_tell(shipped_ablation(), out, workers, scheduler, quick=quick)
 
 
 @app.command(epilog=example("experiment equity --quick"))
@@ -166,23 +139,10 @@ def equity(
     out: Out = Path("out"),
     workers: Workers = None,
     scheduler: Scheduler = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Short series, the first of everything.")
-    ] = False,
+    quick: Quick = False,
 ) -> None:
     """Series of runs with balances: the tables and the plot of docs/equity.md."""
-    chosen = studies.shipped_equity()
-    chosen = chosen.quick() if quick else chosen
-    folder = out / "quick" if quick else out
-    count = len(chosen.cells()) + len(chosen.audited())
-    with computing({chosen.name: count}, workers, scheduler) as (pool, progress):
-        done = studies.run_equity(
-            chosen, folder, pool, advance=lambda cells: progress.advance(chosen.name, cells)
-        )
-    typer.echo(
-        f"{done.folder}: tables.md, equity.json and spread.png from {count} settings, computed in "
-        f"{show_duration(done.seconds)}"
-    )
+    _run_and_tell(shipped_equity(), out, workers, scheduler, quick=quick)
 
 
 @app.command(epilog=example("experiment together --quick"))
@@ -190,22 +150,25 @@ def together(
     out: Out = Path("out"),
     workers: Workers = None,
     scheduler: Scheduler = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="The first instance only, eleven seeds.")
-    ] = False,
+    quick: Quick = False,
     seeds: Annotated[
         int | None, typer.Option(min=1, help="Seeds per instance. Default: 31.")
     ] = None,
 ) -> None:
     """Several objectives in one evaluation beside each apart: GD+, IGD+, tests and effect sizes."""
-    chosen = studies.together_studies(quick=quick, seeds=seeds)
-    runs = {study.name: len(list(study.jobs())) for study in chosen}
-    folder = out / "quick" if quick else out
-    with computing(runs, workers, scheduler) as (pool, progress):
-        done = studies.run_together(chosen, folder, pool, advance=progress.advance)
+    _run_and_tell(together_study(seeds=seeds), out, workers, scheduler, quick=quick)
+
+
+def _run_and_tell(
+    study: Study, out: Path, workers: int | None, scheduler: str | None, *, quick: bool
+) -> None:
+    """Run a study that writes tables and pictures, in full or quick."""
+    chosen = study.quick() if quick else study
+    done = compute(chosen, out / "quick" if quick else out, workers, scheduler)
+    written = sorted(each.name for each in done.folder.iterdir())
     typer.echo(
-        f"{done.folder}: tables.md, together.json, spread.png and fronts.png; {done.computed} runs "
-        "computed"
+        f"{done.folder}: {', '.join(written)}; {done.computed} runs computed, {done.reused} found, "
+        f"in {show_duration(done.seconds)}"
     )
 
 
@@ -215,26 +178,29 @@ def list_studies() -> None:
     table = Table(box=None)
     for heading in ("study", "what", "instances", "configurations", "seeds", "runs"):
         table.add_column(heading)
-    for name in studies.shipped_studies():
-        study = studies.shipped_study(name)
+    for name in shipped_studies():
+        study = shipped_study(name)
         table.add_row(
             name, study.title, str(len(study.instances)), str(len(study.disclosures)),
-            str(study.seeds.count), str(len(list(study.jobs()))),
+            str(study.seeds.count), str(len(study.jobs())),
         )  # fmt: skip
     terminal().print(table)
 
 
+def compute(study: Study, out: Path, workers: int | None, scheduler: str | None) -> Finished:
+    """Run a study with a line that shows how far it is."""
+    with computing([study], workers, scheduler) as (pool, progress):
+        return run_study(study, out, pool, advance=progress.advance)
+
+
 @contextmanager
 def computing(
-    runs: dict[str, int], workers: int | None, scheduler: str | None
-) -> Iterator[tuple[Executor, studies.StudyProgress]]:
-    """Processes to compute so many runs of each study with, and a line that shows how far it is."""
-    progress = studies.StudyProgress(terminal(stderr=True), runs)
-    with (
-        interruptible(),
-        studies.executor(workers=workers, scheduler=scheduler) as pool,
-        progress,
-    ):
+    chosen: Sequence[Study], workers: int | None, scheduler: str | None
+) -> Iterator[tuple[Executor, StudyProgress]]:
+    """Processes to compute studies with, and a line for each that shows how far it is."""
+    counts = {study.name: len(set(study.jobs())) for study in chosen}
+    progress = StudyProgress(terminal(stderr=True), counts)
+    with interruptible(), executor(workers=workers, scheduler=scheduler) as pool, progress:
         yield pool, progress
 
 
@@ -248,10 +214,8 @@ def interruptible() -> Iterator[None]:
         sys.exit(130)
 
 
-def _engine(file: Path | None, *, quick: bool) -> Callable[[], Sequence[studies.EngineTimes]]:
+def _engine(file: Path | None, *, quick: bool) -> Callable[[], Sequence[EngineTimes]]:
     if file is None:
-        return lambda: studies.measure_engine(
-            studies.QUICK_LATENCIES_MS if quick else studies.LATENCIES_MS
-        )
-    times = studies.read_engine_times(file)
+        return lambda: measure_engine(QUICK_LATENCIES_MS if quick else LATENCIES_MS)
+    times = read_engine_times(file)
     return lambda: times

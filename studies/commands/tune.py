@@ -11,8 +11,13 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from studies.commands.experiment import Scheduler, interruptible
+from studies.evaluation.study import SearchStudy, study_named
+from studies.evaluation.time_budget import PAPER_BUDGET
+from studies.rows import write_whole
+from studies.running import executor, usable_cores
+from studies.tuning.held_out import held_out_sets, held_out_values
+from studies.tuning.tune import Tuned, known_set, rows_beside, tune, tuning_task
 
-import studies
 from tacit.cli.printing import terminal
 
 EPILOG = """
@@ -80,14 +85,14 @@ def tune_command(
     ] = False,
 ) -> None:
     """Tune a study's search as the paper does: random sets first, then a multivariate TPE."""
-    chosen = studies.study_named(study)
+    chosen = study_named(study)
     if budget and chosen.budget is None:
-        chosen = msgspec.structs.replace(chosen, budget=studies.PAPER_BUDGET)
+        chosen = msgspec.structs.replace(chosen, budget=PAPER_BUDGET)
     place = storage or str(Path("out/tune") / f"{chosen.name}.journal")
-    task = studies.tuning_task(
+    task = tuning_task(
         chosen, place, trials=trials, disclosure=disclose, within_budget=budget, sampler_seed=seed
     )
-    count = workers or studies.usable_cores()
+    count = workers or usable_cores()
     console = terminal(stderr=True)
     columns = (
         TextColumn("{task.description}"),
@@ -98,23 +103,23 @@ def tune_command(
     with (
         interruptible(),
         Progress(*columns, console=console) as bar,
-        studies.executor(workers=None if scheduler else count, scheduler=scheduler) as pool,
+        executor(workers=None if scheduler else count, scheduler=scheduler) as pool,
     ):
         line = bar.add_task(task.name, total=task.trials)
 
-        def watch(tuned: studies.Tuned) -> None:
+        def watch(tuned: Tuned) -> None:
             best = f", best {min(each.total for each in tuned.trials):.4f}" if tuned.trials else ""
             bar.update(line, completed=len(tuned.trials), description=f"{task.name}{best}")
 
-        tuned = studies.tune(task, pool, workers=count, watch=watch)
+        tuned = tune(task, pool, workers=count, watch=watch)
         held: dict[str, tuple[float, ...]] = {}
         if held_out is not None:
-            sets = studies.held_out_sets(chosen, tuned)
-            held = studies.held_out_values(chosen, task, sets, pool, runs=held_out)
+            sets = held_out_sets(chosen, tuned)
+            held = held_out_values(chosen, task, sets, pool, runs=held_out)
     content = {"task": task, "best": tuned.best, "held_out": held, "trials": tuned.trials}
     encoded = msgspec.json.encode(content)
     if out is not None:
-        studies.write_whole(out, msgspec.json.format(encoded, indent=1) + b"\n")
+        write_whole(out, msgspec.json.format(encoded, indent=1) + b"\n")
     if as_json:
         typer.echo(encoded.decode())
         return
@@ -123,13 +128,13 @@ def tune_command(
         typer.echo(f"on the evaluation instances, {name}: {', '.join(f'{v:.4f}' for v in values)}")
 
 
-def show_tuned(tuned: studies.Tuned, study: studies.Study, console: Console, /) -> None:
+def show_tuned(tuned: Tuned, study: SearchStudy, console: Console, /) -> None:
     """Print the best set beside the paper's, or the preset's where the paper has none."""
-    whose, theirs = studies.known_set(study)
+    whose, theirs = known_set(study)
     table = Table(box=None, title=f"{len(tuned.trials)} trials", title_justify="left")
     for heading in ("setting", "ours", whose):
         table.add_column(heading)
-    for row in studies.rows_beside(theirs, tuned):
+    for row in rows_beside(theirs, tuned):
         table.add_row(*row)
     console.print(table)
     for other in tuned.best[1:]:

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from studies.equity.conduct import Conduct
-from studies.equity.market import LARGEST, Day, Market, draw_day
+from studies.equity.market import LARGEST, Conduct, Day, Market, draw_day
 from tacit.equity import (
     FINENESS,
     NEUTRAL,
@@ -30,7 +29,7 @@ from tacit.equity import (
 Numbers = NDArray[np.int64]
 
 
-class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class EquitySetting(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What the series of a cell have in common."""
 
     market: Market = Market()
@@ -85,10 +84,10 @@ class Series:
         return float(self.found.sum() / self.optimum.sum() - 1)
 
 
-def run_series(setting: Setting, seed: int, runs: int, /) -> Series:
+def run_series(setting: EquitySetting, seed: int, runs: int, /) -> Series:
     """Run a series.
 
-    >>> series = run_series(Setting(equity=False), 1, 3)
+    >>> series = run_series(EquitySetting(equity=False), 1, 3)
     >>> series.excess, series.saved.shape
     (0.0, (4,))
     """
@@ -141,7 +140,7 @@ def _shape(day: Day) -> EquityShape:
     )
 
 
-def _saved(setting: Setting, day: Day, stated: Numbers, plan: NDArray[np.intp]) -> Numbers:
+def _saved(setting: EquitySetting, day: Day, stated: Numbers, plan: NDArray[np.intp]) -> Numbers:
     shape = _shape(day)
     if setting.definition == "row minima":
         return saved_shares(stated, day.reference, plan, shape)

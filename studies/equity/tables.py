@@ -1,13 +1,15 @@
-"""The tables of the study, as docs/equity/tables.md and the report have them."""
+"""The tables and the plot of the study, as docs/equity has them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
-from studies.equity.audit import AuditFigures
-from studies.equity.figures import CellFigures, Estimate
-from studies.equity.plan import EquityStudy
-from studies.report.table import Block, Cell, ReportTable, plain
+from studies.equity.figures import AuditFigures, EquityFigures, Estimate, audit, figures_of
+from studies.equity.study import EquityStudy
+from studies.pictures import empty_figure
+from studies.study import Rows
+from studies.tables import Block, Cell, ReportTable, plain, write_study
 
 SWEPT = {
     "levels": "levels up to",
@@ -20,7 +22,7 @@ SWEPT = {
 
 
 def equity_blocks(
-    study: EquityStudy, figures: Sequence[CellFigures], audits: Sequence[AuditFigures], /
+    study: EquityStudy, figures: Sequence[EquityFigures], audits: Sequence[AuditFigures], /
 ) -> list[Block]:
     """What the report has of the study."""
     return [
@@ -32,7 +34,7 @@ def equity_blocks(
     ]
 
 
-def definition_table(study: EquityStudy, figures: Sequence[CellFigures], /) -> ReportTable:
+def definition_table(study: EquityStudy, figures: Sequence[EquityFigures], /) -> ReportTable:
     """Both definitions of the saved share, beside the first study."""
     before = {"without equity": f"{study.first.highest - study.first.lowest:.2f} at 0 %"}
     for levels, spread, cost in study.first.spreads:
@@ -56,7 +58,7 @@ def definition_table(study: EquityStudy, figures: Sequence[CellFigures], /) -> R
     )  # fmt: skip
 
 
-def sweep_table(figures: Sequence[CellFigures], name: str, /) -> ReportTable:
+def sweep_table(figures: Sequence[EquityFigures], name: str, /) -> ReportTable:
     """Spread and cost over one thing that is varied; the shipped setting is marked."""
     cells = [each for each in figures if each.group == name]
     without = {each.label: each for each in cells if not each.setting.equity}
@@ -78,13 +80,13 @@ def sweep_table(figures: Sequence[CellFigures], name: str, /) -> ReportTable:
     return ReportTable(f"table-equity-{name}", title, (SWEPT[name], *header), tuple(rows))
 
 
-def _shipped(each: CellFigures, name: str) -> str:
+def _shipped(each: EquityFigures, name: str) -> str:
     default = type(each.setting)()
     value = getattr(default, name, None)
     return f"{getattr(default.market, name) if value is None else value:g}"
 
 
-def incentive_table(figures: Sequence[CellFigures], /) -> ReportTable:
+def incentive_table(figures: Sequence[EquityFigures], /) -> ReportTable:
     """What an airline gains by what it does, for the cheapest and the dearest airline."""
     rows = []
     for name, label in dict.fromkeys(
@@ -107,11 +109,13 @@ def incentive_table(figures: Sequence[CellFigures], /) -> ReportTable:
     )  # fmt: skip
 
 
-def _ends(cells: Sequence[CellFigures]) -> tuple[int, int]:
+def _ends(cells: Sequence[EquityFigures]) -> tuple[int, int]:
     return 0, max(each.setting.conduct.airline for each in cells)
 
 
-def _found(cells: Sequence[CellFigures], label: str, airline: int, *, equity: bool) -> CellFigures:
+def _found(
+    cells: Sequence[EquityFigures], label: str, airline: int, *, equity: bool
+) -> EquityFigures:
     (found,) = (
         each
         for each in cells
@@ -121,7 +125,7 @@ def _found(cells: Sequence[CellFigures], label: str, airline: int, *, equity: bo
     return found
 
 
-def gain(cells: Sequence[CellFigures], label: str, airline: int, /, *, equity: bool) -> float:
+def gain(cells: Sequence[EquityFigures], label: str, airline: int, /, *, equity: bool) -> float:
     """What a conduct saves an airline more than the truth does."""
     (truth,) = {each.label for each in cells if each.setting.conduct.kind == "truth"}
     did = _found(cells, label, airline, equity=equity).own.mean
@@ -172,3 +176,56 @@ def percent(value: Estimate, /) -> str:
     '3.2 ± 0.1 %'
     """
     return f"{value.mean:.1f} ± {value.error:.1f} %"
+
+
+CURVES = {"levels": ("#0072B2", "o"), "decay": ("#D55E00", "s"), "spacing": ("#009E73", "^")}
+PANELS = ("airlines", "ratio", "moves")
+WITHOUT, WITH = "#777777", "#0072B2"
+
+
+def draw_equity(study: EquityStudy, figures: Sequence[EquityFigures], path: Path, /) -> None:
+    """A curve for each of the rule's numbers, and a panel for each number of the market."""
+    figure = empty_figure(13, 3.8)
+    first, *others = figure.subplots(1, 1 + len(PANELS))
+    for name, (colour, marker) in CURVES.items():
+        cells = [each for each in figures if each.group == name]
+        first.errorbar([each.excess.mean for each in cells], [each.spread.mean for each in cells],
+                       xerr=[each.excess.error for each in cells],
+                       yerr=[each.spread.error for each in cells],
+                       color=colour, marker=marker, ms=4, lw=1, elinewidth=0.6,
+                       label=name)  # fmt: skip
+        if name == "levels":
+            for each in cells:
+                first.annotate(each.label, (each.excess.mean, each.spread.mean), fontsize=7,
+                               xytext=(3, 4), textcoords="offset points")  # fmt: skip
+    for _, spread, cost in study.first.spreads:
+        first.plot([cost], [spread], ls="", marker="D", mfc="white", mec="black", ms=5)
+    first.set(xlabel="higher total cost, %", ylabel="spread of saved shares")
+    first.legend(fontsize=7)
+    for axes, name in zip(others, PANELS, strict=True):
+        for equity, colour in ((False, WITHOUT), (True, WITH)):
+            cells = [e for e in figures if e.group == name and e.setting.equity == equity]
+            axes.errorbar([float(each.label) for each in cells],
+                          [each.spread.mean for each in cells],
+                          yerr=[each.spread.error for each in cells], color=colour, marker="o",
+                          ms=4, lw=1, label="with equity" if equity else "without")  # fmt: skip
+        axes.set(xlabel=SWEPT[name], ylim=(0, None))
+        if name == "moves":
+            axes.set_xscale("log")
+    others[0].legend(fontsize=7)
+    for axes in (first, *others):
+        axes.xaxis.label.set_fontsize(8)
+        axes.grid(alpha=0.25)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=110)
+
+
+def write_equity(study: EquityStudy, rows: Rows, folder: Path, /) -> None:
+    """Write `equity.json`, `tables.md` and the plot."""
+    figures = [
+        figures_of(cell, [rows[job] for job in study.jobs_of(cell)]) for cell in study.cells()
+    ]
+    audits = [audit(cell, [rows[job] for job in study.jobs_of(cell)]) for cell in study.audited()]
+    content = {"format": "tacit-equity/1", "cells": figures, "audits": audits}
+    write_study(folder, "equity", content, equity_blocks(study, figures, audits), title=study.title)
+    draw_equity(study, figures, folder / "spread.png")

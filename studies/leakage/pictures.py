@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from studies.leakage.results import LeakageResult
 from studies.leakage.tables import Group, grouped
-from studies.report.label_placement import label_points, set_title
-from studies.report.pictures import COLOURS, OTHER, empty_figure
+from studies.pictures import COLOURS, OTHER, empty_figure, label_points, set_title
 from tacit.disclosure import split_disclosure
 
 if TYPE_CHECKING:

@@ -1,17 +1,10 @@
-"""What a run of the study of leakage gave away, and what its attackers know before it."""
+"""The rows of the study of leakage: what a run gave away."""
 
 from __future__ import annotations
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
-from studies.leakage.plan import LeakageJob
-from tacit.audit import PriorKnowledge, Record, last_week_of, prior_named
-
-LAST_WEEK = "last week"
-CHANGED = 0.5
-"""How much costs change from week to week, in units of their spread."""
+from tacit.audit import Measured
 
 
 class Point(msgspec.Struct, frozen=True):
@@ -49,13 +42,28 @@ class LeakageResult(msgspec.Struct, frozen=True):
     points: list[Point]
 
 
-def prior_of(job: LeakageJob, record: Record, weights: NDArray[np.float64], /) -> PriorKnowledge:
-    """What the attackers know; what they have of last week is drawn here."""
-    if job.prior != LAST_WEEK:
-        return prior_named(job.prior, record.problem)
-    change = CHANGED * float(weights.std())
-    rng = np.random.Generator(np.random.PCG64(job.run.seed))
-    return last_week_of(weights + change * rng.standard_normal(weights.shape), change)
+class AttackResult(msgspec.Struct, frozen=True):
+    """The score of every attack on one run."""
+
+    label: str
+    family: str
+    disclosure: str
+    attacks: dict[str, Measured]
+
+
+class BoundResult(msgspec.Struct, frozen=True):
+    """What one run gives away at most."""
+
+    instance: str
+    disclosure: str
+    evaluations: int
+    population: int
+    posterior_mean: float
+    """The correlation that the mean of the draws reaches."""
+    limit: float
+    """The highest that any estimate reaches on average, computed without the secret."""
+    violated: int
+    """How many evaluations the last draws do not fit; not 0 means that the limit is no limit."""
 
 
 def never_less(points: list[Point], /) -> list[Point]:

@@ -1,19 +1,25 @@
-"""The results of the study: the table that ships with the audit, and readable tables."""
+"""The table that ships with the audit, readable tables, and the study's part of the report.
+
+The whole study takes longer than all runs of the paper's evaluation, so the report has the shipped
+tables, and beside them a few runs that are attacked again.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from statistics import median
 
 import msgspec
 
-from studies.leakage.family_tables import families_tables, raw_and_gain
-from studies.leakage.results import LeakageResult, Point
-from studies.leakage.run_job import AttackResult
-from studies.report.table import Cell, ReportTable
-from tacit.audit import Entry
-from tacit.disclosure import split_disclosure
+from studies.leakage.results import AttackResult, BoundResult, LeakageResult, Point
+from studies.leakage.study import LeakageStudy
+from studies.study import Rows
+from studies.tables import Block, Cell, ReportTable, plain, write_study
+from tacit.audit import Entry, measured_entries
+from tacit.disclosure import SEALED, split_disclosure
 
+SHOWN = ("none", "order", "quantiles:5", "top:60", "above:95", "top:15")
 Group = tuple[str, str, str, int, int, str]
 CONTAINED = {
     "none": ("order", "quantiles", "buckets", "top", "above"),
@@ -204,3 +210,144 @@ def attack_table(results: Sequence[AttackResult], /) -> ReportTable:
         tuple(rows),
         "Empty where an attack does not apply. Known rows: correlation over the other rows.",
     )
+
+
+def raw_and_gain(raw: float | None, gain: float | None, informed: bool, /) -> str:
+    """A correlation, and in brackets the gain beyond a prior that tells something.
+
+    >>> raw_and_gain(0.984, 0.947, True), raw_and_gain(0.5, 0.5, False)
+    ('0.98 (0.95)', '0.50')
+    """
+    if raw is None:
+        return ""
+    return f"{raw:.2f} ({gain:.2f})" if informed and gain is not None else f"{raw:.2f}"
+
+
+def families_tables(entries: Sequence[Entry], /) -> list[ReportTable]:
+    """One table per number of rows at which several families, or a tour's map, were measured."""
+    largest = max((each.population for each in entries), default=0)
+    chosen = [each for each in entries if each.population == largest]
+    tables = []
+    for kind, rows in dict.fromkeys((each.kind, each.rows) for each in chosen):
+        mine = [each for each in chosen if (each.kind, each.rows) == (kind, rows)]
+        families = dict.fromkeys((each.family, each.prior) for each in mine)
+        if len(families) > 1 or kind == "tour":
+            tables.append(_families_table(mine, list(families), kind, rows))
+    return tables
+
+
+def _families_table(
+    entries: Sequence[Entry], families: Sequence[tuple[str, str]], kind: str, rows: int
+) -> ReportTable:
+    last = max(each.evaluations for each in entries)
+    lines = []
+    for family in families:
+        points = [each for each in entries if (each.family, each.prior) == family]
+        mine = {each.disclosure: each for each in sorted(points, key=lambda each: each.evaluations)}
+        any_one = next(iter(mine.values()))
+        informed = any_one.prior_alone > 0
+        plan = raw_and_gain(any_one.plan_only, any_one.plan_gain, informed)
+        cells = [*family, f"{any_one.prior_alone:.2f}", plan]
+        for name in (*SHOWN, SEALED):
+            each = mine.get(name)
+            raw, gain = (None, None) if each is None else (each.honest, each.honest_gain)
+            cells.append(raw_and_gain(raw, gain, informed))
+        lines.append(tuple(map(Cell, cells)))
+    return ReportTable(
+        f"table-families-{kind}-{rows}",
+        f"By family of costs: {kind}, {rows} rows, after {last} evaluations",
+        ("costs", "prior", "prior alone", "plan only", *SHOWN, SEALED),
+        tuple(lines),
+        "Correlation of the recovered matrix with the secret one. In brackets, where the prior "
+        "alone tells something, the gain: the same of what the prior leaves open.",
+    )
+
+
+def bound_table(bounds: Sequence[BoundResult], strongest: Sequence[float], /) -> ReportTable:
+    """Attack, mean of the posterior, and limit; `strongest` is the best attack on each same run."""
+    rows = tuple(
+        plain(
+            each.instance, each.disclosure, str(each.evaluations), f"{attack:.2f}",
+            f"{each.posterior_mean:.2f}",
+            f"{each.limit:.2f}" if not each.violated else "the draws do not fit",
+        )
+        for each, attack in zip(bounds, strongest, strict=True)
+    )  # fmt: skip
+    return ReportTable(
+        "table-bound",
+        "What any attack could reach on independent uniform weights",
+        ("instance", "disclosure", "evaluations", "strongest attack", "mean of the posterior",
+         "limit"),
+        rows,
+        "Correlations. The mean of the posterior is over draws that fit all that the bits say. The "
+        "limit is computed from the draws without the secret: the highest correlation that any "
+        "estimate has on average. The draws are few: the mean is somewhat too low, the limit "
+        "somewhat too high.",
+    )  # fmt: skip
+
+
+def write_leakage(study: LeakageStudy, rows: Rows, folder: Path, /) -> None:
+    """Write `leakage.json`, `tables.md`, and the plots `privacy.png` and `growth.png`."""
+    from studies.leakage.pictures import draw_growth, draw_privacy
+
+    results = [rows[job] for job in study.attacked()]
+    tables = leakage_tables(results)
+    if bounds := [rows[job] for job in study.bound_jobs()]:
+        tables.append(bound_table(bounds, [_reached(results, each) for each in bounds]))
+    if attacks := [rows[job] for job in study.attack_jobs()]:
+        tables.append(attack_table(attacks))
+    content = {"format": "tacit-leakage/2", "entries": leakage_table_entries(results)}
+    write_study(folder, "leakage", content, tables)
+    draw_privacy(results, folder / "privacy.png")
+    draw_growth(results, folder / "growth.png")
+
+
+def _reached(results: Sequence[LeakageResult], bound: BoundResult) -> float:
+    """What the strongest attack reached on the run that a bound is about."""
+    return next(
+        each.points[-1].honest
+        for each in results
+        if (each.instance, each.disclosure, each.population)
+        == (bound.instance, bound.disclosure, bound.population)
+    )
+
+
+def leakage_blocks(study: LeakageStudy, rows: Rows, /) -> list[Block]:
+    """The shipped tables, and what was attacked now beside them."""
+    shipped = measured_entries()
+    return [
+        "Measured by attacking recorded runs: the correlation of the matrix that a curious "
+        "platform recovers with the secret one, rows and columns centred, by attackers who know "
+        "the structure of the costs that is named as the prior. See docs/leakage.md.",
+        again_table(leakage_table_entries([rows[job] for job in study.attacked()]), shipped),
+        "The tables that follow are those of the whole study as it ships, which `tacit experiment "
+        "leakage` computes.",
+        *families_tables(shipped),
+        *correlation_tables(shipped),
+    ]
+
+
+def again_table(now: Sequence[Entry], shipped: Sequence[Entry], /) -> ReportTable:
+    """Each figure that was measured now, and the shipped one."""
+    known = {_key(each): each for each in shipped}
+    rows = []
+    for each in now:
+        informed, before = each.prior_alone > 0, known.get(_key(each))
+        told = "" if before is None else raw_and_gain(before.honest, before.honest_gain, informed)
+        cells = (f"{each.kind} {each.rows} x {each.columns}", each.family, each.prior,
+                 each.disclosure, str(each.evaluations),
+                 raw_and_gain(each.honest, each.honest_gain, informed), told)  # fmt: skip
+        rows.append(tuple(map(Cell, cells)))
+    return ReportTable(
+        "table-leakage-again",
+        "Attacked again: one short run of each family of costs",
+        ("problem", "costs", "prior", "disclosure", "evaluations", "now", "shipped"),
+        tuple(rows),
+        "Correlation, and in brackets the gain beyond a prior that tells something. The shipped "
+        "figures are medians over instances; this is the first of them.",
+    )
+
+
+def _key(entry: Entry) -> tuple[object, ...]:
+    return (entry.kind, entry.family, entry.prior, entry.rows, entry.population,
+            entry.disclosure, entry.evaluations)  # fmt: skip

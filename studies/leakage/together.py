@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from studies.execution.observed_leakage import recorded
-from studies.leakage.plan import LeakageJob
-from studies.leakage.results import LeakageResult, Point, never_less, prior_of
+from studies.evaluation.instances import reference_of
+from studies.evaluation.run import recorded
+from studies.leakage.results import LeakageResult, Point, never_less
+from studies.leakage.run import prior_of
+from studies.leakage.study import LeakageJob
 from studies.quality import relative_error
-from studies.study.instances import reference_of
 from tacit.audit import (
     ATTACKS,
     Audit,
@@ -38,8 +38,8 @@ from tacit.problems import Problem, optimum
 Matrix = NDArray[np.float64]
 
 
-def measure_together(job: LeakageJob, /) -> bytes:
-    """Run, attack, and give the result as JSON."""
+def measure_together(job: LeakageJob, /) -> LeakageResult:
+    """Run and attack."""
     problem = reference_of(job.run.instance).problem
     record = recorded(job.run, best=BestMode.NOTHING)
     audits = [_audit(job, record, problem, k) for k in range(len(problem.objectives))]
@@ -47,8 +47,8 @@ def measure_together(job: LeakageJob, /) -> bytes:
     view, plans = audits[0].view, [each.plan_only() for each in audits]
     published = [each.truth.weights.ravel()[view.published].sum() * view.sign for each in audits]
     best = [_optimum(problem, k) for k in range(len(audits))]
-    result = LeakageResult(
-        label=job.label,
+    return LeakageResult(
+        label=job.kind,
         family=job.family,
         prior=job.prior,
         instance=view.problem.name,
@@ -66,7 +66,6 @@ def measure_together(job: LeakageJob, /) -> bytes:
         plan_gain=max(each.gain for each in plans),
         points=never_less([_point(audits, whole, count) for count in job.evaluations]),
     )
-    return msgspec.json.encode(result)
 
 
 def _weights(problem: Problem, objective: int) -> Matrix:

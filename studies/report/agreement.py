@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from studies.paper import COLUMNS
 from studies.quality import Points, normalized
 from studies.report.column_figures import ColumnFigures, published_figures
 from studies.report.evidence import Evidence, Finding
 from studies.report.findings_one_objective import ap_findings, tsp_findings
 from studies.report.findings_two_objectives import one_findings, two_findings
+from studies.report.paper import COLUMNS
 from studies.report.results import Results
 from studies.statistics import Spread, rank_correlation
 

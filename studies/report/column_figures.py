@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from studies.paper import Column, published
+from studies.report.paper import Column, published
 from studies.statistics import (
     Duel,
     Spread,
@@ -68,7 +68,7 @@ def measured_figures(
 ) -> ColumnFigures:
     """Figures of our runs; `generations` says per method where to compare.
 
-    >>> from studies.paper import COLUMNS
+    >>> from studies.report.paper import COLUMNS
     >>> curves = {"none": np.array([[1.0, 5.0], [2.0, 6.0]]), "order": np.array([[1.0, 3], [2, 4]])}
     >>> figures = measured_figures(COLUMNS["ap"], curves, {"none": 1, "order": 0}, optimum=100)
     >>> figures.final["order"].median, figures.comparison["order"].median

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 
 import msgspec
 
+from studies.evaluation.study import SearchStudy
 from studies.report.agreement import Assessed, assess, by_original_rule, figures_at
 from studies.report.results import Results
-from studies.report.table import Block, Cell, ReportTable
 from studies.report.z_scores import StageScores, count_below, root_mean_square, z_scores
-from studies.study.study import Seeds, Study
+from studies.study import Seeds
+from studies.tables import Block, Cell, ReportTable
 
 PREFIX = "control-"
 WRONG_OPERATORS = {
@@ -29,10 +30,10 @@ SEEDS, SEEDS_OF_OWN_INSTANCE = 6, 15
 """Few, to keep it short: six can differ significantly, five cannot."""
 
 
-def smaller(study: Study, /) -> Study:
+def smaller(study: SearchStudy, /) -> SearchStudy:
     """The runs that the control is made of: all instances, but of the TSP the paper's, few seeds.
 
-    >>> from studies.study.study import shipped_study
+    >>> from studies.evaluation.study import shipped_study
     >>> [len(list(smaller(shipped_study(name)).jobs())) for name in ("ap", "tsp")]
     [420, 210]
     """
@@ -45,7 +46,7 @@ def smaller(study: Study, /) -> Study:
     )
 
 
-def control_of(study: Study, /) -> Study:
+def control_of(study: SearchStudy, /) -> SearchStudy:
     """The same runs with the wrong operators."""
     few = smaller(study)
     return msgspec.structs.replace(

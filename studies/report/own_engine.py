@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from studies.engine_times import EngineTimes
-from studies.execution.time_budget import (
+from studies.evaluation.time_budget import (
     PAPER_BUDGET,
     PAPER_SECONDS,
     budget_of,
     comparison_generations,
 )
-from studies.paper import COLUMNS
+from studies.report.engine_times import EngineTimes
 from studies.report.evidence import CONFIGURABLE
+from studies.report.paper import COLUMNS
 from studies.report.results import Results
 from studies.report.standings import Standing
-from studies.report.table import Block, Cell, ReportTable, plain
+from studies.tables import Block, Cell, ReportTable, plain
 from tacit.disclosure import split_disclosure
 
 Generations = Mapping[str, int]
@@ -83,7 +83,7 @@ def leaders(standing: Standing, times: EngineTimes, /) -> Leaders:
 def ends(times: EngineTimes, /) -> tuple[dict[str, int], dict[str, int]]:
     """The fewest and the most generations that each method reaches by any measurement.
 
-    >>> from studies.engine_times import Timed
+    >>> from studies.report.engine_times import Timed
     >>> none, top = Timed(0.002, (0.002, 0.0021)), Timed(0.01, (0.0101, 0.0099))
     >>> ends(EngineTimes(300, 100, 0, {"none": none, "top:10": top}))
     ({'none': 500, 'top': 98}, {'none': 500, 'top': 105})

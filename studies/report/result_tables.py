@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from studies.paper import COLUMNS, Column
 from studies.report.column_figures import ColumnFigures, published_figures
-from studies.report.table import Cell, ReportTable, plain
+from studies.report.paper import COLUMNS, Column
 from studies.report.z_scores import StageScores
 from studies.statistics import Spread
+from studies.tables import Cell, ReportTable, plain
 from tacit.disclosure import split_disclosure
 
 SUMMARIES = {

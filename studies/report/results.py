@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
-import msgspec
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from studies.execution.store import Store
-from studies.paper import COLUMNS, Column
+from studies.evaluation.instances import InstanceSpec, Reference, named_problem, reference_of
+from studies.evaluation.run import RunRecord
+from studies.evaluation.study import SearchStudy
 from studies.report.column_figures import ColumnFigures, Curves, measured_figures
-from studies.study.study import Study
+from studies.report.paper import COLUMNS, Column
+from studies.study import Rows
 
 Fronts = Mapping[str, NDArray[np.float64]]
 """Per disclosure the points of one run's last set, one row each."""
@@ -23,14 +21,17 @@ Fronts = Mapping[str, NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class Results:
-    """Finished studies by name, and their folders."""
+    """Finished studies by name, and the rows of all of them.
 
-    studies: Mapping[str, Study]
-    stores: Mapping[str, Store]
+    A study may go by the name of another one, with which it is compared.
+    """
 
-    def part(self, studies: Mapping[str, Study], /) -> Results:
-        """The runs of smaller versions of the same studies: their first instances, their seeds."""
-        return Results(studies, {name: self.stores[name] for name in studies})
+    studies: Mapping[str, SearchStudy]
+    rows: Rows
+
+    def part(self, studies: Mapping[str, SearchStudy], /) -> Results:
+        """The runs of smaller versions of the same studies."""
+        return Results(studies, self.rows)
 
     def columns(self) -> list[Column]:
         """The columns whose studies are available."""
@@ -38,34 +39,42 @@ class Results:
 
     def instances(self, study: str, /) -> list[str]:
         """The instances of a study, in its order."""
-        return list(self._references[study])[: len(self.studies[study].instances)]
+        return [named_problem(spec).name for spec in self.studies[study].instances]
+
+    def _reference(self, study: str, instance: str) -> Reference:
+        return reference_of(self._spec(study, instance))
+
+    def _spec(self, study: str, instance: str) -> InstanceSpec:
+        (found,) = (
+            spec for spec in self.studies[study].instances if named_problem(spec).name == instance
+        )
+        return found
 
     def optimum(self, study: str, instance: str, /) -> int | None:
         """The optimum of an instance."""
-        optimum: int | None = self._references[study][instance]["optimum"]
-        return optimum
+        return self._reference(study, instance).optimum
 
     def truth(self, study: str, instance: str, /) -> NDArray[np.float64]:
         """The ground truth of an instance with several objectives."""
-        return np.array(self._references[study][instance]["ground_truth"], dtype=np.float64)
+        truth = self._reference(study, instance).truth
+        assert truth is not None, "the paper's studies of several objectives have one"
+        return truth
+
+    def runs(self, study: str, instance: str, /) -> dict[str, list[RunRecord]]:
+        """Per disclosure the runs on an instance, seed by seed."""
+        found: dict[str, list[RunRecord]] = {}
+        for job in self.studies[study].jobs_on(self._spec(study, instance)):
+            found.setdefault(job.disclosure, []).append(self.rows[job])
+        return found
 
     def curves(self, column: Column, instance: str, /) -> Curves:
         """Every run of an instance, in the unit of the column."""
-        chosen = (
-            pl.scan_parquet(self.stores[column.study].generations)
-            .filter(pl.col("instance") == instance)
-            .filter(pl.col("seed").is_in(self.studies[column.study].seeds.all()))
-            .select("disclosure", "seed", "generation", column.metric)
-            .collect()
-        )
         optimum = self.optimum(column.study, instance)
         unit = 100 / optimum if column.in_percent and optimum else 1.0
-        curves = {}
-        for disclosure in self.studies[column.study].disclosures:
-            runs = chosen.filter(pl.col("disclosure") == disclosure)
-            count = runs["seed"].n_unique()
-            curves[disclosure] = unit * runs[column.metric].to_numpy().reshape(count, -1)
-        return curves
+        return {
+            disclosure: unit * np.stack([run.metrics[column.metric] for run in runs])
+            for disclosure, runs in self.runs(column.study, instance).items()
+        }
 
     def figures(
         self, column: Column, instance: str, generations: Mapping[str, int], /
@@ -101,21 +110,9 @@ class Results:
 
     def median_fronts(self, column: Column, instance: str, /) -> Fronts:
         """Per disclosure the last set of the run with the median of a column, IGD+ as a rule."""
-        study, curves = column.study, self.curves(column, instance)
-        points = pl.read_parquet(self.stores[study].fronts).filter(pl.col("instance") == instance)
         fronts = {}
-        for disclosure, runs in curves.items():
-            last = runs[:, -1]
-            seed = self.studies[study].seeds.all()[
-                int(np.argsort(last, kind="stable")[len(last) // 2])
-            ]
-            chosen = points.filter((pl.col("disclosure") == disclosure) & (pl.col("seed") == seed))
-            fronts[disclosure] = chosen.select("objective_1", "objective_2").to_numpy()
+        for disclosure, runs in self.runs(column.study, instance).items():
+            last = np.array([run.metrics[column.metric][-1] for run in runs])
+            median = int(np.argsort(last, kind="stable")[len(last) // 2])
+            fronts[disclosure] = runs[median].front
         return fronts
-
-    @cached_property
-    def _references(self) -> dict[str, dict[str, dict[str, Any]]]:
-        return {
-            name: msgspec.json.decode((store.folder / "study.json").read_bytes())["yardsticks"]
-            for name, store in self.stores.items()
-        }

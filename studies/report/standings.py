@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from studies.paper import Column
 from studies.report.column_figures import Curves
+from studies.report.paper import Column
 from studies.statistics import Duel, duel, wins
 from tacit.disclosure import split_disclosure
 
@@ -19,7 +19,7 @@ Generations = Mapping[str, int]
 class Standing:
     """The runs of a column, one set of curves per instance.
 
-    >>> from studies.paper import COLUMNS
+    >>> from studies.report.paper import COLUMNS
     >>> low, high = np.array([[9.0, 1.0]] * 6), np.array([[8.0, 2.0]] * 6)
     >>> standing = Standing(COLUMNS["tsp"], [{"top:15": low, "order": high}])
     >>> standing.wins({"top": 1, "order": 1}), standing.wins({"top": 0, "order": 0})

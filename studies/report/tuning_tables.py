@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from studies.report.table import Block, Cell, ReportTable, plain
-from studies.study.study import Study, shipped_study
+from studies.evaluation.study import SearchStudy, shipped_study
+from studies.tables import Block, Cell, ReportTable, plain
 from studies.tuning.held_out import MOST_SETS, our_names, their_names
 from studies.tuning.plan import Choice
 from studies.tuning.tune import published_sets
@@ -116,7 +116,7 @@ def _held(record: TuningRecord, key: str, metric: int) -> Cell:
     return Cell("-" if values is None else f"{values[metric]:.4f}")
 
 
-def _fixed(study: Study) -> dict[str, Choice]:
+def _fixed(study: SearchStudy) -> dict[str, Choice]:
     """Settings of the preset; NSGA-II has neither elites nor a choice of entrants."""
     settings = asdict(study.search)
     absent = ("elites", "tournament") if settings["algorithm"] == "nsga2" else ()

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from studies.engine_times import EngineTimes
-from studies.execution.store import versions, write_json, write_whole
-from studies.execution.time_budget import PAPER_BUDGET, comparison_generations
-from studies.paper import COLUMNS
+import numpy as np
+
+from studies.evaluation.time_budget import PAPER_BUDGET, comparison_generations
+from studies.pictures import COLOURS, OTHER, draw_fronts, panels_of, set_title
 from studies.report.agreement import (
     after_holm,
     assess,
@@ -18,11 +18,12 @@ from studies.report.agreement import (
     figures_at,
     spearman_by_rule,
 )
-from studies.report.column_figures import published_figures
+from studies.report.column_figures import ColumnFigures, Curves, published_figures
 from studies.report.control import agreement, control_blocks
-from studies.report.example_table import example_table
+from studies.report.engine_times import EngineTimes
 from studies.report.other_tables import (
     budget_table,
+    example_table,
     findings_table,
     instances_table,
     leakage_table,
@@ -31,12 +32,15 @@ from studies.report.other_tables import (
     spearman_table,
 )
 from studies.report.own_engine import own_engine_blocks
-from studies.report.pictures import draw_convergence, draw_fronts
+from studies.report.paper import COLUMNS, Column
 from studies.report.result_tables import all_result_tables
 from studies.report.results import Results
-from studies.report.table import Block, ReportPage, ReportTable
 from studies.report.tuning_tables import tuning_blocks
 from studies.report.z_scores import scores_by_column, z_scores, z_scores_table
+from studies.rows import write_json, write_whole
+from studies.running import versions
+from studies.tables import Block, ReportPage, ReportTable
+from tacit.disclosure import split_disclosure
 
 PICTURES = {"ap": 2, "tsp": 3, "moap-one gd+": 4, "moap-one igd+": 5, "moap-two gd+": 7,
             "moap-two igd+": 8}  # fmt: skip
@@ -146,3 +150,32 @@ def draw_all(
             caption = f"Figure {number}: estimated non-dominated sets, {study}, instance {instance}"
             drawn.append((number, file, caption))
     return [(file, caption) for _, file, caption in sorted(drawn)]
+
+
+def draw_convergence(
+    column: Column,
+    curves: Curves,
+    theirs: ColumnFigures,
+    generations: Mapping[str, int],
+    path: Path,
+    /,
+) -> None:
+    """Every run, the median, and where the paper's medians lie: start, comparison, end."""
+    figure, panels = panels_of(list(curves))
+    for (disclosure, runs), axes in zip(curves.items(), panels, strict=True):
+        method, _ = split_disclosure(disclosure)
+        last = runs.shape[1] - 1
+        at = np.arange(last + 1)
+        axes.plot(at, runs.T, color="#BBBBBB", lw=0.4, rasterized=True)
+        axes.plot(at, np.median(runs, axis=0), color=COLOURS.get(method, OTHER), lw=1.8)
+        if disclosure in theirs.final:
+            compared = min(generations.get(method, last), last)
+            marks = [theirs.initial[disclosure], theirs.comparison[disclosure],
+                     theirs.final[disclosure]]  # fmt: skip
+            axes.plot([0, compared, last], [m.median for m in marks], ls="", marker="D", ms=4.5,
+                      mfc="white", mec="black", clip_on=False, zorder=5)  # fmt: skip
+        axes.set_title(disclosure, fontsize=9)
+    figure.supxlabel("generation", fontsize=9)
+    figure.supylabel(column.label, fontsize=9)
+    set_title(figure, "thin: single runs, thick: their median, diamonds: the paper's medians")
+    figure.savefig(path, dpi=110)

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import norm, t
 
-from studies.paper import Column
 from studies.report.agreement import AllFigures, within_spread
 from studies.report.column_figures import ColumnFigures, published_figures
-from studies.report.table import Cell, ReportTable, plain
+from studies.report.paper import Column
 from studies.statistics import ALPHA, Spread
+from studies.tables import Cell, ReportTable, plain
 
 STAGES = {
     "initial": "initial population",

@@ -7,8 +7,8 @@ from concurrent.futures import Executor
 
 import msgspec
 
-from studies.study.settings import changed
-from studies.study.study import Study
+from studies.evaluation.settings import changed
+from studies.evaluation.study import SearchStudy
 from studies.tuning.plan import Choice
 from studies.tuning.tune import Tuned, TuningTask, assessed, published_sets
 
@@ -34,7 +34,7 @@ def their_names(preset: str, count: int, /) -> list[str]:
     return [*(f"the paper's set {k}" for k in range(1, count)), preset]
 
 
-def held_out_sets(study: Study, tuned: Tuned, /) -> dict[str, dict[str, Choice]]:
+def held_out_sets(study: SearchStudy, tuned: Tuned, /) -> dict[str, dict[str, Choice]]:
     """Our best sets, the preset's and the others of the paper, by their names."""
     ours = zip(our_names(len(tuned.best)), tuned.best, strict=False)
     paper = published_sets(study.name)
@@ -44,7 +44,7 @@ def held_out_sets(study: Study, tuned: Tuned, /) -> dict[str, dict[str, Choice]]
 
 
 def held_out_values(
-    study: Study,
+    study: SearchStudy,
     task: TuningTask,
     sets: Mapping[str, Mapping[str, Choice]],
     pool: Executor,

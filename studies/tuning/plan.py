@@ -6,8 +6,8 @@ from itertools import combinations, product
 
 import msgspec
 
-from studies.study.instances import InstanceSpec
-from studies.study.settings import Settings, changed
+from studies.evaluation.instances import InstanceSpec
+from studies.evaluation.settings import Settings, changed
 from tacit.errors import ParameterError
 
 Choice = int | str

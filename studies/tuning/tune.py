@@ -11,19 +11,17 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from studies.execution.job import Conditions
-from studies.execution.run_job import run_job
-from studies.paper import published
-from studies.study.instances import InstanceSpec, named_problem
-from studies.study.plugins import load_plugins
-from studies.study.settings import (
+from studies.evaluation.instances import InstanceSpec, load_plugins, named_problem
+from studies.evaluation.run import run_search
+from studies.evaluation.settings import (
     Settings,
     changed,
     check_disclosure,
     kind_of,
     preset_settings,
 )
-from studies.study.study import Study
+from studies.evaluation.study import Conditions, SearchStudy
+from studies.report.paper import published
 from studies.tuning.plan import Choice
 from studies.tuning.sampling import ask_new_set, completed, mark_failed, open_trials
 from tacit.errors import ParameterError
@@ -57,7 +55,7 @@ class Assessment(msgspec.Struct, frozen=True, kw_only=True):
     def _medians(self, instance: InstanceSpec, settings: Settings) -> Sequence[float]:
         last = []
         for seed in range(self.runs):
-            metrics = run_job(self.conditions.job(instance, settings, seed=seed)).metrics
+            metrics = run_search(self.conditions.job(instance, settings, seed=seed)).metrics
             last.append([metrics[name][-1] for name in self.metrics])
         medians: list[float] = np.median(last, axis=0).tolist()
         return medians
@@ -111,7 +109,7 @@ class Tuned:
 
 
 def tuning_task(
-    study: Study,
+    study: SearchStudy,
     storage: str,
     /,
     *,
@@ -227,10 +225,10 @@ def published_sets(study: str, /) -> list[TunedSet]:
     ]
 
 
-def known_set(study: Study, /) -> tuple[str, TunedSet]:
+def known_set(study: SearchStudy, /) -> tuple[str, TunedSet]:
     """What a tuned set is compared with, and whose it is; of a preset no values are on record.
 
-    >>> from studies.study.study import shipped_study
+    >>> from studies.evaluation.study import shipped_study
     >>> known_set(shipped_study("sealed-tsp"))[0]
     'sealed-tsp'
     """

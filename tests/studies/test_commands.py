@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from studies.study.instances import named_problem
-from studies.study.study import read_study
+from studies.evaluation.instances import named_problem
+from studies.evaluation.study import read_study
 
 from tests.conftest import RunTacit
 from tests.studies.command import tacit

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from studies.execution.job import Job
-from studies.execution.run_job import run_job
+from studies.evaluation.instances import InstanceSpec, reference_of
+from studies.evaluation.run import run_search
+from studies.evaluation.study import SearchJob
 from studies.quality import distances_plus, normalized, relative_error
-from studies.study.instances import InstanceSpec, reference_of
 
 from tacit.problems import optimum
 
@@ -64,7 +64,9 @@ def test_relative_error_of_gains_and_costs() -> None:
 def test_metrics_of_a_run_are_those_of_its_sets() -> None:
     spec = InstanceSpec(generate="assignment", size=9, seed=3)
     settings = (("elites", 2), ("population", 20), ("tournament", 3))
-    single = run_job(Job(instance=spec, settings=settings, disclosure="top:4", generations=15))
+    single = run_search(
+        SearchJob(instance=spec, settings=settings, disclosure="top:4", generations=15)
+    )
     best = optimum(reference_of(spec).problem)
     assert best is not None
     means = single.metrics["mean_fitness"]
@@ -76,7 +78,9 @@ def test_metrics_of_a_run_are_those_of_its_sets() -> None:
     crowded = (
         ("algorithm", "nsga2"), ("elites", 0), ("population", 20), ("reevaluate_parents", True)
     )  # fmt: skip
-    several = run_job(Job(instance=two, settings=crowded, disclosure="order", generations=15))
+    several = run_search(
+        SearchJob(instance=two, settings=crowded, disclosure="order", generations=15)
+    )
     truth = reference_of(two).truth
     assert truth is not None
     assert several.metrics["set_size"][-1] == len(several.front)

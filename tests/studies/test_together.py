@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from studies.report.table import ReportTable
-from studies.together.figures import (
+from studies.tables import ReportTable
+from studies.together import (
     METRICS,
     LastValues,
     TogetherFigures,
     standings_of,
+    together_blocks,
 )
-from studies.together.tables import together_blocks
 
 NONE = [np.array([100.0, 104.0, 98.0, 101.0, 99.0, 103.0]), np.array([50.0, 51, 49, 53, 52, 48])]
 

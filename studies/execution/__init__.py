@@ -1,1 +1,0 @@
-"""Running studies: jobs, executors, time budgets, progress."""

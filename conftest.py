@@ -23,7 +23,6 @@ gc.disable()
 PROCESS_DOCTESTS = (
     "tacit.engine.local.cluster.LocalCluster",
     "tacit.engine.local.measure.measure_engine",
-    "studies.execution.executors.executor",
     "tacit.runs.plots.plot_result",
 )
 """Doctests that start processes, by how their names begin: they carry no marks of their own."""

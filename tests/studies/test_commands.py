@@ -92,6 +92,6 @@ def test_the_study_and_the_program_of_the_documentation_run(tmp_path: Path) -> N
     assert [named_problem(spec).name for spec in read.instances][-1] == "kroD100"
     assert {job.generations for job in read.jobs() if job.disclosure == "quantiles:20"} == {109}
     (tmp_path / "sealed.toml").write_text(sealed)
-    assert {job.generations for job in read_study(tmp_path / "sealed.toml").jobs()} == {2677}
+    assert {job.generations for job in read_study(tmp_path / "sealed.toml").jobs()} == {2041}
     (program,) = re.findall(r"```python\n(.*?)```", document, flags=re.DOTALL)
     subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, timeout=240)

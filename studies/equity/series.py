@@ -14,7 +14,6 @@ from studies.equity.market import LARGEST, Conduct, Day, Market, draw_day
 from tacit.equity import (
     FINENESS,
     NEUTRAL,
-    NEW_FOR,
     EquityRule,
     EquityShape,
     balance_of,
@@ -27,6 +26,9 @@ from tacit.equity import (
 )
 
 Numbers = NDArray[np.int64]
+NEW_FOR = 32
+"""For how many of its runs the level of somebody who joined later is at most 0. Nobody joins a
+series today; the study asks what a new name would gain if one could."""
 
 
 class EquitySetting(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -102,7 +104,7 @@ def run_series(setting: EquitySetting, seed: int, runs: int, /) -> Series:
             steps[setting.conduct.airline], is_new[setting.conduct.airline] = [], True
         newcomers = [new and len(own) < NEW_FOR for new, own in zip(is_new, steps, strict=True)]
         factors = [
-            factor_of(balance_of(own, setting.rule), setting.rule, newcomer=newcomer)
+            min(factor_of(balance_of(own, setting.rule), setting.rule), NEUTRAL if newcomer else 99)
             for own, newcomer in zip(steps, newcomers, strict=True)
         ]
         stated = setting.conduct.stated(day, setting.market)

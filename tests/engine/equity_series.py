@@ -27,7 +27,7 @@ from tacit.engine.coordinator.sealing_offers import head_of_series
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.local.engine import node_offers, platform_certificate, public_keys
 from tacit.engine.node.kept_series import FOLDER
-from tacit.engine.node.state.equity.kept_book import KeptBook
+from tacit.engine.node.state.kept_balances import KeptBook
 from tacit.engine.series import Series, SignedSeries, series_hash, sign_series
 from tacit.equity import (
     EquityRule,
@@ -86,15 +86,13 @@ class Clear:
     """The twin: everybody's own steps, over the integers."""
 
     rule: EquityRule
-    founders: Sequence[str]
     own: dict[str, list[int]] = field(default_factory=dict)
 
     def balance(self, name: str) -> int:
         return balance_of(self.own.get(name, [])[-64:], self.rule)
 
     def factor(self, name: str) -> int:
-        newcomer = name not in self.founders and len(self.own.get(name, [])) < 32
-        return factor_of(self.balance(name), self.rule, newcomer=newcomer)
+        return factor_of(self.balance(name), self.rule)
 
     def count(self, run: AgreedCluster, plan: Sequence[int]) -> NDArray[np.int64]:
         agreement = run.agreement
@@ -151,7 +149,7 @@ class EquitySeries:
             },
             **changes,
         )
-        return cls(cluster, keys, series, Clear(terms.rule, list(keys)))
+        return cls(cluster, keys, series, Clear(terms.rule))
 
     @property
     def signed(self) -> SignedSeries:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tacit.equity import MEMORY, NEW_FOR, EquityRule, RunEntry, StepBook, balance_of
+from tacit.equity import MEMORY, EquityRule, RunEntry, StepBook, balance_of
 from tacit.errors import ParameterError
 from tacit.mpc.local import deal_integers, reveal
 from tacit.mpc.shares import held_by
@@ -112,15 +112,10 @@ def test_a_run_that_moves_no_balance_is_recorded() -> None:
         held[0].prepare(RunEntry(2, "", NAMES))
 
 
-def test_who_joins_later_is_new_for_32_runs_and_stays_known() -> None:
+def test_who_sits_out_for_long_has_what_it_had() -> None:
     held = counted(books(), 1, dict.fromkeys(NAMES, 5))
-    assert not held[0].is_newcomer("amber")
-    for number in range(2, NEW_FOR + 2):
-        assert held[0].is_newcomer("dune")
-        held = counted(held, number, {**dict.fromkeys(NAMES, 1), "dune": -3})
-    assert not held[0].is_newcomer("dune")
-    # Who sits out for long and returns has what it had.
+    held = counted(held, 2, {**dict.fromkeys(NAMES, 1), "dune": -3})
     before = reveal([book.balances(["dune"], RULE) for book in held]).tolist()
-    for number in range(NEW_FOR + 2, NEW_FOR + 6):
+    for number in range(3, 7):
         held = counted(held, number, dict.fromkeys(NAMES, 1))
     assert reveal([book.balances(["dune"], RULE) for book in held]).tolist() == before

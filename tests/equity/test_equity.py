@@ -198,24 +198,23 @@ def test_factors_and_weights_are_the_clear_ones_at_the_declared_cost(
     rule = EquityRule(levels, decay, spacing)
     steps = history(seed, lengths, 1 << 18)
     dealt = [deal_integers(np.array(own, dtype=np.int64), nodes=nodes) for own in steps]
-    newcomers = [length == 1 for length in lengths]
     owners = [0, 2, 1, 2]
     weights = np.random.default_rng(seed).integers(0, 1000, (4, 5))
     secret = deal_integers(weights, nodes=nodes)
 
     async def node(s: Any) -> tuple[ArithmeticShare, ArithmeticShare, ArithmeticShare]:
         balance = balances([own[s.me] for own in dealt], rule)
-        found = await factors(s, balance, rule, newcomers=newcomers, label="f")
+        found = await factors(s, balance, rule, label="f")
         return balance, found, await multiplied(s, secret[s.me], found, owners, label="w")
 
     run = run_parties(node, nodes=nodes)
     balance, found, scaled = (reveal(list(each)) for each in zip(*run.results, strict=True))
     clear = [balance_of(own, rule) for own in steps]
     assert balance.tolist() == clear
-    wanted = [factor_of(b, rule, newcomer=n) for b, n in zip(clear, newcomers, strict=True)]
+    wanted = [factor_of(each, rule) for each in clear]
     assert found.tolist() == wanted
     assert scaled.tolist() == weighted(weights, wanted, owners).tolist()
-    check_cost(run, before_run.cost(nodes, rule, newcomers, rows=4, columns=5))
+    check_cost(run, before_run.cost(nodes, rule, len(lengths), rows=4, columns=5))
 
 
 @three_and_four
@@ -224,7 +223,7 @@ def test_a_balance_at_a_threshold_is_not_below_it(nodes: int) -> None:
     at = [balance for t in rule.thresholds for balance in (t - 1, t)]
     dealt = deal_integers(at, nodes=nodes)
     run = run_parties(
-        lambda s: factors(s, dealt[s.me], rule, newcomers=[False] * len(at), label="f"),
+        lambda s: factors(s, dealt[s.me], rule, label="f"),
         nodes=nodes,
     )
     assert reveal(run.results).tolist() == [18, 17, 17, 16, 16, 15, 15, 14]
@@ -241,13 +240,10 @@ def test_the_spread_is_the_largest_minus_the_least(values: list[int], nodes: int
     check_cost(run, spread.cost(nodes, len(values)))
 
 
-def test_newcomers_and_those_who_are_even_have_the_neutral_factor() -> None:
-    rule = EquityRule()
-    assert factor_of(0, rule) == factor_of(0, rule, newcomer=True) == NEUTRAL
-    far = 1 << 33
+def test_those_who_are_even_have_the_neutral_factor() -> None:
+    rule, far = EquityRule(), 1 << 33
+    assert factor_of(0, rule) == NEUTRAL
     assert (factor_of(-far, rule), factor_of(far, rule)) == (20, 12)
-    assert factor_of(-far, rule, newcomer=True) == NEUTRAL
-    assert factor_of(far, rule, newcomer=True) == 12
 
 
 @pytest.mark.parametrize("participants", [3, 4, 5, 7, 64, 1000, 5000])
@@ -278,7 +274,7 @@ def test_weights_are_exact() -> None:
 def test_a_run_of_40_by_60_takes_few_rounds(nodes: int) -> None:
     shape = EquityShape([r % 4 for r in range(40)], 60, 100_000)
     after = after_run.cost(nodes, shape, secret=True)
-    whole = after.then(before_run.cost(nodes, EquityRule(), [False] * 4, rows=40, columns=60))
+    whole = after.then(before_run.cost(nodes, EquityRule(), 4, rows=40, columns=60))
     assert whole.rounds <= 48
     assert shape.word == np.uint32
 

@@ -32,8 +32,7 @@ def run(falsified: Falsified, what: str) -> dict[int, Any]:
         mine[what] = falsified.share(s.me, mine[what])
         try:
             if what == "balances":
-                rule, new = EquityRule(), [False] * 3
-                return await factors(s, mine[what], rule, newcomers=new, label="f")
+                return await factors(s, mine[what], EquityRule(), label="f")
             done = await steps_after(s, mine["weights"], REFERENCE, mine["plan"], SHAPE, label="e")
         except PeerError as error:
             return error

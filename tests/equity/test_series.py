@@ -60,7 +60,7 @@ async def solved(s: Session, weights: ArithmeticShare) -> tuple[ArithmeticShare,
 
 async def day(s: Session, weights: ArithmeticShare, own: list[ArithmeticShare]) -> Day:
     """One run, from the steps of those before it."""
-    found = await factors(s, balances(own, RULE), RULE, newcomers=[False] * 3, label="f")
+    found = await factors(s, balances(own, RULE), RULE, label="f")
     scaled = await multiplied(s, weights, found, OWNERS, label="w")
     proved, plan = await solved(s, scaled)
     done = await steps_after(s, weights, REFERENCE, plan, SHAPE, label="e")

@@ -68,7 +68,7 @@ LINES |= {
         nodes, SHARED_SLOTS, secret=True
     ),
     ("equity.md", "before a run"): lambda nodes: before_run.cost(
-        nodes, EquityRule(), [False] * 4, rows=40, columns=60
+        nodes, EquityRule(), 4, rows=40, columns=60
     ),
     ("equity.md", "spread"): lambda nodes: spread.cost(nodes, 4),
 }

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tacit.equity.after_run import RunSteps, steps_after
     from tacit.equity.agreed_terms import EquityTerms, RunEquity
     from tacit.equity.before_run import balances, factors, multiplied
-    from tacit.equity.book import FIRST_HEAD, NEW_FOR, RunEntry, StepBook, head_after
+    from tacit.equity.book import FIRST_HEAD, RunEntry, StepBook, head_after
     from tacit.equity.clear import (
         balance_of,
         factor_of,
@@ -37,6 +37,13 @@ if TYPE_CHECKING:
     )
     from tacit.equity.reference import columns_of, first_come
     from tacit.equity.rule import FINENESS, MEMORY, NEUTRAL, UNIT, EquityRule
+    from tacit.equity.run_hooks import (
+        Opened,
+        PlanToCount,
+        RunFacts,
+        WithEquity,
+        WithoutEquity,
+    )
     from tacit.equity.shape import LEAST_PARTICIPANTS, EquityShape
     from tacit.equity.spread import balance_spread
 else:

@@ -40,32 +40,20 @@ def balances(steps: Sequence[ArithmeticShare], rule: EquityRule) -> ArithmeticSh
     return concatenate(made)
 
 
-def _thresholds(
-    rule: EquityRule, newcomers: Sequence[bool]
-) -> tuple[NDArray[np.intp], NDArray[np.uint64]]:
-    """The participant and the threshold of every comparison."""
-    counted = [rule.thresholds[rule.first_threshold(newcomer=each) :] for each in newcomers]
-    who = np.repeat(np.arange(len(counted)), [len(each) for each in counted])
-    return who, to_ring([threshold for each in counted for threshold in each])
-
-
 async def factors(
-    session: Session,
-    balances: ArithmeticShare,
-    rule: EquityRule,
-    *,
-    newcomers: Sequence[bool],
-    label: str,
+    session: Session, balances: ArithmeticShare, rule: EquityRule, *, label: str
 ) -> ArithmeticShare:
-    """Shares of the factor of each participant; that of a newcomer is at most the neutral one.
+    """Shares of the factor of each participant.
 
     >>> from tacit.mpc.local import deal_integers, reveal, run_parties
-    >>> b, new = deal_integers([0, 1 << 26, -(1 << 33), -(1 << 33)]), [False, False, False, True]
-    >>> run = run_parties(lambda s: factors(s, b[s.me], EquityRule(), newcomers=new, label="f"))
+    >>> b = deal_integers([0, 1 << 26, -(1 << 33)])
+    >>> run = run_parties(lambda s: factors(s, b[s.me], EquityRule(), label="f"))
     >>> reveal(run.results)
-    array([16, 14, 20, 16])
+    array([16, 14, 20])
     """
-    who, thresholds = _thresholds(rule, newcomers)
+    count, each = len(balances), len(rule.thresholds)
+    who = np.repeat(np.arange(count), each)
+    thresholds = np.tile(to_ring(rule.thresholds), count)
     below = balances[who].add_public(np.negative(thresholds))
     signs = await less_than.compare_batch(
         session, below[:0], below, bits=BALANCE_BITS, label=f"{label}.thresholds"
@@ -73,8 +61,7 @@ async def factors(
     gained = await b2a.bits_to_arithmetic(session, signs.kept, label=f"{label}.levels")
 
     def counted(part: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        made = np.zeros(len(newcomers), dtype=np.uint64)
-        np.add.at(made, who, part)
+        made: NDArray[np.uint64] = part.reshape(count, each).sum(axis=1, dtype=np.uint64)
         return made
 
     return gained.map(counted).add_public(to_ring([rule.least_factor]))
@@ -101,10 +88,8 @@ async def multiplied(
     return await pairwise.multiply(session, weights, by_row, label=label)
 
 
-def cost(
-    nodes: int, rule: EquityRule, newcomers: Sequence[bool], *, rows: int, columns: int
-) -> Cost:
+def cost(nodes: int, rule: EquityRule, participants: int, *, rows: int, columns: int) -> Cost:
     """The cost of factors and of multiplying the weights."""
-    compared = len(_thresholds(rule, newcomers)[0])
+    compared = participants * len(rule.thresholds)
     total = less_than.cost(nodes, 0, compared, bits=BALANCE_BITS)
     return total.then(b2a.cost(nodes, compared)).then(pairwise.cost(nodes, rows * columns))

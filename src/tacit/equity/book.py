@@ -22,8 +22,6 @@ from tacit.equity.rule import MEMORY, EquityRule
 from tacit.errors import ParameterError
 from tacit.mpc.shares import ArithmeticShare, concatenate
 
-NEW_FOR = 32
-"""For how many of its runs somebody who joined later is a newcomer."""
 FIRST_HEAD = hashlib.sha256(b"").hexdigest()
 """The head of a book in which nothing is counted."""
 MOST_VOIDS = 64
@@ -78,7 +76,7 @@ class StepBook:
     components: tuple[int, ...]
     """The components of shares that the node holds."""
     founders: tuple[str, ...]
-    """Who signed the series when it began: they are no newcomers."""
+    """Who signed the series."""
     latest: RunEntry | None = None
     """The last run that was counted."""
     prepared: RunEntry | None = None
@@ -166,10 +164,6 @@ class StepBook:
     def participated(self, name: str) -> int:
         """How many steps a participant has taken."""
         return self.taken.get(name, 0)
-
-    def is_newcomer(self, name: str) -> bool:
-        """Whether its level is at most 0: it joined later, and not long ago."""
-        return name not in self.founders and self.participated(name) < NEW_FOR
 
     def own_steps(self, name: str) -> ArithmeticShare:
         """Shares of the participant's last steps, the last one last."""

@@ -77,16 +77,13 @@ def balance_of(steps: Sequence[int], rule: EquityRule) -> int:
     return sum(weight * step for weight, step in zip(rule.weights, reversed(steps), strict=False))
 
 
-def factor_of(balance: int, rule: EquityRule, *, newcomer: bool = False) -> int:
+def factor_of(balance: int, rule: EquityRule) -> int:
     """The factor of whoever has this balance; more than the neutral one for who is behind.
 
     >>> [factor_of(balance, EquityRule()) for balance in (0, 1 << 26, -(1 << 40))]
     [16, 14, 20]
-    >>> factor_of(-(1 << 40), EquityRule(), newcomer=True)
-    16
     """
-    counted = rule.thresholds[rule.first_threshold(newcomer=newcomer) :]
-    return rule.least_factor + sum(balance < threshold for threshold in counted)
+    return rule.least_factor + sum(balance < threshold for threshold in rule.thresholds)
 
 
 def weighted(

@@ -81,10 +81,3 @@ class EquityRule:
     def largest_factor(self) -> int:
         """The factor of whoever is far behind: weights may grow so much."""
         return NEUTRAL + self.levels
-
-    def first_threshold(self, *, newcomer: bool) -> int:
-        """The first of the thresholds that count: of newcomers, the upper half.
-
-        A newcomer that is behind is below all of these, which makes level 0.
-        """
-        return self.levels if newcomer else 0

@@ -17,8 +17,7 @@ from tacit.engine.agreement.own_part import whole_plan
 from tacit.engine.agreement.sealed import pin_sealed
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.node.kept_series import FOLDER
-from tacit.engine.node.state.equity.kept_book import KeptBook
-from tacit.engine.node.state.equity.weighted import _READ
+from tacit.engine.node.state.kept_balances import _READ_WEIGHTED, KeptBook
 from tacit.engine.node.state.store import cipher_of_states, folder_name
 from tacit.engine.records.events import RunCounted
 from tacit.engine.series import series_hash
@@ -39,7 +38,7 @@ pytestmark = pytest.mark.processes
 def kept_weights(agreed: AgreedCluster) -> tuple[list[int], NDArray[np.int64]]:
     """The factors and the weights that are searched, which only several nodes together tell."""
     files = [
-        _READ.decode(
+        _READ_WEIGHTED.decode(
             cipher_of_states(agreed.sealing_key(node)).decrypt(
                 (
                     agreed.cluster.folder

@@ -81,7 +81,7 @@ async def saved(s: Session, x: Shares) -> Any:
 
 
 async def factors(s: Session, x: Shares) -> Any:
-    return await before_run.factors(s, x[0], RULE, newcomers=[False, True, False], label="e")
+    return await before_run.factors(s, x[0], RULE, label="e")
 
 
 async def weights(s: Session, x: Shares) -> Any:
@@ -101,9 +101,7 @@ async def account(s: Session, x: Shares) -> Any:
     weights, before, plan = x
     names = ("amber", "birch", "cobalt")
     book = empty_book(s.me, s.nodes, names).prepare(RunEntry(1, "", names, before)).count(1, "")
-    factors = await before_run.factors(
-        s, book.balances(names, RULE), RULE, newcomers=[False] * 3, label="f"
-    )
+    factors = await before_run.factors(s, book.balances(names, RULE), RULE, label="f")
     return await account_of(
         s,
         RunEntry(2, "", names),

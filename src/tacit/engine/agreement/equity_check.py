@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tacit.engine.agreement.sealed import sealed_terms
-from tacit.equity import LEAST_PARTICIPANTS, EquityShape
+from tacit.equity import LEAST_PARTICIPANTS, EquityShape, RunFacts, columns_of
 from tacit.errors import AgreementError, InputError
 from tacit.problems import Problem, Tour
 from tacit.search.moves import AssignmentParameters
@@ -155,6 +155,21 @@ def equity_shape(agreement: Agreement, /) -> EquityShape:
 def owners_by_name(agreement: Agreement, shape: EquityShape, /) -> tuple[str, ...]:
     """Who takes a step, in the order of the steps."""
     return tuple(agreement.participants[at].name for at in shape.active)
+
+
+def run_facts(agreement: Agreement, /) -> RunFacts | None:
+    """What the hooks of a run take of it; None in a run without equity."""
+    if agreement.equity is None or agreement.series is None:
+        return None
+    shape = equity_shape(agreement)
+    return RunFacts(
+        agreement.series.number,
+        agreement.digest.hex(),
+        agreement.equity,
+        shape,
+        owners_by_name(agreement, shape),
+        columns_of(agreement.known_problem, agreement.equity.reference),
+    )
 
 
 def plan_digest(agreement: Agreement, plan: Sequence[int], /) -> str:

@@ -20,7 +20,7 @@ from pathlib import Path
 import msgspec
 
 from tacit.engine.agreement.terms import Agreement, agreement_hash
-from tacit.engine.node.state.equity.kept_book import KeptBook
+from tacit.engine.node.state.kept_balances import KeptBook
 from tacit.engine.node.state.policy import refuse
 from tacit.engine.series import (
     DAY,
@@ -38,11 +38,21 @@ from tacit.engine.series import (
     series_hash,
 )
 from tacit.engine.wire.replies import RefusalKind
-from tacit.equity import empty_book
+from tacit.equity import StepBook, empty_book
 from tacit.errors import FileError
 from tacit.files import remove_drafts, replace_secret
 
 FOLDER = "series"
+
+
+def _check_head(book: StepBook, head: str) -> None:
+    """Refuse a run that follows others than were counted here, or prepared last."""
+    if head not in (book.head, book.pending):
+        raise refuse(
+            "the run follows other runs than were counted here: the chain of balances has another "
+            f"head ({book.head[:16]}..., the agreement names {head[:16]}...); draft it again, or "
+            "find out whose disk was set back"
+        )
 
 
 class KeptSeries:
@@ -123,7 +133,7 @@ class KeptSeries:
     def _check_book(self, agreement: Agreement) -> None:
         book = self.book_of(agreement)
         if book is not None and agreement.equity is not None:
-            book.check_head(agreement.equity.head)
+            _check_head(book.book, agreement.equity.head)
 
     def book_of(self, agreement: Agreement, /) -> KeptBook | None:
         """The book of the series that a run belongs to, where balances are kept."""

@@ -30,8 +30,7 @@ from tacit.engine.node.parties import Parties
 from tacit.engine.node.platform_connection import PENDING_LIMIT, PlatformConnection
 from tacit.engine.node.quota import Quota, has_tombstone, remove_folder, remove_leftovers, tombstone
 from tacit.engine.node.state.agreement_state import AgreementState
-from tacit.engine.node.state.kept_searches import KeptSearches
-from tacit.engine.node.state.kept_weights import KeptWeights
+from tacit.engine.node.state.kept_in_memory import KeptSearches, KeptWeights
 from tacit.engine.node.state.own_keys import OwnKeys
 from tacit.engine.node.state.policy import refuse
 from tacit.engine.node.state.store import Store, folder_name

@@ -20,7 +20,7 @@ from tacit.engine.node.state.inputs import Inputs
 from tacit.engine.node.work import evaluation, sealed_work
 from tacit.engine.node.work.agreeing import agree
 from tacit.engine.node.work.epochs import open_epoch
-from tacit.engine.node.work.equity.counting import count_run
+from tacit.engine.node.work.equity import count_run
 from tacit.engine.node.work.input_check import prepare
 from tacit.engine.node.work.log_pages import REST as PAGE_REST
 from tacit.engine.node.work.log_pages import log_page

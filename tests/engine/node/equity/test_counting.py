@@ -7,18 +7,24 @@ from contextlib import suppress
 from dataclasses import dataclass
 from dataclasses import replace as replaced
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 from msgspec.structs import replace
 
 from tacit.engine.agreement import Agreement
-from tacit.engine.node.state.equity.kept_book import KeptBook
-from tacit.engine.node.work.equity import counting
-from tacit.engine.node.work.equity.voids import check_counts
-from tacit.equity import RunEntry, StepBook, empty_book, open_for_all
+from tacit.engine.agreement.equity_check import run_facts
+from tacit.engine.node.state.kept_balances import KeptBook
+from tacit.equity import (
+    PlanToCount,
+    RunEntry,
+    StepBook,
+    WithEquity,
+    empty_book,
+    open_for_all,
+    run_hooks,
+)
 from tacit.errors import RefusedError, TacitError
 from tacit.mpc import Session
 from tacit.mpc.local import deal_integers, run_parties
@@ -41,6 +47,12 @@ def entries(agreement: str, steps: int = 5) -> list[RunEntry]:
     ]
 
 
+def hooks_of(agreement: Agreement, book: KeptBook) -> WithEquity:
+    facts, unused = run_facts(agreement), cast(Any, None)
+    assert facts is not None
+    return WithEquity(facts, book, unused)
+
+
 @dataclass
 class Nodes:
     """Three nodes that count a run, with their books on disks."""
@@ -54,18 +66,15 @@ class Nodes:
     def at(cls, folder: Path, agreement: Agreement) -> Nodes:
         books = [KeptBook(folder / f"book-{me}", empty_book(me, 3, NAMES)) for me in range(3)]
         for book in books:
-            book.freeze(2)
+            book.keep(book.book.freeze(2))
         return cls(agreement, books, entries(agreement.digest.hex()))
 
     async def count(self, s: Session) -> tuple[tuple[str, int], ...]:
-        state: Any = SimpleNamespace(agreement=self.agreement)
         unused: Any = None
-        plan = counting.PlanToCount(unused, self.plan)
-        work = counting._Counting(s, state, unused, plan, self.books[s.me])
+        hooks = hooks_of(self.agreement, self.books[s.me])
         # The account itself is compared with its twin in `tests/equity`.
-        work._account = lambda: asyncio.sleep(0, self.made[s.me])  # type: ignore[method-assign]
-        await work.count()
-        return work.opened
+        hooks._account = lambda *_: asyncio.sleep(0, self.made[s.me])  # type: ignore[method-assign]
+        return await hooks.after_run(s, unused, PlanToCount(unused, self.plan), attempt="3:5")
 
 
 def test_what_all_are_told_is_opened_once_all_have_counted(
@@ -77,7 +86,7 @@ def test_what_all_are_told_is_opened_once_all_have_counted(
         assert [book.book.last for book in nodes.books] == [2, 2, 2]
         return await open_for_all(*given)
 
-    monkeypatch.setattr(counting, "open_for_all", looking)
+    monkeypatch.setattr(run_hooks, "open_for_all", looking)
     told = (("saved", 97), ("spread", 1200))
     assert run_parties(nodes.count).results == [told] * 3
     # Asked for again, by a node that died before its line was in the log: the same.
@@ -99,7 +108,7 @@ def test_a_run_that_one_node_does_not_count_tells_nothing(
             raise OSError("no space left on the disk")
         nodes.books[0].book = book
 
-    monkeypatch.setattr(counting, "open_for_all", opening)
+    monkeypatch.setattr(run_hooks, "open_for_all", opening)
     monkeypatch.setattr(nodes.books[0], "keep", failing)
     with suppress(OSError, TacitError):
         run_parties(nodes.count, timeout=60.0)
@@ -130,7 +139,7 @@ def test_what_another_run_prepared_under_the_number_is_not_counted(
     other = KeptBook(tmp_path / "other", empty_book(0, 3, NAMES).prepare(entries("ab" * 32)[0]))
     other.keep(other.book.count(2, "3:5"))
     with pytest.raises(RefusedError, match="counted for another run"):
-        check_counts(agreement, other)
+        hooks_of(agreement, other).check_counts()
 
 
 def test_what_was_prepared_with_another_plan_is_not_counted_for_it(

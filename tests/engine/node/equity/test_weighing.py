@@ -13,12 +13,11 @@ import pytest
 from msgspec.structs import replace
 
 from tacit.engine.agreement import Agreement, RunOfSeries
-from tacit.engine.agreement.equity_check import equity_shape
-from tacit.engine.node.state.equity.kept_book import KeptBook
-from tacit.engine.node.work.equity.weighing import use_number, weigh
-from tacit.equity import FIRST_HEAD, empty_book
+from tacit.engine.agreement.equity_check import run_facts
+from tacit.engine.node.state.kept_balances import KeptBook
+from tacit.equity import FIRST_HEAD, WithEquity, empty_book
 from tacit.errors import RefusedError
-from tacit.mpc import Session
+from tacit.mpc import ArithmeticShare, Session
 from tacit.mpc.local import deal_integers, reveal, run_parties
 from tests.engine.agreement.test_equity import plain, with_equity
 from tests.engine.node.equity.test_counting import NAMES, entries
@@ -46,7 +45,9 @@ def following(head: str) -> Agreement:
 
 def frozen(kept: list[KeptBook], head: str) -> list[int]:
     agreement = following(head)
-    run_parties(lambda s: use_number(s, agreement, kept[s.me]))
+    facts, unused = run_facts(agreement), Kept()
+    assert facts is not None
+    run_parties(lambda s: WithEquity(facts, kept[s.me], unused).before_freeze(s))
     return [each.book.frozen for each in kept]
 
 
@@ -79,33 +80,53 @@ def test_a_run_that_was_set_aside_by_all_is_void(tmp_path: Path) -> None:
     assert all(each.book.prepared is None for each in kept)
 
 
-def test_newcomers_count_for_no_more_than_others_at_nodes(tmp_path: Path) -> None:
-    """All are as far behind; only one of them joined later."""
+def test_costs_count_more_for_who_is_behind_once_and_for_all(tmp_path: Path) -> None:
+    """If one node has lost its weights with factors, all compute them anew."""
     agreement = following(FIRST_HEAD)
     assert agreement.equity is not None
-    behind = deal_integers(np.full(1, -(1 << 19)))
-    shape = equity_shape(agreement)
-    costs = np.ones((shape.rows, shape.columns), dtype=np.int64)
-    stated, kept = deal_integers(costs), {}
+    facts = run_facts(agreement)
+    assert facts is not None
+    behind, even = deal_integers(np.full(1, -(1 << 19))), deal_integers(np.zeros(1, dtype=np.int64))
+    shape = facts.shape
+    stated = deal_integers(np.ones((shape.rows, shape.columns), dtype=np.int64))
+    stores: list[Any] = [Kept() for _ in range(3)]
 
-    async def weighed(s: Session) -> None:
-        book = replaced(
-            empty_book(s.me, 3, NAMES[:2]),
-            steps=dict.fromkeys(NAMES, behind[s.me]),
-            taken=dict.fromkeys(NAMES, 1),
-        )
-        weighted = SimpleNamespace(
-            attempt="",
-            forget=lambda: None,
-            keep=lambda *given: kept.update({s.me: given}),
-        )
-        inputs = SimpleNamespace(weighted=weighted, weights=lambda _: stated[s.me])
-        state: Any = SimpleNamespace(agreement=agreement, inputs=inputs)
-        await weigh(s, state, book, attempt="1:1")
+    def weigh(attempt: str) -> None:
+        async def at_node(s: Session) -> None:
+            book = replaced(
+                empty_book(s.me, 3, NAMES),
+                steps=dict(zip(NAMES, [behind[s.me], behind[s.me], even[s.me]], strict=True)),
+                taken=dict.fromkeys(NAMES, 1),
+            )
+            kept: Any = SimpleNamespace(book=book)
+            hooks = WithEquity(facts, kept, stores[s.me])
+            await hooks.before_search(s, lambda: stated[s.me], attempt=attempt)
 
-    run_parties(weighed)
+        run_parties(at_node)
+
+    weigh("1:1")
     most = agreement.equity.terms.rule.largest_factor
     assert most > 16
-    assert reveal([kept[me][1] for me in range(3)]).tolist() == [most, most, 16]
-    by_row = reveal([kept[me][2] for me in range(3)])[:, 0].tolist()
+    assert reveal([each.made for each in stores]).tolist() == [most, most, 16]
+    by_row = reveal([each.weights for each in stores])[:, 0].tolist()
     assert by_row == [[most, most, 16][owner] for owner in shape.owners]
+    weigh("1:2")
+    assert [each.attempt for each in stores] == ["1:1"] * 3
+    stores[1].forget()
+    weigh("1:3")
+    assert [each.attempt for each in stores] == ["1:3"] * 3
+
+
+class Kept:
+    """Weights with factors that stay in memory."""
+
+    attempt = ""
+
+    def forget(self) -> None:
+        self.attempt = ""
+
+    def keep(self, attempt: str, factors: ArithmeticShare, weights: ArithmeticShare, /) -> None:
+        self.attempt, self.made, self.weights = attempt, factors, weights
+
+    def factors(self) -> ArithmeticShare:
+        return self.made

@@ -15,7 +15,7 @@ from tacit.engine.agreement.working_memory import SEARCH_BYTES
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.answer_file import StoredAnswer
 from tacit.engine.node.state.derivation import Derivation
-from tacit.engine.node.state.kept_searches import KeptSearches
+from tacit.engine.node.state.kept_in_memory import KeptSearches
 from tacit.engine.node.state.store import Store
 from tacit.errors import EngineError
 from tests.engine.fixtures import example_cast

@@ -9,10 +9,10 @@ import pytest
 from msgspec.structs import replace
 
 from tacit.engine.agreement.working_memory import weights_bytes
-from tacit.engine.node.state import kept_weights, number_lease
+from tacit.engine.node.state import kept_in_memory, number_lease
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.counters import LAST_NUMBERS
-from tacit.engine.node.state.kept_weights import KeptWeights
+from tacit.engine.node.state.kept_in_memory import KeptWeights
 from tacit.engine.node.state.number_lease import LEASE
 from tacit.engine.node.state.policy import Asked
 from tacit.engine.node.state.store import Store
@@ -151,7 +151,7 @@ def test_shares_used_longest_ago_leave_the_memory(
 ) -> None:
     casts = [example_cast() for _ in range(3)]
     states = [agreement_state(cast, tmp_path / str(k)) for k, cast in enumerate(casts)]
-    monkeypatch.setattr(kept_weights, "KEPT_BYTES", 2 * weights_bytes(casts[0].agreement))
+    monkeypatch.setattr(kept_in_memory, "KEPT_BYTES", 2 * weights_bytes(casts[0].agreement))
     kept = KeptWeights()
     for number in (0, 1, 0, 2):
         kept.use(states[number])

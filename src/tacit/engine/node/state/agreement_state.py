@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import cached_property
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from tacit.engine.agreement.assignment import AssignmentCourse
+from tacit.engine.agreement.equity_check import run_facts
 from tacit.engine.agreement.sealed import courses_of, groups_of, is_exact
 from tacit.engine.node.state.counters import Counters
 from tacit.engine.node.state.derivation import Derivation
@@ -36,6 +38,7 @@ from tacit.engine.records.line_limit import LineLimit
 from tacit.engine.wire.attempt import Attempt
 from tacit.engine.wire.peer_messages import AnswersTold, EpochBegins
 from tacit.engine.wire.replies import RefusalKind
+from tacit.equity import RunFacts
 from tacit.errors import EngineError, LogError
 from tacit.mpc import ArithmeticShare
 
@@ -234,6 +237,11 @@ class AgreementState:
         if self.derivation is not None:
             self.derivation.forget()
         self.store.erase_states()
+
+    @cached_property
+    def run_facts(self) -> RunFacts | None:
+        """What the hooks of a run with equity take of the agreement."""
+        return run_facts(self.agreement)
 
     def write_counted(self, event: RunCounted, /) -> None:
         """The run counts: for good, before anything of its plan leaves the node."""

@@ -23,7 +23,7 @@ from tacit.engine.agreement.sealing import (
     read_manifest,
     search_seed,
 )
-from tacit.engine.node.state.equity.weighted import Weighted
+from tacit.engine.node.state.kept_balances import Weighted
 from tacit.engine.node.state.policy import check_still_valid, refuse
 from tacit.engine.node.state.store import Store, StoredInput
 from tacit.engine.records.events import InputsFrozen, InputTaken, SeedDrawn

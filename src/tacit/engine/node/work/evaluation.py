@@ -14,7 +14,7 @@ from tacit.engine.agreement.working_memory import evaluation_bytes
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.derivation import Derivation
 from tacit.engine.node.state.policy import Asked, blocks_of, check_plans, check_sizes, refuse
-from tacit.engine.node.work.equity.voids import check_goes_on
+from tacit.engine.node.work.equity import hooks_of
 from tacit.engine.node.work.handing_over import Handover
 from tacit.engine.node.work.off_loop import in_thread
 from tacit.engine.node.work.session import ComputingNode, NodeComputation
@@ -157,7 +157,7 @@ async def _evaluate(
             asked,
             attempt=computation.attempt,
             parent_attempt=request.parent_attempt,
-            check_goes_on=partial(check_goes_on, node.series, agreement),
+            check_goes_on=lambda: hooks_of(node, agreement_state).check_goes_on(),
         )
     handover = Handover.find(node, agreement_state, request.epoch, request.parent_attempt, best)
     handover.log(agreement_state, computation.attempt)
@@ -223,7 +223,7 @@ async def reveal(
         counters.begin_reveal(
             asked,
             attempt=computation.attempt,
-            check_goes_on=partial(check_goes_on, node.series, agreement),
+            check_goes_on=lambda: hooks_of(node, agreement_state).check_goes_on(),
         )
 
     async def work() -> None:

@@ -20,16 +20,16 @@ from functools import partial
 from tacit.engine.agreement.sealing import box_hash
 from tacit.engine.agreement.working_memory import prepare_bytes
 from tacit.engine.node.state.agreement_state import AgreementState
-from tacit.engine.node.state.equity.kept_book import KeptBook
 from tacit.engine.node.state.policy import refuse
 from tacit.engine.node.state.store import StoredInput
-from tacit.engine.node.work.equity.weighing import use_number, weigh
+from tacit.engine.node.work.equity import hooks_of
 from tacit.engine.node.work.off_loop import in_thread
 from tacit.engine.node.work.seed_drawing import draw_seed
 from tacit.engine.node.work.session import ComputingNode, NodeComputation
 from tacit.engine.records.events import InputDiffers, InputOutOfRange
 from tacit.engine.wire.messages import Prepare
 from tacit.engine.wire.replies import InputsPrepared, RefusalKind
+from tacit.equity import WithoutEquity
 from tacit.mpc import (
     ArithmeticShare,
     Session,
@@ -57,22 +57,21 @@ class _Compared:
 async def prepare(
     node: ComputingNode, agreement_state: AgreementState, request: Prepare
 ) -> InputsPrepared:
-    """Compare manifests, check all ranges, and freeze the inputs; weigh them if equity counts."""
+    """Compare manifests, check all ranges, and freeze the inputs between the two hooks."""
     computation = NodeComputation(node, agreement_state, request, b"prepare", None)
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(agreement_state.inputs.preparing)
         async with computation.begins():
-            book = node.series.book_of(agreement_state.agreement)
-        if book is not None:
-            await stack.enter_async_context(book.turn)
-        return await _prepare(agreement_state, request, computation, book)
+            hooks = hooks_of(node, agreement_state)
+        await stack.enter_async_context(hooks.turn)
+        return await _prepare(agreement_state, request, computation, hooks)
 
 
 async def _prepare(
     agreement_state: AgreementState,
     request: Prepare,
     computation: NodeComputation,
-    book: KeptBook | None,
+    hooks: WithoutEquity,
 ) -> InputsPrepared:
     objective = request.objective
     async with computation.begins():
@@ -98,16 +97,14 @@ async def _prepare(
             raise refuse("inputs are prepared by all nodes together; wait until all are there")
         compared = await computation.run(work)
         if not compared.different and not missing and not outside:
-            if book is not None:
-                await use_number(session, agreement_state.agreement, book)
+            await hooks.before_freeze(session)
             # Here, since the log has one writer.
             commitments = compared.commitments
             agreement_state.inputs.freeze(objective, inputs, commitments=commitments)
             await draw_seed(session, agreement_state.inputs, objective)
-            if book is not None:
-                name = f"{request.epoch}:{request.attempt}"
-                weighing = partial(weigh, session, agreement_state, book.book, attempt=name)
-                await computation.run(weighing)
+            stated = partial(agreement_state.inputs.weights, objective)
+            name = f"{request.epoch}:{request.attempt}"
+            await computation.run(partial(hooks.before_search, session, stated, attempt=name))
     # Only now, when every node has its answer: an error inside would end the session for all.
     _drop_different(agreement_state, objective, inputs, compared)
     if missing:

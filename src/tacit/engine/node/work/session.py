@@ -23,8 +23,8 @@ from tacit.engine.agreement.terms import Agreement
 from tacit.engine.identity.config import NodeConfig
 from tacit.engine.node.links.peer_links import PeerLinks
 from tacit.engine.node.state.agreement_state import AgreementState
-from tacit.engine.node.state.equity.kept_book import KeptBook
-from tacit.engine.node.state.kept_weights import KeptWeights
+from tacit.engine.node.state.kept_balances import KeptBook
+from tacit.engine.node.state.kept_in_memory import KeptWeights
 from tacit.engine.node.state.own_keys import OwnKeys
 from tacit.engine.node.state.policy import refuse
 from tacit.engine.node.work.memory_budget import MemoryBudget

@@ -1,7 +1,8 @@
-"""The book of steps of a series on a node's disk: replaced whole, or not at all.
+"""What a node keeps on its disk for balances: the book of a series, and weights with factors.
 
-Shares of steps stay from run to run, so they are under no agreement's key. Whoever reads the disks
-of two nodes reads balances; one alone tells nothing.
+Each file is replaced whole, or not at all. The book has shares of steps, which stay from run to
+run, so they are under no agreement's key. Whoever reads the disks of two nodes reads balances; one
+alone tells nothing. Weights with factors are of one run, under its agreement's key, and go with it.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ import msgspec
 
 from tacit.engine.node.state.policy import refuse
 from tacit.engine.node.state.sealed_progress import StoredShare
+from tacit.engine.node.state.store import Store
 from tacit.engine.node.state.stored import Stored
 from tacit.equity import RunEntry, StepBook
-from tacit.errors import FileError, ParameterError
+from tacit.errors import FileError
 from tacit.files import replace_secret
 from tacit.mpc import ArithmeticShare
 
@@ -49,7 +51,7 @@ class StoredBook(Stored, frozen=True, tag="book/1"):
     runs: int
 
 
-_READ = msgspec.msgpack.Decoder(StoredBook)
+_READ_BOOK = msgspec.msgpack.Decoder(StoredBook)
 
 
 def _stored(share: ArithmeticShare | None) -> StoredShare | None:
@@ -119,7 +121,7 @@ class KeptBook:
 
     def _read(self) -> StepBook:
         try:
-            stored = _READ.decode(self._path.read_bytes())
+            stored = _READ_BOOK.decode(self._path.read_bytes())
         except msgspec.DecodeError as error:
             remedy = "restore it as it was after the last run, or sign a new series"
             raise FileError(self._path, None, f"was changed ({error})", remedy) from None
@@ -140,9 +142,65 @@ class KeptBook:
                 "draft it again, or find out whose disk was set back"
             )
 
-    def freeze(self, number: int, /) -> None:
-        """Use a run's number; runs before it that were not counted are void."""
-        try:
-            self.keep(self.book.freeze(number))
-        except ParameterError as error:
-            raise refuse(str(error)) from None
+
+class StoredWeighted(Stored, frozen=True, tag="weighted/1"):
+    """As a file has it."""
+
+    attempt: str
+    factors: StoredShare
+    weights: StoredShare
+
+
+_READ_WEIGHTED = msgspec.msgpack.Decoder(StoredWeighted)
+
+
+class Weighted:
+    """Shares of one run's weights times their owners' factors: what is searched.
+
+    The name of the computation that they come from is part of what all nodes must agree on before
+    they compute with them.
+    """
+
+    def __init__(self, store: Store, /) -> None:
+        self._store = store
+        kept = self._load()
+        self.attempt = "" if kept is None else kept.attempt
+        """The computation that they come from; empty while there are none."""
+        self._weights: ArithmeticShare | None = None
+
+    def _load(self) -> StoredWeighted | None:
+        data = self._store.load_weighted()
+        return _READ_WEIGHTED.decode(data) if data else None
+
+    def _kept(self) -> StoredWeighted:
+        kept = self._load()
+        if kept is None:
+            raise refuse("the weights have no factors yet; have the inputs prepared first")
+        return kept
+
+    def forget(self) -> None:
+        """Have none, on the disk, before others are computed."""
+        if self.attempt:
+            self._store.save_weighted(b"")
+        self.attempt, self._weights = "", None
+
+    def keep(self, attempt: str, factors: ArithmeticShare, weights: ArithmeticShare, /) -> None:
+        """Keep what a computation gave."""
+        stored = StoredWeighted(attempt, StoredShare.of(factors), StoredShare.of(weights))
+        self._store.save_weighted(msgspec.msgpack.encode(stored))
+        self.attempt, self._weights = attempt, weights
+
+    def weights(self) -> ArithmeticShare:
+        """Shares of what is searched; may be called in any thread."""
+        kept = self._weights
+        if kept is None:
+            self._weights = kept = self._kept().weights.read()
+        return kept
+
+    def factors(self) -> ArithmeticShare:
+        """Shares of the factor of each participant that has rows."""
+        return self._kept().factors.read()
+
+    def drop(self) -> None:
+        """Keep no shares in memory; they are read again when they are needed."""
+        self._weights = None

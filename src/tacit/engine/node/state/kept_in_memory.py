@@ -1,4 +1,4 @@
-"""Which followed searches stay in memory between requests: of each platform, those used last."""
+"""What stays in memory between requests: shares of weights and followed searches, the last used."""
 
 from __future__ import annotations
 
@@ -6,14 +6,19 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tacit.engine.agreement.working_memory import search_bytes
+from tacit.engine.agreement.working_memory import search_bytes, weights_bytes
 from tacit.engine.node.state.agreement_state import AgreementState
 
 MEGABYTE = 1_000_000
+KEPT_BYTES = 64 << 20
+"""Others are opened again from their boxes when they are needed."""
 
 
 class KeptSearches:
-    """Others are followed again from their answers when they are needed."""
+    """The followed searches of each platform that were used last.
+
+    Others are followed again from their answers when they are needed.
+    """
 
     def __init__(self, *, megabytes: int) -> None:
         self._most = megabytes * MEGABYTE
@@ -44,3 +49,24 @@ class KeptSearches:
 def _forget(agreement_state: AgreementState) -> None:
     if agreement_state.derivation is not None:
         agreement_state.derivation.forget()
+
+
+class KeptWeights:
+    """The agreements whose shares are in memory, the one used last at the end."""
+
+    def __init__(self) -> None:
+        self._used: OrderedDict[bytes, AgreementState] = OrderedDict()
+
+    def use(self, agreement_state: AgreementState, /) -> None:
+        """An agreement's shares are needed now; what was not used for longest makes room."""
+        self._used[agreement_state.hash] = agreement_state
+        self._used.move_to_end(agreement_state.hash)
+        total = sum(weights_bytes(each.agreement) for each in self._used.values())
+        while total > KEPT_BYTES and len(self._used) > 1:
+            _, oldest = self._used.popitem(last=False)
+            oldest.inputs.drop_weights()
+            total -= weights_bytes(oldest.agreement)
+
+    def forget(self, agreement: bytes, /) -> None:
+        """The agreement is gone."""
+        self._used.pop(agreement, None)

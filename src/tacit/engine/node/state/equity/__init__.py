@@ -1,1 +1,0 @@
-"""What a node keeps for long-term equity: the books of series, and weights with their factors."""

@@ -22,7 +22,7 @@ gc.disable()
 
 PROCESS_DOCTESTS = (
     "tacit.engine.local.cluster.LocalCluster",
-    "tacit.engine.local.measure.measure_engine",
+    "studies.benchmarks.engine.measure_engine",
     "tacit.runs.plots.plot_result",
 )
 """Doctests that start processes, by how their names begin: they carry no marks of their own."""

@@ -23,6 +23,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
+from studies.leakage.posterior import bound_of
 
 from benchmarks.assignment_families import problem_of
 from benchmarks.json_files import read_json, write_json
@@ -30,7 +31,6 @@ from tacit.audit import audit_of, prior_named, record_of_plans
 from tacit.audit.attacks.known_start import Opening, example_of, learned_from, recover
 from tacit.audit.attacks.priors.schedule import Schedule
 from tacit.audit.audit import Audit
-from tacit.audit.posterior.draws import bound_of
 from tacit.audit.record.view import cells_of
 from tacit.disclosure import SEALED
 from tacit.engine.agreement import AssignmentCourse, problem_courses

@@ -23,11 +23,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from studies.benchmarks.engine import processor_seconds
+
 from tacit.disclosure import BestMode, Sealed
 from tacit.engine.agreement import pin_sealed
 from tacit.engine.derived import KnownTime
 from tacit.engine.local import LocalCluster, open_engine
-from tacit.engine.local.measure import processor_seconds
 from tacit.problems import Problem, generate_assignment, shipped_problem
 from tacit.runs import EngineChoice, sealed_settings, solve
 from tacit.search.moves import AssignmentParameters, TourParameters

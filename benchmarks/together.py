@@ -14,12 +14,12 @@ import time
 from collections.abc import Sequence
 
 import numpy as np
+from studies.benchmarks.engine import processor_seconds
 
 from tacit.engine.agreement import PinnedSearch
 from tacit.engine.coordinator import SecureEngine, SecureObjective
 from tacit.engine.evaluators import SideBySide, Together
 from tacit.engine.local import LocalCluster, open_engine
-from tacit.engine.local.measure import processor_seconds
 from tacit.problems import generate_assignment
 from tacit.runs import with_disclosures
 

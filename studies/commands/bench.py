@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json as json_module
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from studies.benchmarks.engine import DISCLOSURES, EngineTime, measure_engines
+from studies.benchmarks.engine_mpyc import seconds_with_mpyc
 
 from tacit.cli.printing import example
 from tacit.errors import InputError
-
-if TYPE_CHECKING:
-    from tacit.engine.local import Measured
+from tacit.runs import parse_duration
 
 app = typer.Typer(no_args_is_help=True, help="Measure on this machine.")
 
@@ -41,9 +41,6 @@ def engine(
     json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:
     """Time evaluations on local nodes: seconds, rounds, bytes per node, ratio to another engine."""
-    from tacit.engine.local import DISCLOSURES, measure_engines, seconds_with_mpyc
-    from tacit.runs import parse_duration
-
     if against not in (None, "mpyc", "three"):
         raise InputError(f"--against {against}: there are mpyc and three to compare with")
     if against == "three" and nodes == 3:
@@ -79,7 +76,7 @@ def engine(
         typer.echo(_line(name, row))
 
 
-def _row(measured: Measured) -> dict[str, Any]:
+def _row(measured: EngineTime) -> dict[str, Any]:
     return {
         "seconds": round(measured.seconds, 6),
         "each_seconds": [round(seconds, 6) for seconds in measured.each_seconds],
@@ -89,7 +86,7 @@ def _row(measured: Measured) -> dict[str, Any]:
     }
 
 
-def _ratios(measured: Measured, three: Measured) -> dict[str, float]:
+def _ratios(measured: EngineTime, three: EngineTime) -> dict[str, float]:
     names = ("seconds", "rounds", "bytes_per_node", "processor_seconds")
     return {name: round(getattr(measured, name) / getattr(three, name), 2) for name in names}
 

@@ -128,7 +128,7 @@ class BoundJob(LeakageJob, frozen=True, kw_only=True):
 
     def compute(self) -> BoundResult:
         """Run the search and draw from the posterior."""
-        from studies.leakage.bound import measure_bound
+        from studies.leakage.posterior import measure_bound
 
         return measure_bound(self)
 

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
         expected_leakage,
         measured_entries,
     )
-    from tacit.audit.posterior.draws import bound_of
     from tacit.audit.record.agreed_recording import record_of_agreed
     from tacit.audit.record.record import Record, load_record
     from tacit.audit.record.recorder import Recorder

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from studies.benchmarks.engine import DISCLOSURES, measure_engine
 
-from tacit.engine.local.measure import DISCLOSURES, measure_engine
 from tacit.mpc import Cost, FitnessBound, Spec
 from tacit.mpc.disclose.node import cost as evaluation_cost
 from tacit.mpc.epoch import greeting_cost

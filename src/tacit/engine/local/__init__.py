@@ -14,8 +14,6 @@ if TYPE_CHECKING:
         open_engine,
         platform_certificate,
     )
-    from tacit.engine.local.measure import DISCLOSURES, Measured, measure_engines
-    from tacit.engine.local.measure_mpyc import seconds_with_mpyc
     from tacit.engine.local.node_processes import NodeProcess, shared_fork_server
 else:
     __getattr__ = lazily(__name__)

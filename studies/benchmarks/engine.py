@@ -13,11 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.disclosure import parse_best_mode, parse_disclosure
-from tacit.engine.agreement.terms import PinnedSearch
-from tacit.engine.coordinator.secure import SecureEngine
-from tacit.engine.coordinator.secure_objective import SecureObjective
-from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.local.engine import open_engine
+from tacit.engine.agreement import PinnedSearch
+from tacit.engine.coordinator import SecureEngine, SecureObjective
+from tacit.engine.local import LocalCluster, open_engine
 from tacit.problems import generate_assignment
 
 DISCLOSURES = ("none", "order", "quantiles:5", "buckets:5", "top:10", "above:75")
@@ -25,7 +23,7 @@ WARM_UPS = 3
 
 
 @dataclass(frozen=True)
-class Measured:
+class EngineTime:
     """What evaluations under one disclosure took."""
 
     each_seconds: tuple[float, ...]
@@ -46,7 +44,7 @@ class Measured:
         return statistics.median(self.each_processor_seconds)
 
 
-def measure_engine(*, nodes: int = 3, **how: Any) -> dict[str, Measured]:  # noqa: ANN401 - as below
+def measure_engine(*, nodes: int = 3, **how: Any) -> dict[str, EngineTime]:  # noqa: ANN401 - as below
     """Evaluate random populations on a cluster of this size; see `measure_engines`."""
     return measure_engines((nodes,), **how)[nodes]
 
@@ -62,7 +60,7 @@ def measure_engines(
     warm_ups: int = WARM_UPS,
     disclosures: Sequence[str] = DISCLOSURES,
     best: str = "value",
-) -> dict[int, dict[str, Measured]]:
+) -> dict[int, dict[str, EngineTime]]:
     """Evaluate random populations of a size x size assignment, by nodes and disclosure.
 
     Every measurement goes through all disclosures and clusters, so that a machine that slows down
@@ -129,10 +127,10 @@ class _TimedEngine:
         self._seconds.append(statistics.median(times[self._warm_ups :]))
         self._processor.append((self._processor_seconds() - before) / counted)
 
-    def measured(self) -> Measured:
+    def measured(self) -> EngineTime:
         """What all measurements found."""
         evaluations = self._engine.evaluations(0)
-        return Measured(
+        return EngineTime(
             tuple(self._seconds), tuple(self._processor), evaluations.rounds, evaluations.sent
         )
 

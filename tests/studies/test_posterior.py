@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from studies.leakage.posterior import HALF_RANGE, Posterior, bound_of
+from studies.leakage.sweep import constraints_of
 
-from tacit.audit.posterior.constraints import constraints_of
-from tacit.audit.posterior.draws import HALF_RANGE, Posterior, bound_of
 from tacit.audit.record.record import RecordedProblem
 from tacit.audit.record.view import View, cells_of
 from tacit.disclosure import parse_disclosure

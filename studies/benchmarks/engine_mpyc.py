@@ -1,7 +1,7 @@
 """The same disclosures with MPyC's library functions, to compare with.
 
 Run as a script with MPyC's own options it starts three processes and prints the median seconds:
-`python -m tacit.engine.local.measure_mpyc -M3 300 100 order 3`. The weights are shared beforehand,
+`python -m studies.benchmarks.engine_mpyc -M3 300 100 order 3`. The weights are shared beforehand,
 and the candidates are known to everybody. MPyC gets the easier task throughout: it need not hide
 from the parties what the coordinator learns, it enforces nothing, and the three best of `above` are
 left out.
@@ -34,7 +34,7 @@ def seconds_with_mpyc(
         return {}
     run = subprocess.run(
         [
-            *(sys.executable, "-m", "tacit.engine.local.measure_mpyc", "-M3", "--no-log"),
+            *(sys.executable, "-m", "studies.benchmarks.engine_mpyc", "-M3", "--no-log"),
             *(str(population), str(size), ",".join(disclosures), str(repeats)),
         ],
         capture_output=True,
@@ -44,7 +44,7 @@ def seconds_with_mpyc(
     lines = [line for line in run.stdout.splitlines() if line.startswith(b"{")]
     if run.returncode or not lines:
         said = run.stderr.decode()[-300:].strip()
-        raise EngineError(f"MPyC did not run ({said}); install it with pip install tacit[bench]")
+        raise EngineError(f"MPyC did not run ({said}); install it with pip install -e '.[studies]'")
     found: dict[str, float] = json.loads(lines[-1])
     return found
 

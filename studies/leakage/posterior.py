@@ -1,13 +1,19 @@
-"""Draws of independent uniform weights given the bits of `top:k`, and the limit that they set.
+"""How far the attacks are from what anybody could learn under `top:k` on independent weights.
 
 The secret is itself a draw from the posterior. So the correlation of the posterior's mean with the
 secret is, on average, the length of that mean in units of the length of a draw, and no estimate
 has more. Both lengths are known without the secret. Chains from different first points show how
 far the draws still depend on where they began.
+
+A first point fits what is disclosed, or all but a little: the sampler mends the rest. The squares
+of what is missing to a small margin are added up and minimized (L-BFGS), in cells scaled by how
+many candidates they move. Disclosed best values belong to it: the value of the good plans as a
+whole is what the sampler changes most slowly.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
@@ -16,12 +22,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from studies.evaluation.instances import reference_of
+from studies.evaluation.run import recorded
+from studies.leakage.results import BoundResult
+from studies.leakage.study import LeakageJob
+from studies.leakage.sweep import (
+    Constraints,
+    Place,
+    constraints_of,
+    highest_of,
+    lowest_of,
+    sweep,
+)
+from tacit.audit import Cells, View, audit_of
 from tacit.audit.attacks.anchor import anchored_prior
-from tacit.audit.posterior.constraints import Constraints, constraints_of
-from tacit.audit.posterior.first_point import fitting_point
-from tacit.audit.posterior.sweep import Place, highest_of, lowest_of, sweep
-from tacit.audit.record.view import Cells, View
-from tacit.audit.score.measure import as_matrix, cells_that_count, centred
+from tacit.audit.record.design import one_hot
+from tacit.audit.score.measure import as_matrix, cell_spread, cells_that_count, centred
+from tacit.disclosure import BestMode
+from tacit.errors import ParameterError
 
 HALF_RANGE = sqrt(3)
 """Cells are in units of their spread, so they are uniform from minus to plus this."""
@@ -29,6 +47,20 @@ DRAW_EVERY = 4
 """In the other sweeps cells are reflected, not drawn."""
 REFRESH_EVERY = 50
 """Scores are computed anew after so many sweeps, before rounding errors add up."""
+MARGIN = 0.03
+"""In units of a cell's spread."""
+STEEPNESS = 0.05
+BEYOND = 10.0
+"""The penalty for cells outside of their range."""
+ANCHORED = 0.3
+"""The penalty for a best value that is missed."""
+SOFTNESS = 0.2
+"""Of the maximum over a top group, so that it has a derivative."""
+ITERATIONS = 300
+
+Loss = Callable[[Cells], tuple[float, Cells]]
+SWEEPS, DROPPED = 512, 256
+"""Of each of two chains, about a minute of one core in all; what is drawn first is dropped."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,3 +164,87 @@ def bound_of(view: View, /, *, sweeps: int, dropped: int, seed: int = 0) -> Boun
     )
     violated = max(one.violated, other.violated)
     return Bound((one.mean + other.mean) / 2, limit_between(one, other), violated)
+
+
+def fitting_point(
+    view: View,
+    bounds: Constraints,
+    matrix: Any,  # noqa: ANN401
+    start: Cells,
+    half_range: float,
+    /,
+) -> Cells:
+    """The cells near `start` at which the minimum is reached, none outside of its range."""
+    from scipy.optimize import minimize
+
+    group, count = bounds.evaluation_of, len(start)
+    way = np.where(np.arange(len(group)) < bounds.rest[group], 1.0, -1.0)
+    scale = 1 / np.sqrt(1 + STEEPNESS * np.diff(bounds.moves))
+    threshold_scale = 1 / np.sqrt(bounds.rest - bounds.begins[:-1])
+    transposed, missed_best = matrix.T.tocsr(), _missed_best(view)
+
+    def missing(z: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        cells, thresholds = z[:count] * scale, z[count:] * threshold_scale
+        short = np.maximum(MARGIN - way * (matrix @ cells - thresholds[group]), 0.0)
+        beyond = cells - np.clip(cells, -half_range, half_range)
+        missed, by_cell = missed_best(cells)
+        pull = -2 * way * short
+        by_cell = by_cell + transposed @ pull + 2 * BEYOND * beyond
+        by_threshold = -np.bincount(group, pull, len(thresholds))
+        loss = missed + float(short @ short) + BEYOND * float(beyond @ beyond)
+        return loss, np.concatenate([by_cell * scale, by_threshold * threshold_scale])
+
+    scores = np.where(way > 0, matrix @ start, np.inf)
+    thresholds = np.minimum.reduceat(scores, bounds.begins[:-1])
+    found = minimize(
+        missing,
+        np.concatenate([start / scale, thresholds / threshold_scale]),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": ITERATIONS, "maxfun": 2 * ITERATIONS, "maxcor": 10},
+    )
+    return np.asarray(np.clip(found.x[:count] * scale, -half_range, half_range))
+
+
+def _missed_best(view: View) -> Loss:
+    """The loss of cells by which the best of a top group does not have its disclosed value."""
+    if view.best is None:
+        return lambda cells: (0.0, np.zeros(len(cells)))
+    top = np.flatnonzero(view.levels == 0)
+    group = view.evaluation_of[top]
+    begins = np.searchsorted(group, np.arange(view.evaluations))
+    picked = one_hot(view.cells[top], view.cell_count)
+    transposed = picked.T.tocsr()
+    middle = view.sign * view.problem.plan_length * view.weight_bound / 2
+    values = (view.best - middle) / cell_spread(view)
+
+    def loss(cells: Cells) -> tuple[float, Cells]:
+        scores = picked @ cells
+        highest = np.maximum.reduceat(scores, begins)
+        share = np.exp((scores - highest[group]) / SOFTNESS)
+        total = np.add.reduceat(share, begins)
+        off = highest + SOFTNESS * np.log(total) - values
+        return ANCHORED * float(off @ off), transposed @ (
+            2 * ANCHORED * off[group] * share / total[group]
+        )
+
+    return loss
+
+
+def measure_bound(job: LeakageJob, /) -> BoundResult:
+    """Run, and draw from the posterior."""
+    weights = reference_of(job.run.instance).problem.objectives[0].weights
+    if weights is None:
+        raise ParameterError("the problem has no weights to compare with; leave it out")
+    audit = audit_of(recorded(job.run, best=BestMode(job.best)), weights.astype(np.float64))
+    view = audit.view.first(job.evaluations[-1])
+    bound = bound_of(view, sweeps=SWEEPS, dropped=DROPPED)
+    return BoundResult(
+        instance=view.problem.name,
+        disclosure=job.run.disclosure,
+        evaluations=view.evaluations,
+        population=job.population,
+        posterior_mean=audit.truth.score(bound.estimate).correlation,
+        limit=bound.limit,
+        violated=bound.violated,
+    )

@@ -1,1 +1,0 @@
-"""What independent weights can be, given the bits of `top:k`: draws from the posterior."""

@@ -1,0 +1,1 @@
+"""Measurements of speed, quality and load, as README and docs cite them."""

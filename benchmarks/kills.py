@@ -27,7 +27,7 @@ from typing import TypeVar
 import numpy as np
 
 from tacit.disclosure import BestMode, Sealed, parse_best_mode, parse_disclosure
-from tacit.engine.agreement.sealed import pin_sealed
+from tacit.engine.agreement import pin_sealed
 from tacit.engine.agreement.terms import OnLoss, PinnedSearch
 from tacit.engine.coordinator.secure import SecureEngine
 from tacit.engine.coordinator.secure_objective import SecureObjective
@@ -88,7 +88,7 @@ def _sealed(engine: SecureEngine, until: float, answers: list[float]) -> bool:
     except PeerError:
         pass
     try:
-        return sorted(search.open(until=until).plan) == list(range(ROWS))
+        return sorted(search.open(0, until=until).plan) == list(range(ROWS))
     except TacitError as error:
         print(error, file=sys.stderr)
         return False

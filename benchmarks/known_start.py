@@ -33,12 +33,12 @@ from tacit.audit.attacks.priors.schedule import Schedule
 from tacit.audit.audit import Audit
 from tacit.audit.record.view import cells_of
 from tacit.disclosure import SEALED
-from tacit.engine.agreement import AssignmentCourse, problem_courses
+from tacit.engine.agreement import AssignmentGroup, assignment_groups
 from tacit.engine.derived import ClearRun, KnownTime
 from tacit.problems import Problem, optimum
 from tacit.runs import sealed_settings, with_disclosures
 from tacit.search import weighted_values
-from tacit.search.moves import AssignmentParameters, public_shape
+from tacit.search.moves import AssignmentParameters
 
 PRIORS = {"delays": "schedule", "slots": "linear schedule", "sparse": "range", "masked": "range"}
 """What the attacker of each family knows before the run."""
@@ -91,16 +91,16 @@ class Attacked:
     """A problem, the start of its search, and the ways to attack its plans."""
 
     problem: Problem
-    course: AssignmentCourse
+    group: AssignmentGroup
     audit: Audit
     values: NDArray[np.int64]
 
     @property
     def start(self) -> NDArray[np.int64]:
         """The public plan that the search begins with."""
-        assert self.course.start is not None
-        columns = self.course.layout.columns
-        places = self.course.start[: self.problem.rows]
+        assert self.group.start is not None
+        columns = self.group.layout.columns
+        places = self.group.start[: self.problem.rows]
         return np.array([columns[place] for place in places], dtype=np.int64)
 
     def opening(self, plan: NDArray[np.int64], /, *, knows_start: bool) -> Opening:
@@ -127,8 +127,8 @@ class Attacked:
             best = optimum(self.problem)
             assert best is not None
             return np.array(best.plan, dtype=np.int64)
-        parameters = replace(self.course.parameters, generations=point.generations)
-        run = ClearRun(replace(self.course, parameters=parameters), 0, self.values)
+        parameters = replace(self.group.parameters, generations=point.generations)
+        run = ClearRun(replace(self.group, parameters=parameters), 0, self.values)
         run.advance(point.steps)
         return np.array(run.plan(), dtype=np.int64)
 
@@ -148,15 +148,14 @@ def attacked(family: str, rows: int, seed: int, /) -> Attacked:
     problem = drawn(family, rows, seed)
     settings = sealed_settings(problem, {}, time=KnownTime(deadline=3600.0))
     assert isinstance(settings, AssignmentParameters)
-    (course,) = problem_courses(problem, [public_shape(problem, (1,))], settings, seed=seed)
-    assert isinstance(course, AssignmentCourse)
+    (group,) = assignment_groups(problem, [(1,)], settings, seed=seed)
     record = record_of_plans(problem, [[0] * rows], search={"algorithm": SEALED})
     values = weighted_values(problem, (1,))
     prior = prior_named(PRIORS[family], record.problem)
     weights = problem.objectives[0].weights
     assert weights is not None
     audit = audit_of(record, weights.astype(np.float64), optimum=1.0, priors=[prior])
-    return Attacked(problem, course, audit, values)
+    return Attacked(problem, group, audit, values)
 
 
 def points_of(parameters: AssignmentParameters, /) -> list[Point]:
@@ -172,7 +171,7 @@ def points_of(parameters: AssignmentParameters, /) -> list[Point]:
 def measure(family: str, rows: int, /, *, seeds: int, lessons: int = LESSONS) -> Iterator[Figures]:
     """Attack the plans of a family and a size; what is learned is of all problems but the own."""
     each = [attacked(family, rows, FIRST_SEED + k) for k in range(seeds + lessons)]
-    parameters = each[0].course.parameters
+    parameters = each[0].group.parameters
     for point in points_of(parameters):
         plans = [one.plan(point) for one in each]
         found: dict[bool, list[float]] = {}
@@ -212,7 +211,7 @@ def limit_of(one: Attacked, /) -> float:
 
     A block is an evaluation whose best plan is disclosed: the start with the block's best move.
     """
-    (step,) = one.course.generations(0, 1)
+    (step,) = one.group.generations(0, 1)
     runs, children = step.moves.runs, step.moves.children
     plan, rows = one.plan(Point(1, 0)), np.arange(one.problem.rows)
     assert one.problem.forbidden is not None

@@ -101,7 +101,8 @@ def solved(
         begun = time.perf_counter()
         for each in groups:
             each.start()
-        driver = SealedDriver(sealed, groups, Limits(deadline=deadline), parameters, weightings)
+        run = engine.agreement.sealed_run
+        driver = SealedDriver(run, groups, Limits(deadline=deadline))
         driver.may_be_late = True
         drive(driver)
         seconds = time.perf_counter() - begun

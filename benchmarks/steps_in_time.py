@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tacit.engine.agreement import AssignmentCourse, problem_courses
+from tacit.engine.agreement import AssignmentGroup, assignment_groups
 from tacit.engine.derived import KnownTime, step_seconds
 from tacit.problems import Problem
 from tacit.runs import EngineChoice, Limits, Result, sealed_settings, solve
 from tacit.runs.sealed.pace import Pace
-from tacit.search.moves import AssignmentParameters, public_shape
+from tacit.search.moves import AssignmentParameters
 
 SET_UP = 0.3
 """Seconds of a deadline before the first step."""
@@ -46,7 +46,7 @@ def steps_within(
     >>> steps_within(problem, parameters, 0.5)
     0
     """
-    seconds = step_seconds(_course(problem, parameters), delay=delay)
+    seconds = step_seconds(_group(problem, parameters), delay=delay)
     pace, now, done = Pace(parameters.steps, until=deadline), SET_UP, 0
     while (batch := pace.next_batch(done, now=now)) is not None:
         count, descending = batch[0], done < parameters.generations
@@ -91,15 +91,13 @@ def measured_slower(problems: Sequence[Problem], deadline: float, engine: Engine
             raise SystemExit(f"no step of {problem.name} was done within {deadline:g} s")
         ends = found.timing.generation_seconds
         generations = min(len(ends), parameters.generations)
-        seconds = step_seconds(_course(problem, parameters))
+        seconds = step_seconds(_group(problem, parameters))
         took += ends[-1]
         modelled += generations * seconds.generation
         modelled += (len(ends) - generations) * seconds.iteration + len(set(ends)) * seconds.end
     return round(took / modelled, 3)
 
 
-def _course(problem: Problem, parameters: AssignmentParameters) -> AssignmentCourse:
-    (course,) = problem_courses(problem, [public_shape(problem, (1,))], parameters, seed=0)
-    if not isinstance(course, AssignmentCourse):
-        raise TypeError(f"{problem.name} is no assignment")
-    return course
+def _group(problem: Problem, parameters: AssignmentParameters) -> AssignmentGroup:
+    (group,) = assignment_groups(problem, [(1,)], parameters)
+    return group

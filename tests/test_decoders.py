@@ -24,7 +24,7 @@ FIRST_READ = """
 import sys
 from pathlib import Path
 
-from tacit.engine.agreement import read_agreement, sealed_terms
+from tacit.engine.agreement import read_agreement
 from tacit.search import settings_written
 from tacit.service.execution.report import decode_report
 
@@ -37,7 +37,7 @@ def watch(frame, event, _argument):
 agreements = [Path(each).read_bytes() for each in sys.argv[1:]]
 sys.setprofile(watch)
 read = [read_agreement(each) for each in agreements]
-sealed_terms(read[1])
+read[1].sealed_run
 settings_written({"population": 40, "elites": 2})
 decode_report(b"\\x81\\xa5stage\\xa5ready")
 sys.setprofile(None)

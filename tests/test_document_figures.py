@@ -9,10 +9,10 @@ from inspect import signature
 import pytest
 from benchmarks.document_figures import Held, content_of, found_cells, held_cells, written
 from benchmarks.steps_in_time import fitted, steps_within
-from studies.evaluation.time_budget import schedule_for
+from studies.evaluation.time_budget import tour_group
 
 from tacit.cli.demo import demo_command
-from tacit.engine.agreement import table_of
+from tacit.engine.agreement import TourGroup
 from tacit.engine.node import platform_connection
 from tacit.engine.node.links import peer_line
 from tacit.engine.node.work import plan_binding, session
@@ -24,7 +24,7 @@ from tacit.mpc.transport import HEADER_BYTES, early, mux
 from tacit.problems import shipped_problem
 from tacit.runs import parse_duration
 from tacit.runs.sealed.pace import OPENING_SECONDS
-from tacit.search.moves import Schedule, fitted_parameters, sealed_parameters_for
+from tacit.search.moves import fitted_parameters, sealed_parameters_for
 from tacit.service.api import middleware
 from tacit.service.execution import worker
 from tacit.service.local.demo import demo_problem
@@ -92,10 +92,10 @@ def test_the_demo_takes_as_long_as_the_readme_says() -> None:
     assert steps_within(problem, parameters, 5.0) == parameters.steps
 
 
-def cost_of_one_more(schedule: Schedule, nodes: int) -> tuple[int, float]:
+def cost_of_one_more(group: TourGroup, nodes: int) -> tuple[int, float]:
     """Rounds, and megabytes of the node that sends most."""
-    moves, table = schedule.generation(0, horizon=1).moves, table_of(schedule)
-    one, two = (sealed_cost(nodes, moves, count, table) for count in (1, 2))
+    moves = group.schedule.generation(0, horizon=1).moves
+    one, two = (sealed_cost(nodes, moves, count, group.table) for count in (1, 2))
     return two.rounds - one.rounds, (two.bytes_per_node - one.bytes_per_node) / 1e6
 
 
@@ -106,9 +106,9 @@ def test_the_cost_of_sealed_generations_is_the_declared_one() -> None:
         ("tour, 2 blocks of 501, two levels", fitted_parameters(tour)),
         ("tour, one parent and 299 children", sealed_parameters_for("tour")),
     ):
-        schedule = schedule_for(tour, parameters)
-        each, on_four = (cost_of_one_more(schedule, nodes) for nodes in (3, 4))
-        plan = tournament((schedule.children,) * schedule.blocks, parameters.levels)
+        group = tour_group(tour, parameters)
+        each, on_four = (cost_of_one_more(group, nodes) for nodes in (3, 4))
+        plan = tournament((group.schedule.children,) * group.schedule.blocks, parameters.levels)
         compared = sum(level.pairs for level in plan)
         cells = r"([\d,]+) \| \d+ \| (\d+) \| ([\d.]+) \| (\d+ \| [\d.]+)"
         found = re.search(rf"^\| {row} \| {cells} \|$", text, re.M)

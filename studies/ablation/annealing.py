@@ -27,7 +27,7 @@ from tacit.disclosure import Disclosure, Exact
 from tacit.engine.evaluators import ObjectiveEvaluation, ObjectiveEvaluator, SimulatedObjective
 from tacit.errors import ParameterError
 from tacit.problems import Problem
-from tacit.runs import SimulatedTour
+from tacit.search import ClearTour
 from tacit.search.moves import Generation, MoveSet, Schedule, TourParameters
 
 RANK = 128
@@ -176,7 +176,7 @@ def platform_annealing(
     problem: Problem, parameters: TourParameters, disclosure: Disclosure, /, *, seed: int
 ) -> PlatformAnnealing:
     """Annealing on a simulated engine, with the course and the start of the sealed search."""
-    twin = SimulatedTour(problem, parameters, [1], seed=seed, stream=0).twin
+    twin = ClearTour.drawn(problem, parameters, seed=seed)
     objective = replace(problem.objectives[0], disclosure=disclosure)
     return PlatformAnnealing(
         SimulatedObjective(replace(problem, objectives=(objective,)), 0),

@@ -12,8 +12,8 @@ from studies.evaluation.run import obfuscated
 from studies.quality import relative_error
 from tacit.disclosure import SEALED, parse_disclosure
 from tacit.errors import ParameterError
-from tacit.runs import Limits, Progress, SimulatedTour, drive, simulated_driver
-from tacit.search import SearchParameters
+from tacit.runs import Limits, Progress, drive, simulated_driver
+from tacit.search import ClearTour, SearchParameters
 from tacit.search.moves import TourParameters
 
 
@@ -56,9 +56,9 @@ def _annealing(job: AblationJob, reference: Reference) -> dict[int, float]:
     generations, problem = job.run.generations, reference.problem
     if job.run.disclosure in (SEALED, "none"):
         # A platform that sees values takes the same steps (a test compares them), only slower here.
-        sealed = SimulatedTour(problem, parameters, [1], seed=job.run.seed, stream=0)
-        sealed.advance(generations, generations, until=None)
-        plans = sealed.twin.plan()[None]
+        sealed = ClearTour.drawn(problem, parameters, seed=job.run.seed)
+        sealed.advance(generations, horizon=generations)
+        plans = sealed.best()[None]
     else:
         disclosure = parse_disclosure(job.run.disclosure)
         search = platform_annealing(problem, parameters, disclosure, seed=job.run.seed)

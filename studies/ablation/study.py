@@ -14,7 +14,7 @@ import msgspec
 from studies.evaluation.instances import InstanceSpec, expanded, named_problem
 from studies.evaluation.settings import Settings, preset_settings
 from studies.evaluation.study import SearchJob
-from studies.evaluation.time_budget import schedule_for, sealed_generations
+from studies.evaluation.time_budget import sealed_generations, tour_group
 from studies.study import Job, Rows, Seeds, Study, shipped_text, study_from
 from tacit.disclosure import SEALED, split_disclosure
 from tacit.errors import ParameterError
@@ -256,7 +256,7 @@ def _course(family: Family, spec: InstanceSpec, cell: AblationCell, clock: Clock
 @cache
 def _candidates(spec: InstanceSpec, settings: TourParameters) -> int:
     """The parent and all children of a generation."""
-    schedule = schedule_for(named_problem(spec), settings)
+    schedule = tour_group(named_problem(spec), settings).schedule
     return 1 + schedule.blocks * (schedule.children - 1)
 
 

@@ -14,6 +14,7 @@ from studies.evaluation.settings import settings_of
 from studies.quality import distances_plus, normalized, relative_error
 from tacit.audit import Record, Recorder, counts_of, view_of
 from tacit.disclosure import BestMode, Leakage, Pareto, parse_disclosure
+from tacit.engine.agreement import SealedRun
 from tacit.errors import ParameterError
 from tacit.problems import Problem
 from tacit.runs import (
@@ -22,11 +23,11 @@ from tacit.runs import (
     Progress,
     SealedDriver,
     SearchDriver,
-    SimulatedTour,
+    SimulatedSearch,
     drive,
     simulated_driver,
 )
-from tacit.search import ClearSealedSearch, SearchParameters
+from tacit.search import ClearTour, SearchParameters
 
 if TYPE_CHECKING:
     from studies.evaluation.study import SearchJob
@@ -64,9 +65,11 @@ def _measured_search(job: SearchJob, reference: Reference) -> tuple[SearchDriver
     if isinstance(settings, SearchParameters):
         driver = simulated_driver(obfuscated(problem, job), settings, limits, seed=job.seed)
         return driver, _Measurements(reference)
-    search = SimulatedTour(problem, settings, [1], seed=job.seed, stream=0)
-    sealed = SealedDriver(problem, [search], limits, settings, [(1,)], most_in_batch=1)
-    return sealed, _OpenMeasurements(reference, search.twin)
+    run = SealedRun(problem, settings, ((1,),), job.generations)
+    search = SimulatedSearch(run, run.groups[0].seeded(job.seed))
+    twin = search.twins[0]
+    assert isinstance(twin, ClearTour)
+    return SealedDriver(run, [search], limits, most_in_batch=1), _OpenMeasurements(reference, twin)
 
 
 def obfuscated(problem: Problem, job: SearchJob, /) -> Problem:
@@ -135,7 +138,7 @@ class _Measurements:
 class _OpenMeasurements(_Measurements):
     """Looks at the best plan of a search that would hide it, from the start on."""
 
-    search: ClearSealedSearch
+    search: ClearTour
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -145,7 +148,7 @@ class _OpenMeasurements(_Measurements):
         self._add()
 
     def _add(self) -> None:
-        fitness = int(self.reference.problem.fitness(0, self.search.plan()[None])[0])
+        fitness = int(self.reference.problem.fitness(0, self.search.best()[None])[0])
         self.rows.append(self._errors(1, fitness, fitness))
 
 

@@ -10,11 +10,12 @@ import msgspec
 
 from studies.evaluation.settings import Settings
 from tacit.disclosure import SEALED, split_disclosure
+from tacit.engine.agreement import TourGroup, tour_groups
 from tacit.engine.derived import step_seconds
 from tacit.errors import ParameterError
 from tacit.problems import Problem
 from tacit.search import SearchParameters
-from tacit.search.moves import Schedule, TourParameters, public_shape
+from tacit.search.moves import TourParameters
 
 PAPER_SECONDS = {
     "none": 0.27,
@@ -85,13 +86,14 @@ def sealed_generations(
         )
     if slower <= 0:
         raise ParameterError("a sealed generation takes no time; give a factor above 0")
-    each = step_seconds(schedule_for(problem, parameters), delay=delay).generation
+    each = step_seconds(tour_group(problem, parameters), delay=delay).generation
     return math.floor(seconds / (slower * each))
 
 
-def schedule_for(problem: Problem, parameters: TourParameters, /) -> Schedule:
-    """The public course of a search, of which any seed costs the same."""
-    return Schedule(public_shape(problem, [1]), parameters, seed=0)
+def tour_group(problem: Problem, parameters: TourParameters, /) -> TourGroup:
+    """The public sizes of a search; any seed costs the same."""
+    (group,) = tour_groups(problem, [(1,)], parameters)
+    return group
 
 
 def budget_of(evaluation_seconds: Mapping[str, float], /) -> TimeBudget:

@@ -22,7 +22,7 @@ from tacit.engine.agreement import RunOfSeries, canonical, draft_agreement, equi
 from tacit.engine.agreement.sealing import SealedRows
 from tacit.engine.agreement.terms import AgreementLimits, PinnedSearch, PlanFor
 from tacit.engine.coordinator.coordinator import Coordinator
-from tacit.engine.coordinator.sealed_search import Opened, SealedSearch
+from tacit.engine.coordinator.sealed_search import OpenedByNodes, SealedSearch
 from tacit.engine.coordinator.sealing_offers import head_of_series
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.local.engine import node_offers, platform_certificate, public_keys
@@ -186,7 +186,7 @@ class EquitySeries:
             await search.start(until=None)
             yield search
 
-    async def finish(self, run: AgreedCluster, generations: int = 4) -> Opened:
+    async def finish(self, run: AgreedCluster, generations: int = 4) -> OpenedByNodes:
         """A whole run; the twin counts it."""
         async with self.begun(run) as search:
             await search.advance(generations, generations, until=None)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
-from tacit.engine.node.state import answer_file, number_lease, sealed_progress, store
+from tacit.engine.node.state import answer_file, number_lease, sealed_progress, store, stored
 from tacit.engine.records import disclosed, events, node_events
 from tacit.engine.wire import messages, peer_messages, replies
 from tacit.engine.wire.messages import reply_type
@@ -72,8 +72,8 @@ SECTIONS: list[tuple[str, str, list[type]]] = [
             number_lease.StoredLease,
             store.StoredBest,
             answer_file.StoredAnswer,
-            sealed_progress.StoredState,
-            sealed_progress.StoredShare,
+            sealed_progress.KeptState,
+            stored.StoredShare,
         ],
     ),
     (

@@ -11,6 +11,7 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
+from tacit.engine.agreement import pin_sealed
 from tacit.engine.agreement.draft import draft_agreement
 from tacit.engine.agreement.own_part import OwnPart, put_together
 from tacit.engine.agreement.plan_parts import (
@@ -20,14 +21,13 @@ from tacit.engine.agreement.plan_parts import (
     carried_parts,
     seal_plan,
 )
-from tacit.engine.agreement.sealed import AnySealed, pin_sealed, plan_word
 from tacit.engine.agreement.terms import Agreement, AgreementLimits, PlanFor
 from tacit.engine.identity.keys import Keys
 from tacit.engine.local.engine import participant_keys, public_keys
 from tacit.mpc import deal
 from tacit.mpc.shares import ArithmeticShare
 from tacit.problems import Problem, generate_assignment
-from tacit.search.moves import AssignmentParameters
+from tacit.search.moves import AssignmentParameters, SealedParameters
 from tests.engine.fixtures import offered_by
 from tests.engine.sealed_agreed_cluster import sealed, settings_for
 
@@ -50,7 +50,7 @@ class OwnersCast:
 
     def shares(self) -> dict[int, ArithmeticShare]:
         """Per member what it holds of the plan."""
-        word = plan_word(self.agreement, 0)
+        word = self.agreement.sealed_run.group_of(0).word
         members = self.context.members
         dealt = deal(np.array(self.plan, dtype=word), nodes=len(members))
         return dict(zip(members, dealt, strict=True))
@@ -89,7 +89,7 @@ def owners_cast(
     problem: Problem | None = None,
     plan: list[int] | None = None,
     on_loss: str = "wait",
-    parameters: AnySealed | None = None,
+    parameters: SealedParameters | None = None,
     plan_for: PlanFor = "owners",
     **changes: Any,
 ) -> OwnersCast:

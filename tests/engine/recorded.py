@@ -62,7 +62,7 @@ def _sealed(cluster: LocalCluster, ledger: Path) -> str:
         search.start()
         while not search.finished:
             search.advance(9, 20, until=None)
-        search.open(until=None)
+        search.open(0, until=None)
     return folder_name(agreement_hash(agreed.agreement))
 
 

@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.disclosure import BestMode, Sealed
-from tacit.engine.agreement.assignment import AssignmentCourse
-from tacit.engine.agreement.sealed import AnySealed, course_of, pin_sealed, sealed_terms
-from tacit.engine.agreement.terms import agreement_hash
+from tacit.engine.agreement import AssignmentGroup, TourGroup, pin_sealed
+from tacit.engine.agreement.terms import Agreement, agreement_hash
 from tacit.engine.coordinator.coordinator import Coordinator
 from tacit.engine.coordinator.sealed_search import SealedSearch
 from tacit.engine.derived import ClearRun
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.node.state.sealed_progress import Kept, _from_bytes
+from tacit.engine.node.state.sealed_progress import _READ, KeptState
 from tacit.engine.node.state.store import cipher_of_states
 from tacit.mpc.local import reveal
 from tacit.problems import (
@@ -29,8 +28,8 @@ from tacit.problems import (
     generate_capacitated,
     shipped_problem,
 )
-from tacit.search import ClearSealedSearch, weighted_values
-from tacit.search.moves import AssignmentParameters, Schedule, TourParameters
+from tacit.search import ClearTour, weighted_values
+from tacit.search.moves import AssignmentParameters, Schedule, SealedParameters, TourParameters
 from tests.engine.agreed_cluster import AgreedCluster
 
 TOURS = TourParameters(children=20)
@@ -100,14 +99,14 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
 }
 
 
-def settings_for(problem: Problem) -> AnySealed:
+def settings_for(problem: Problem) -> SealedParameters:
     return TOURS if problem.sealed_moves == "tour" else ASSIGNMENTS
 
 
 def draft(
     cluster: LocalCluster,
     problem: Problem,
-    parameters: AnySealed | None = None,
+    parameters: SealedParameters | None = None,
     **changes: Any,
 ) -> AgreedCluster:
     """An agreement; `parameters` are short ones unless some are given."""
@@ -125,12 +124,18 @@ async def begin(agreed: AgreedCluster, coordinator: Coordinator, search: int = 0
     return sealed_search
 
 
-def kept_states(agreed: AgreedCluster, step: int, search: int = 0) -> list[Kept]:
+def assignment_group(agreement: Agreement, search: int = 0) -> AssignmentGroup:
+    group = agreement.sealed_run.group_of(search)
+    assert isinstance(group, AssignmentGroup)
+    return group
+
+
+def kept_states(agreed: AgreedCluster, step: int, search: int = 0) -> list[KeptState]:
     """What each node keeps of a step, which tells something only if several are put together."""
     folder = agreement_hash(agreed.agreement).hex()[:32]
     name = f"sealed-{search}-{step}"
     return [
-        _from_bytes(
+        _READ.decode(
             cipher_of_states(agreed.sealing_key(i)).decrypt(
                 (agreed.cluster.folder / f"node-{i}.data" / folder / name).read_bytes()
             )
@@ -142,10 +147,10 @@ def kept_states(agreed: AgreedCluster, step: int, search: int = 0) -> list[Kept]
 def start_of(agreed: AgreedCluster, search: int = 0, group: int = 0) -> NDArray[np.intp]:
     """The start: of a tour the place at each position, of an assignment the place of each row."""
     first = reveal([each.shares[0] for each in kept_states(agreed, 0, group)])
-    course = course_of(agreed.agreement, search, seed=0)
-    if isinstance(course, Schedule):
+    searches = agreed.agreement.sealed_run.group_of(search).searches
+    if not agreed.agreement.is_exact:
         return np.asarray(first[..., -1], dtype=np.intp)
-    matching = first[course.searches.index(search)]
+    matching = first[searches.index(search)]
     assert matching.sum(axis=0).tolist() == matching.sum(axis=1).tolist() == [1] * len(matching)
     return np.asarray(matching.argmax(axis=0), dtype=np.intp)
 
@@ -170,28 +175,28 @@ class TourTwin:
     outcome = None
 
     def __init__(self, schedule: Schedule, problem: Problem, factors: Any, start: Any) -> None:
-        self.clear = ClearSealedSearch(weighted_values(problem, factors), schedule, start)
+        self.clear = ClearTour(weighted_values(problem, factors), schedule, start)
 
     def advance(self, count: int, /, *, horizon: int) -> None:
         self.clear.advance(count, horizon=horizon)
 
     def plan(self) -> list[int]:
-        return [int(place) for place in self.clear.plan()]
+        return self.clear.plan()
 
     @property
     def value(self) -> int:
-        return self.clear.best_value
+        return self.clear.value
 
 
 class AssignmentTwin:
     """One weighting of an assignment, from the start that the nodes have drawn."""
 
     def __init__(
-        self, course: AssignmentCourse, search: int, values: NDArray[np.int64], start: Any
+        self, group: AssignmentGroup, search: int, values: NDArray[np.int64], start: Any
     ) -> None:
         first = tuple(int(place) for place in start)
-        assert course.start in (None, first)
-        self.search, self.clear = search, ClearRun(replace(course, start=first), search, values)
+        assert group.start in (None, first)
+        self.search, self.clear = search, ClearRun(replace(group, start=first), search, values)
 
     def advance(
         self,
@@ -217,9 +222,8 @@ class AssignmentTwin:
         """Matching, prices and parents of the nodes must be those of the twin, to the bit."""
         state = self.clear.state
         kept = kept_states(agreed, state.step, group)
-        course = course_of(agreed.agreement, self.search, seed=0)
-        assert isinstance(course, AssignmentCourse)
-        at, size = course.searches.index(self.search), len(state.prices)
+        searches = agreed.agreement.sealed_run.group_of(self.search).searches
+        at, size = searches.index(self.search), len(state.prices)
         matching, prices, parents = (
             reveal([each.shares[k] for each in kept])[at] for k in range(3)
         )
@@ -235,12 +239,13 @@ class AssignmentTwin:
 
 def twin(agreed: AgreedCluster, seed: int, search: int = 0, *, group: int = 0) -> Twin:
     """The twin of a run whose start is still on the nodes' disks; see `start_of`."""
-    course = course_of(agreed.agreement, search, seed=seed)
-    factors = sealed_terms(agreed.agreement).weightings[search]
+    run = agreed.agreement.sealed_run
+    public, factors = run.group_of(search).seeded(seed), run.weightings[search]
     start = start_of(agreed, search, group)
-    if isinstance(course, Schedule):
-        return TourTwin(course, agreed.problem, factors, start)
-    return AssignmentTwin(course, search, weighted_values(agreed.problem, factors), start)
+    if isinstance(public, TourGroup):
+        return TourTwin(public.schedule, agreed.problem, factors, start)
+    assert isinstance(public, AssignmentGroup)
+    return AssignmentTwin(public, search, weighted_values(agreed.problem, factors), start)
 
 
 def assignment_twin(

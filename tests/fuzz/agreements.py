@@ -12,14 +12,8 @@ import numpy as np
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from tacit.engine.agreement import AssignmentGroup, TourGroup, pin_sealed
 from tacit.engine.agreement.check import check_agreement
-from tacit.engine.agreement.sealed import (
-    checkpoints_of,
-    count_searches,
-    course_of,
-    largest_message,
-    pin_sealed,
-)
 from tacit.engine.agreement.signatures import check_signatures, sign
 from tacit.engine.agreement.terms import Agreement, PinnedSearch, canonical, read_agreement
 from tacit.engine.wire.request import unpack_candidates
@@ -31,7 +25,7 @@ from tacit.problems import (
     generate_tour,
     public_problem,
 )
-from tacit.search.moves import AssignmentParameters, Schedule, TourParameters
+from tacit.search.moves import AssignmentParameters, TourParameters
 from tests.engine.fixtures import Cast, example_cast
 from tests.fuzz.harness import Target, Trial
 from tests.fuzz.mutations import as_json, mutated, sometimes_mangled
@@ -81,14 +75,13 @@ def use(agreement: Agreement) -> None:
     plans = unpack_candidates(problem, bytes(problem.plan_length * 4))
     if plans is not None:
         problem.fault(np.array(plans))
-    for search in range(count_searches(agreement)):
-        course = course_of(agreement, search, seed=1)
-        largest_message(course)
-        if isinstance(course, Schedule):
-            course.generation(0, horizon=3)
-        else:
-            course.generations(0, 1)
-            checkpoints_of(agreement, search)
+    for search in range(agreement.sealed_plans):
+        group = agreement.sealed_run.group_of(search).seeded(1)
+        group.check_sizes()
+        if isinstance(group, TourGroup):
+            group.schedule.generation(0, horizon=3)
+        elif isinstance(group, AssignmentGroup):
+            group.generations(0, 1)
 
 
 @contextmanager

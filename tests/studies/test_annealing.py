@@ -13,7 +13,7 @@ from tacit.disclosure import Disclosure, Exact, parse_disclosure
 from tacit.engine.evaluators import ObjectiveEvaluation, SimulatedObjective
 from tacit.errors import ParameterError
 from tacit.problems import Objective, Problem, Tour, generate_tour, shipped_problem
-from tacit.runs import SimulatedTour
+from tacit.search import ClearTour
 from tacit.search.moves import TourParameters, sealed_parameters_for
 
 
@@ -36,15 +36,15 @@ PROBLEMS = {
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_seeing_values_gives_the_plans_of_the_sealed_search(name: str) -> None:
     problem, parameters = PROBLEMS[name]
-    sealed = SimulatedTour(problem, parameters, [1], seed=7, stream=0)
+    sealed = ClearTour.drawn(problem, parameters, seed=7)
     seeing = platform_annealing(problem, parameters, Exact(), seed=7)
     changed = 0
     for _ in range(60):
         before = seeing.plan()
-        sealed.advance(1, 60, until=None)
+        sealed.advance(1, horizon=60)
         seeing.advance(1, horizon=60)
-        assert seeing.plan().tolist() == sealed.twin.table[0, :, -1].tolist()
-        assert seeing.best_plans().tolist() == [sealed.twin.plan().tolist()]
+        assert seeing.plan().tolist() == sealed.table[0, :, -1].tolist()
+        assert seeing.best_plans().tolist() == [sealed.plan()]
         changed += not np.array_equal(before, seeing.plan())
     assert changed > 10
 

@@ -19,12 +19,13 @@ from studies.evaluation.study import SearchJob, read_study, shipped_studies, shi
 from studies.running import run_study
 from studies.tuning.tune import Tuned, TunedSet, tune, tuning_task
 
+from tacit.engine.agreement import tour_groups
 from tacit.engine.derived import step_seconds
 from tacit.errors import FileError, ParameterError
 from tacit.problems import Objective, Tour
 from tacit.runs import EngineChoice, Limits
-from tacit.runs.sealed.searching import SimulatedTour
-from tacit.search.moves import Schedule, TourParameters, public_shape
+from tacit.search import ClearTour
+from tacit.search.moves import TourParameters
 from tests.conftest import RunTacit
 from tests.support.simulated import solve
 
@@ -120,8 +121,8 @@ def test_settings_are_compared_at_equal_time() -> None:
     for children in (100, 300, 600):
         settings = TourParameters(children=children)
         counts.append(conditions.generations_of(instance, settings))
-        schedule = Schedule(public_shape(named_problem(instance), [1]), settings, seed=0)
-        each = budget.sealed * step_seconds(schedule).generation
+        (group,) = tour_groups(named_problem(instance), [(1,)], settings)
+        each = budget.sealed * step_seconds(group).generation
         assert counts[-1] * each <= budget.seconds < (counts[-1] + 1) * each
     assert counts[0] > counts[1] > counts[2]
 
@@ -220,7 +221,7 @@ def test_the_best_of_all_parents_counts_from_the_first_generation_on() -> None:
     problem = named_problem(instance)
     for seed in range(20):
         settings = TourParameters(children=3, parents=8)
-        twin = SimulatedTour(problem, settings, [1], seed=seed, stream=0).twin
+        twin = ClearTour.drawn(problem, settings, seed=seed)
         twin.advance(1, horizon=1)
         job = SearchJob(
             instance=instance,
@@ -230,4 +231,4 @@ def test_the_best_of_all_parents_counts_from_the_first_generation_on() -> None:
             seed=seed,
         )
         # Studies have lengths, which count the other way.
-        assert job.compute().metrics["best_fitness"][1] == -twin.best_value
+        assert job.compute().metrics["best_fitness"][1] == -twin.value

@@ -7,10 +7,10 @@ from typing import cast
 
 import pytest
 
-from tacit.engine.agreement import Agreement, pin_sealed
+from tacit.engine.agreement import Agreement, SealedRun
 from tacit.engine.records import Disclosed
 from tacit.errors import LogError
-from tacit.problems import Assignment, Objective
+from tacit.problems import Assignment, Objective, Problem
 from tacit.search.moves import AssignmentParameters
 from tacit.verify.claims import (
     Claim,
@@ -25,9 +25,15 @@ from tacit.verify.claims import (
 )
 from tests.engine.entries import opened_plan
 
-AGREEMENT = cast(
-    Agreement, SimpleNamespace(search=pin_sealed(AssignmentParameters(), [(3, 1), (1, 1), (1, 3)]))
-)
+
+def agreed(problem: Problem, *weightings: tuple[int, int]) -> Agreement:
+    run = SealedRun(problem, AssignmentParameters(), weightings, 1)
+    return cast(Agreement, SimpleNamespace(sealed_run=run, known_problem=problem))
+
+
+PAIR = tuple(Objective(name, None, weight_bound=9) for name in ("pay", "rest"))
+PROBLEM = Assignment(name="p", rows=2, columns=2, objectives=PAIR)
+AGREEMENT = agreed(PROBLEM, (3, 1), (1, 1), (1, 3))
 """All that is looked at of one."""
 
 
@@ -73,10 +79,7 @@ def test_what_was_shown_before_counts_as_well() -> None:
 
 
 def test_values_are_those_that_were_opened() -> None:
-    pair = tuple(Objective(name, None, weight_bound=9) for name in ("pay", "rest"))
-    problem = Assignment(name="p", rows=2, columns=2, objectives=pair)
-    search = pin_sealed(AssignmentParameters(), [(2, 0), (1, 1), (0, 1)])
-    two = cast(Agreement, SimpleNamespace(search=search, known_problem=problem))
+    two = agreed(PROBLEM, (2, 0), (1, 1), (0, 1))
     ledger = [opened_plan(k, [0, 1], value=value) for k, value in enumerate((8, 9, 5))]
     known = opened_plan_values(two, ledger)
     check_values(known, Claim(values=[([0, 1], [4, 5]), ([0, 1], [None, 5]), ([1, 0], [])]))

@@ -17,7 +17,6 @@ from tacit.engine.records import (
     EvaluationRepeated,
     Event,
     FromParts,
-    GenerationsBegun,
     Kind,
     NodeLost,
     NodeReturned,
@@ -32,6 +31,7 @@ from tacit.verify.nodes import describe_loss
 from tacit.verify.steps import check_generations_asked
 from tests.engine.entries import evaluation
 from tests.engine.recorded import recorded
+from tests.verify.batches import batch_begun
 
 Part = list[tuple[int, list[bytes]]]
 LOST, BACK = NodeLost(50, 2), NodeReturned(90, 2)
@@ -107,7 +107,7 @@ def bit_sent(frame: bytes, *phases: Event, finished: bool = False) -> list[Event
     """The log of a node that sent this of whether all was proved after the first step."""
     known = DisclosedProof(finished)
     return [
-        GenerationsBegun(0, 0, 1, 9, "ab", Attempt.of(1, 60, 0)),
+        batch_begun(0, 1, Attempt.of(1, 60, 0)),
         *phases,
         line(Kind.PROVED, 1, 60, [(0, [frame])], known=known),
     ]
@@ -163,7 +163,7 @@ def test_one_lying_log_of_four_hides_no_answer() -> None:
 def test_one_that_is_back_was_not_asked_meanwhile() -> None:
     """Its log may leave out generations that three computed, and no others."""
     begun = [
-        GenerationsBegun(0, first, 3, 9, "ab", Attempt.of(first + 3, epoch, 0))
+        batch_begun(first, 3, Attempt.of(first + 3, epoch, 0))
         for first, epoch in ((0, 40), (3, 60), (6, 90))
     ]
     three: list[Event] = [begun[0], LOST, begun[1], BACK, begun[2]]

@@ -10,12 +10,12 @@ from tacit.engine.agreement import PlanHeads
 from tacit.engine.agreement.terms import agreement_hash
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.records import (
+    BatchBegun,
     Disclosed,
     DisclosedPlan,
     DisclosedProof,
     DisclosedToOwners,
     Event,
-    GenerationsBegun,
     Kind,
     PlanBound,
     Sent,
@@ -30,6 +30,7 @@ from tests.engine.agreed_cluster import run
 from tests.engine.entries import about_search, lying
 from tests.engine.owners_cast import owners_cast
 from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, symmetric_tour
+from tests.verify.batches import batch_begun
 
 
 def test_logs_tell_generations_and_one_opening(cluster: LocalCluster) -> None:
@@ -47,12 +48,12 @@ def test_logs_tell_generations_and_one_opening(cluster: LocalCluster) -> None:
         told = [
             (e.name, getattr(e, "first", None), getattr(e, "count", None))
             for e in agreed.log(node)
-            if e.name in ("secret start", "generations", "open plan", "sent")
+            if e.name in ("secret start", "batch begun", "open plan", "sent")
         ]
         assert told == [
             ("secret start", None, None),
-            ("generations", 0, 4),
-            ("generations", 4, 5),
+            ("batch begun", 0, 4),
+            ("batch begun", 4, 5),
             ("open plan", None, None),
             ("sent", None, None),
         ]
@@ -102,7 +103,7 @@ def test_logs_and_ledger_are_compared(cluster: LocalCluster) -> None:
             check_disclosed(agreed.agreement, logs, changed)
     again = check_disclosed(agreed.agreement, logs, [opening, opening])
     assert again == report  # heard twice by a coordinator that was interrupted
-    fewer = [event for event in logs[1] if not isinstance(event, GenerationsBegun)]
+    fewer = [event for event in logs[1] if not isinstance(event, BatchBegun)]
     with pytest.raises(LogError, match="different steps"):
         check_disclosed(agreed.agreement, [logs[0], fewer], [opening])
     # Two nodes send all components: what the third sent need not be kept, and is still compared.
@@ -124,7 +125,7 @@ def test_logs_and_ledger_are_compared(cluster: LocalCluster) -> None:
 def test_steps_follow_each_other_and_are_the_same_at_all_nodes() -> None:
     def asked(*batches: tuple[int, int], others: list[tuple[int, int]] | None = None) -> str:
         logs = [
-            [GenerationsBegun(0, first, count, 9) for first, count in each]
+            [batch_begun(first, count) for first, count in each]
             for each in (batches, batches, others or batches)
         ]
         return check_asked(logs)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.engine.records import GenerationsBegun
 from tacit.errors import LogError
 from tacit.verify.steps import check_generations_asked
 from tacit.verify.verdict import WOULD_SHOW, Finding, Verdict
+from tests.verify.batches import batch_begun
 
 
 def test_a_verdict_is_good_only_if_every_check_was_made() -> None:
@@ -24,7 +24,7 @@ def test_a_verdict_on_four_nodes_can_be_told_in_words() -> None:
 
 
 def test_the_last_generations_may_have_reached_one_node_alone() -> None:
-    one, two = GenerationsBegun(0, 0, 4, 9), GenerationsBegun(0, 4, 2, 9)
+    one, two, three = batch_begun(0, 4), batch_begun(4, 2), batch_begun(4, 3)
     assert check_generations_asked([[one], [one, two], [one]]) == 6
     with pytest.raises(LogError, match="asked for different steps"):
-        check_generations_asked([[one, two], [one, GenerationsBegun(0, 4, 3, 9)]])
+        check_generations_asked([[one, two], [one, three]])

@@ -9,15 +9,8 @@ from tacit.audit import explain_leakage
 from tacit.disclosure import PARETO, leakage, split_disclosure
 from tacit.engine.agreement import (
     Agreement,
-    AssignmentCourse,
+    AssignmentGroup,
     ObjectiveTerms,
-    checkpoints_of,
-    courses_of,
-    gap_of,
-    gap_steps,
-    groups_of,
-    is_exact,
-    sealed_terms,
 )
 from tacit.equity import FINENESS, NEUTRAL
 from tacit.search.moves import AssignmentParameters, TourParameters
@@ -91,20 +84,20 @@ def _sealed_words(agreement: Agreement) -> SearchWords:
 
 def length_words(agreement: Agreement, /) -> list[str]:
     """How a sealed plan comes about, how long that takes, and when it may be opened."""
-    parameters = sealed_terms(agreement).parameters
+    run = agreement.sealed_run
+    parameters, group = run.parameters, run.groups[0]
     if isinstance(parameters, TourParameters):
-        return [f"at most {agreement.limits.evaluations:,} generations, then one opening"]
-    course = courses_of(agreement, seed=0)[0]
-    assert isinstance(course, AssignmentCourse)
+        return [f"at most {run.steps:,} generations, then one opening"]
+    assert isinstance(group, AssignmentGroup)
     begin = (
         "a plan that they draw, and that nobody knows"
-        if course.start is None
+        if group.start is None
         else "a plan without forbidden pairs, which everybody can work out"
     )
     made, of_each = f"{parameters.iterations:,} iterations of the exact method", ""
     if parameters.generations:
         made = f"{parameters.generations:,} generations of a local search and {made}"
-    if len(sealed_terms(agreement).weightings) > 1:
+    if len(run.weightings) > 1:
         of_each = ", for each weighting of the objectives"
     return [
         f"the nodes begin with {begin}{of_each}. They improve it in {made}. Then they open it once",
@@ -165,13 +158,13 @@ def disclosure_words(terms: ObjectiveTerms, population: int, /) -> str:
 
 def opened_words(agreement: Agreement, /) -> list[str]:
     """What a sealed search discloses to the platform."""
-    plans = len(sealed_terms(agreement).weightings)
+    plans = agreement.sealed_plans
     what = "the plan that was found"
     if plans > 1:
         what = f"{plans} plans, one for each agreed weighting of the objectives"
     total = "its total" if plans == 1 else "the weighted total of each"
     best = agreement.objectives[0].best
-    if is_exact(agreement):
+    if agreement.is_exact:
         what += f", and whether {'it is' if plans == 1 else 'each is'} proved to be the best of all"
     if best == "value":
         return [f"once, at the end: {what}, and {total}, as a number; nothing about any other plan"]
@@ -183,29 +176,28 @@ def opened_words(agreement: Agreement, /) -> list[str]:
 
 def gap_words(agreement: Agreement, /) -> list[str]:
     """That a bound of what a plan lacks is opened with it, and how much that says."""
-    base = gap_of(agreement)
-    if not base:
+    run = agreement.sealed_run
+    if not run.gap:
         return []
-    steps = max(gap_steps(agreement, k) for k in range(len(sealed_terms(agreement).weightings)))
+    steps = max(len(group.ladder) for group in run.groups)
     return [
         "with each plan: by at most how much the best of all is better, rounded up to 0, 1 or a "
-        f"power of {base}; that is one of {steps} numbers, {log2(steps):.1f} bits at most"
+        f"power of {run.gap}; that is one of {steps} numbers, {log2(steps):.1f} bits at most"
     ]
 
 
 def checkpoint_words(agreement: Agreement, /) -> list[str]:
     """After which iterations it is opened whether all is proved, and how much that says."""
-    groups = [group[0] for group in groups_of(agreement)]
-    each = [checkpoints_of(agreement, first) for first in groups]
-    if not any(each):
+    run = agreement.sealed_run
+    if not run.checkpoints:
         return []
-    parameters, many = sealed_terms(agreement).parameters, len(groups) > 1
+    parameters, groups, times = run.parameters, len(run.groups), len(run.checkpoints)
     assert isinstance(parameters, AssignmentParameters)
     named = ", ".join(map(str, parameters.told_after))
-    bits = sum(log2(len(steps) + 1) for steps in each)
+    bits = groups * log2(times + 1)
     return [
-        f"after iteration {named}{', of each group of weightings' * many}: whether all is proved "
-        f"by then, at most {sum(map(len, each))} times; it ends with the first yes. That tells "
+        f"after iteration {named}{', of each group of weightings' * (groups > 1)}: whether all is "
+        f"proved by then, at most {groups * times} times; it ends with the first yes. That tells "
         f"when the plan was found, {bits:.1f} bits at most, and so something of what kind of costs "
         "these are"
     ]
@@ -213,11 +205,11 @@ def checkpoint_words(agreement: Agreement, /) -> list[str]:
 
 def owners_words(agreement: Agreement, /) -> list[str]:
     """What a sealed search discloses to the platform where its plan is for the owners."""
-    plans = len(sealed_terms(agreement).weightings)
+    plans = agreement.sealed_plans
     what = "that there is a plan" if plans == 1 else f"that there are {plans} plans"
     best = agreement.objectives[0].best
     total = "; and its total, as a number" if best == "value" else "; not its total"
-    if is_exact(agreement):
+    if agreement.is_exact:
         what += ", and whether it is proved to be the best of all"
     return [f"once, at the end: {what}, and nothing of it, not which row gets what{total}"]
 

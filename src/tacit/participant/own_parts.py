@@ -14,7 +14,6 @@ from tacit.engine.agreement import (
     CarriedPart,
     OwnPart,
     PlanHeads,
-    count_searches,
     put_together,
 )
 from tacit.errors import PlatformError, TrustError, UnreadableError
@@ -39,9 +38,10 @@ def fetch_own_parts(
             f"the platform does not bring the boxes with your part of the plan ({error}); ask its "
             "operator"
         ) from None
-    if len(searches) != count_searches(agreement):
+    plans = agreement.sealed_plans
+    if len(searches) != plans:
         raise PlatformError(
-            f"the platform brings boxes of {len(searches)} plans, and {count_searches(agreement)} "
+            f"the platform brings boxes of {len(searches)} plans, and {plans} "
             "were agreed on; ask its operator"
         )
     key = profile.keys().signing

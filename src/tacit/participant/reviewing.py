@@ -18,7 +18,6 @@ from tacit.engine.agreement import (
     agreement_hash,
     check_agreement,
     read_agreement,
-    sealed_terms,
     sign_agreement,
 )
 from tacit.engine.derived import check_derivable
@@ -284,7 +283,7 @@ def _warnings(made: Review) -> list[str]:
 
 def _early_warnings(made: Review) -> list[str]:
     """What lets a platform have the plan of an assignment opened early."""
-    parameters, deadline = sealed_terms(made.agreement).parameters, made.run.deadline_seconds
+    parameters, deadline = made.agreement.sealed_run.parameters, made.run.deadline_seconds
     if not isinstance(parameters, AssignmentParameters):
         return []
     if not parameters.least:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tacit.engine.agreement import Agreement, sealed_terms
+from tacit.engine.agreement import Agreement
 from tacit.errors import InputError
 from tacit.participant.account.shapes import Outcome
 from tacit.participant.plan_table import plan_rows
@@ -38,7 +38,7 @@ def plan_title(outcome: Outcome, agreement: Agreement | None, number: int, /) ->
     if outcome.own_rows:
         if agreement is None:
             return words
-        factors = sealed_terms(agreement).weightings[number - 1]
+        factors = agreement.sealed_run.weightings[number - 1]
         return f"{words}, weighting {':'.join(map(str, factors))}"
     plan = outcome.front[number - 1] if outcome.front else None
     if plan is None:

@@ -18,7 +18,7 @@ from tacit.runs.plan_values import evaluated_values, opened_values
 from tacit.runs.plots import check_plot_name, plot_result
 from tacit.runs.result import FrontSummary, Result, load_result
 from tacit.runs.sealed.driver import SealedDriver
-from tacit.runs.sealed.searching import SimulatedAssignment, SimulatedTour
+from tacit.runs.sealed.searching import SimulatedSearch
 from tacit.runs.settings import (
     Checkpointing,
     Settings,

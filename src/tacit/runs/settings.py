@@ -16,12 +16,17 @@ from tacit.problems import Problem
 from tacit.runs.limits import Limits
 from tacit.runs.weightings import default_weightings
 from tacit.search import SearchParameters, preset_named
-from tacit.search.moves import SETTINGS, AssignmentParameters, TourParameters, fitted_parameters
+from tacit.search.moves import (
+    SETTINGS,
+    AssignmentParameters,
+    SealedParameters,
+    TourParameters,
+    fitted_parameters,
+)
 
 if TYPE_CHECKING:
     from tacit.engine.derived import KnownTime
 
-AnySealed = TourParameters | AssignmentParameters
 Settings = SearchParameters | TourParameters | AssignmentParameters
 AnySettings = TypeVar("AnySettings", bound=Settings)
 
@@ -114,12 +119,12 @@ def is_sealed(problem: Problem, /) -> bool:
 def sealed_settings(
     problem: Problem,
     changes: Mapping[str, Any],
-    given: AnySealed | None = None,
+    given: SealedParameters | None = None,
     /,
     *,
     time: KnownTime | None = None,
     weightings: Sequence[Sequence[int]] | None = None,
-) -> AnySealed:
+) -> SealedParameters:
     """The settings of a sealed run; what is not named fits the `time`.
 
     >>> from tacit.problems import generate_assignment

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         settings_written,
     )
     from tacit.search.random_words import RandomWords, draw_words, threshold
-    from tacit.search.sealed import ClearSealedSearch, weighted_values
+    from tacit.search.sealed import ClearTour, weighted_values
     from tacit.search.selection import tournament
     from tacit.search.warming import warm_up
 else:

@@ -15,7 +15,10 @@ from numpy.typing import NDArray
 
 from tacit.errors import ProblemError
 from tacit.problems import Problem
-from tacit.search.moves import Schedule
+from tacit.search.moves import Schedule, TourParameters, public_shape
+
+_START_STREAM = 1 << 32
+"""Apart from the streams of moves, whose numbers are those of generations."""
 
 
 def weighted_values(problem: Problem, weighting: Sequence[int], /) -> NDArray[np.int64]:
@@ -32,26 +35,46 @@ def weighted_values(problem: Problem, weighting: Sequence[int], /) -> NDArray[np
 
 
 @dataclass(eq=False)
-class ClearSealedSearch:
+class ClearTour:
     """A sealed search of a tour in the clear, from the value of each leg.
 
     `start` says which place is at each position in the beginning, with a line for each parent;
     nodes draw it so that nobody knows it.
 
     >>> from tacit.problems import shipped_problem
-    >>> from tacit.search.moves import TourParameters, public_shape
     >>> problem = shipped_problem("kroA100")
-    >>> schedule = Schedule(public_shape(problem, [1]), TourParameters(), seed=1)
-    >>> search = ClearSealedSearch(weighted_values(problem, [1]), schedule, np.arange(100)[None])
+    >>> search = ClearTour.drawn(problem, TourParameters(), seed=1)
     >>> search.advance(5, horizon=20)
-    >>> bool(search.best_value == problem.fitness(0, search.plan()[None])[0])
+    >>> bool(search.value == problem.fitness(0, search.best()[None])[0])
     True
     """
 
     leg_values: NDArray[np.int64]
     schedule: Schedule
     start: NDArray[np.intp]
-    generation: int = 0
+    step: int = 0
+    """How many generations are done."""
+    is_proved, gap = False, None
+
+    @classmethod
+    def drawn(
+        cls,
+        problem: Problem,
+        parameters: TourParameters,
+        weighting: Sequence[int] = (1,),
+        /,
+        *,
+        seed: int,
+        stream: int = 0,
+    ) -> ClearTour:
+        """Return the search with a start that follows from the seed, in place of a secret one."""
+        shape = public_shape(problem, weighting)
+        schedule = Schedule(shape, parameters, seed=seed, stream=stream)
+        words = np.random.PCG64([seed, stream, _START_STREAM]).random_raw(
+            parameters.parents * shape.columns
+        )
+        start = np.argsort(words.reshape(parameters.parents, -1), axis=1, kind="stable")
+        return cls(weighted_values(problem, weighting), schedule, start)
 
     def __post_init__(self) -> None:
         tables = [
@@ -70,13 +93,13 @@ class ClearSealedSearch:
         total: NDArray[np.int64] = self.table[:, at, (at + 1) % places].sum(axis=1)
         return total
 
-    def advance(self, generations: int, /, *, horizon: int) -> None:
+    def advance(self, count: int, /, *, horizon: int) -> None:
         """Run this many generations."""
-        for _ in range(generations):
-            self._step(horizon)
+        for _ in range(count):
+            self._generation(horizon)
 
-    def _step(self, horizon: int) -> None:
-        now = self.schedule.generation(self.generation, horizon=horizon)
+    def _generation(self, horizon: int) -> None:
+        now = self.schedule.generation(self.step, horizon=horizon)
         before = self.values()
         gains = now.moves.gains(self.table)
         keys = gains * self.schedule.gain_factor + now.offsets.reshape(gains.shape)
@@ -84,7 +107,7 @@ class ClearSealedSearch:
         for a, b in now.parent_pairs:
             winner, loser = (b, a) if before[a] < before[b] else (a, b)
             self.table[loser] = self.table[winner]
-        self.generation += 1
+        self.step += 1
         values = self.values()
         better = values > self._best_values
         self._best_values[better], self._best[better] = values[better], self._ids()[better]
@@ -100,14 +123,18 @@ class ClearSealedSearch:
     @property
     def _best_parent(self) -> int:
         """The first among equally good ones; before the first generation they are not compared."""
-        return int(self._best_values.argmax()) if self.generation else 0
+        return int(self._best_values.argmax()) if self.step else 0
 
     @property
-    def best_value(self) -> int:
+    def value(self) -> int:
         """The value of the best plan so far."""
         return int(self._best_values[self._best_parent])
 
-    def plan(self) -> NDArray[np.int32]:
+    def best(self) -> NDArray[np.int32]:
         """The best plan so far; before the first generation the first parent's."""
         plan: NDArray[np.int32] = self._best[self._best_parent].astype(np.int32)
         return plan
+
+    def plan(self) -> list[int]:
+        """The same as a list."""
+        return [int(place) for place in self.best()]

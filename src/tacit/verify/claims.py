@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from tacit.engine.agreement import Agreement, PlanHeads, sealed_terms
+from tacit.engine.agreement import Agreement, PlanHeads
 from tacit.engine.records import Disclosed, DisclosedPlan, DisclosedToOwners, Log
 from tacit.errors import LogError
 from tacit.runs import opened_values
@@ -207,7 +207,7 @@ def _opened_gaps(agreement: Agreement, ledger: Sequence[Disclosed]) -> list[floa
 def opened_plan_values(agreement: Agreement, ledger: Sequence[Disclosed], /) -> KnownValues:
     """Per opened plan what was opened of its own values, whatever it was found for."""
     found: KnownValues = {}
-    weightings = sealed_terms(agreement).weightings
+    weightings = agreement.sealed_run.weightings
     for search, each in opened_plans(ledger).items():
         if isinstance(each, DisclosedPlan) and each.value is not None:
             values = opened_values(agreement.known_problem, weightings[search], each.value)
@@ -235,7 +235,7 @@ def check_values(known: KnownValues, claim: Claim, /) -> None:
 
 def check_weightings(agreement: Agreement, ledger: Sequence[Disclosed], claim: Claim, /) -> None:
     """Each plan must be the one that was opened for the weightings it is said to be found for."""
-    written = [":".join(map(str, each)) for each in sealed_terms(agreement).weightings]
+    written = [":".join(map(str, each)) for each in agreement.sealed_run.weightings]
     plans = {
         search: each.plan
         for search, each in opened_plans(ledger).items()

@@ -19,13 +19,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from tacit.engine.agreement import COUNTS, Agreement, sealed_terms
+from tacit.engine.agreement import COUNTS, Agreement
 from tacit.engine.records import (
+    BatchBegun,
     Disclosed,
     DisclosedBest,
     DisclosedFront,
     DisclosedProof,
-    GenerationsBegun,
     Kind,
     Log,
     Sent,
@@ -90,7 +90,7 @@ def is_agreed(agreement: Agreement, disclosure: Disclosed | Sent, /) -> bool:
     if agreement.sealed:
         if kind is Kind.PROVED:
             return (about, attempt.number) in agreed_checkpoints(agreement)
-        is_search = about in range(len(sealed_terms(agreement).weightings))
+        is_search = about in range(len(agreement.sealed_run.weightings))
         asked = disclosure.request == plan_hash(about, attempt).hex()
         return kind is _kind_of_plan(agreement) and is_search and asked
     final = {None: None, "top:1": Kind.BEST}.get(agreement.final_reveal, Kind.FRONT)
@@ -332,7 +332,7 @@ def _revealed_words(answers: Answers, ledger: Iterable[Disclosed]) -> str:
 
 def _check_sealed(agreement: Agreement, logs: Sequence[Log], ledger: Sequence[Disclosed]) -> str:
     """Of a sealed run: the plans were opened as agreed, and nothing else but agreed proofs."""
-    if not ledger and not any(events_of(GenerationsBegun, log) for log in logs):
+    if not ledger and not any(events_of(BatchBegun, log) for log in logs):
         return "sealed: nothing was opened"
     check_generations_asked(logs)
     answers = check_answers(agreement, logs, ledger)

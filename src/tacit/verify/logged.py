@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tacit.engine.records import (
+    BatchBegun,
     Disclosed,
     EvaluationBegun,
     EvaluationRepeated,
     FromParts,
-    GenerationsBegun,
     Kind,
     Log,
     NumberAdopted,
@@ -75,7 +75,7 @@ class LoggedDisclosures:
                 case EvaluationRepeated(objective=k, number=n):
                     known = reveals.get(k) if n == REVEAL_NUMBER else found.requests.get((k, n))
                     found.begun[k, event.attempt] = known or ""
-                case GenerationsBegun(search=k):
+                case BatchBegun(search=k):
                     found.begun[k, event.attempt] = event.request
                 case PlanBound(search=k):
                     found.bound[k, event.attempt] = plan_hash(k, event.attempt).hex()

@@ -9,18 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tacit.engine.agreement import (
-    Agreement,
-    AssignmentCourse,
-    checkpoints_of,
-    course_of,
-    groups_of,
-    is_exact,
-)
+from tacit.engine.agreement import Agreement
 from tacit.engine.records import (
+    BatchBegun,
     BuiltOnThree,
     DisclosedProof,
-    GenerationsBegun,
     Kind,
     Log,
     PlanBound,
@@ -41,7 +34,7 @@ def check_asked(logs: Sequence[Log], /) -> str:
 
     The temperature of a tour follows from how many the platform says there will be.
     """
-    asked = [event for log in logs for event in events_of(GenerationsBegun, log)]
+    asked = [event for log in logs for event in events_of(BatchBegun, log)]
     horizons = list(dict.fromkeys(event.horizon for event in asked))
     if not asked:
         return "no step was asked for"
@@ -92,28 +85,27 @@ def early_words(agreement: Agreement, logs: Sequence[Log], /) -> str:
     By its own clock a node allows that when the deadline has come. A platform that lets it come
     learns from an early plan which of the first changes were worth it.
     """
-    if not is_exact(agreement):
+    if not agreement.is_exact:
         return ""
+    run = agreement.sealed_run
     proved = {at for at, finished in _told(logs) if finished}
     early = []
     for event in (event for log in logs for event in events_of(PlanBound, log)):
-        course, number = course_of(agreement, event.search, seed=0), event.attempt.number
-        assert isinstance(course, AssignmentCourse)
-        if number < course.least_steps and (course.searches[0], number) not in proved:
-            early.append((number, course.least_steps))
+        first, number = run.group_of(event.search).searches[0], event.attempt.number
+        if number < run.least_steps and (first, number) not in proved:
+            early.append(number)
     if not early:
         return ""
-    steps, least = min(early)
     return (
-        f" (one was opened after {steps}, and no fewer than {least} were agreed on unless the "
-        "deadline comes first, as the nodes say that it did)"
+        f" (one was opened after {min(early)}, and no fewer than {run.least_steps} were agreed on "
+        "unless the deadline comes first, as the nodes say that it did)"
     )
 
 
 def agreed_checkpoints(agreement: Agreement, /) -> set[_Step]:
     """Return after which steps of which groups it may be told that all is proved."""
-    firsts = [group[0] for group in groups_of(agreement)]
-    return {(first, step) for first in firsts for step in checkpoints_of(agreement, first)}
+    run = agreement.sealed_run
+    return {(group.searches[0], step) for group in run.groups for step in run.checkpoints}
 
 
 def _told(logs: Sequence[Log]) -> list[tuple[_Step, bool]]:
@@ -141,7 +133,7 @@ def check_told(agreement: Agreement, logs: Sequence[Log], /) -> dict[_Step, bool
                 f"nodes say both that all was proved after step {at[1]} and that it was not; one "
                 "of them lies"
             )
-    for event in (each for log in logs for each in events_of(GenerationsBegun, log)):
+    for event in (each for log in logs for each in events_of(BatchBegun, log)):
         first, end = event.first, event.first + event.count
         if any(search == event.search and first < step < end for search, step in agreed):
             raise LogError(f"steps {first + 1} to {end} go beyond a checkpoint; ask the operator")
@@ -159,7 +151,7 @@ def check_all_told(
     The bit is out before a node logs it, so that a node which is stopped just then has no line. If
     the step was done again, the word was the same, and is in the logs.
     """
-    begun = (each for log in logs for each in events_of(GenerationsBegun, log))
+    begun = (each for log in logs for each in events_of(BatchBegun, log))
     ends = {(event.search, event.first + event.count) for event in begun}
     if missing := sorted((ends & agreed_checkpoints(agreement)) - set(told)):
         raise UnprovenError(
@@ -188,7 +180,7 @@ def _course(log: Log, *, gaps: bool) -> dict[int, list[_Run]]:
     """
     handed = {event.attempt for event in events_of(BuiltOnThree, log)} if gaps else set()
     course: dict[int, list[_Run]] = {}
-    for event in events_of(GenerationsBegun, log):
+    for event in events_of(BatchBegun, log):
         runs = course.setdefault(event.search, [])
         run = (event.first, event.count, event.horizon)
         if run in runs:

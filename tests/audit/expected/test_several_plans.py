@@ -15,11 +15,11 @@ from tacit.audit.expected.several_plans import (
     plans_together,
     words_for_plans,
 )
-from tacit.engine.agreement import AssignmentCourse, problem_courses
+from tacit.engine.agreement import assignment_groups
 from tacit.engine.derived import ClearRun
 from tacit.problems import Problem, generate_assignment
 from tacit.search import weighted_values
-from tacit.search.moves import AssignmentParameters, public_shape
+from tacit.search.moves import AssignmentParameters
 
 SIZE = 40
 
@@ -31,13 +31,11 @@ def centred(cells: NDArray[np.float64]) -> NDArray[np.float64]:
 def told_of_first(problem: Problem, weightings: Sequence[tuple[int, int]], steps: int) -> float:
     """What plans at these weightings tell of the first objective, each as much as it weighs it."""
     settings = AssignmentParameters(generations=20, iterations=48)
-    shapes = [public_shape(problem, each) for each in weightings]
     cells = np.zeros((SIZE, SIZE))
-    for course in problem_courses(problem, shapes, settings, seed=7):
-        assert isinstance(course, AssignmentCourse)
-        for search in course.searches:
+    for group in assignment_groups(problem, weightings, settings, seed=7):
+        for search in group.searches:
             factors = weightings[search]
-            run = ClearRun(course, search, weighted_values(problem, factors))
+            run = ClearRun(group, search, weighted_values(problem, factors))
             run.advance(steps)
             cells[np.arange(SIZE), run.plan()] += factors[0] / sum(factors)
     about = problem.objectives[0]

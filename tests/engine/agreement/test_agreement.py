@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tacit.engine.agreement import sealed
-from tacit.engine.agreement.check import check_agreement
+from tacit.engine.agreement import sealed_groups
+from tacit.engine.agreement.check import check_agreement, check_sealed
 from tacit.engine.agreement.signatures import check_signatures
 from tacit.engine.agreement.terms import Agreement, agreement_hash, canonical, read_agreement
 from tacit.errors import AgreementError
@@ -110,12 +110,12 @@ def test_a_sealed_state_fits_a_message_as_a_whole(
 ) -> None:
     """A node that is back gets all of it together, which is more than any other message."""
     agreement = owners_cast(problem=problem, plan_for="everybody").agreement
-    (course,) = sealed.courses_of(agreement, seed=0)
-    state = sum(prod(size) * word.itemsize for size, word in sealed.state_sizes_of(course))
+    (group,) = agreement.sealed_run.groups
+    state = sum(prod(size) * word.itemsize for size, word in group.state_sizes)
     # As where tables are so large that no comparison takes more.
-    monkeypatch.setattr(sealed, "largest_message", lambda _: state // 2)
-    monkeypatch.setattr(sealed, "ROOM", state)
-    sealed.check_sealed(agreement)
-    monkeypatch.setattr(sealed, "ROOM", state - 1)
+    monkeypatch.setattr(type(group), "largest_message", state // 2)
+    monkeypatch.setattr(sealed_groups, "ROOM", state)
+    check_sealed(agreement)
+    monkeypatch.setattr(sealed_groups, "ROOM", state - 1)
     with pytest.raises(AgreementError, match="would take a message"):
-        sealed.check_sealed(agreement)
+        check_sealed(agreement)

@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from tacit.engine.agreement import AssignmentCourse, check_agreement, checkpoints_of, sealed_terms
-from tacit.engine.agreement.sealed import check_sealed, course_of, courses_of, pin_sealed
+from tacit.engine.agreement import pin_sealed
+from tacit.engine.agreement.check import check_agreement, check_sealed
+from tacit.engine.agreement.sealed_run import StageKind
 from tacit.engine.agreement.terms import Agreement, Ownership, PinnedSearch
 from tacit.errors import AgreementError
 from tacit.problems import Assignment, Objective, Problem, generate_assignment
 from tacit.search.moves import AssignmentParameters, TourParameters
 from tests.engine.owners_cast import owners_cast
-from tests.engine.sealed_agreed_cluster import partly_forbidden, symmetric_tour
+from tests.engine.sealed_agreed_cluster import assignment_group, partly_forbidden, symmetric_tour
 
 SETTINGS = AssignmentParameters(generations=2, iterations=12, checkpoints="4:8", least=4, gap=10)
 
@@ -33,12 +34,28 @@ def with_settings(agreement: Agreement, parameters: Any, steps: int | None = Non
 
 def test_all_settings_come_back_and_steps_count_from_the_start() -> None:
     agreement = agreed()
-    assert sealed_terms(agreement).parameters == SETTINGS
-    assert agreement.limits.evaluations == 14
-    course = course_of(agreement, 0, seed=0)
-    assert isinstance(course, AssignmentCourse)
-    assert (course.steps, course.least_steps) == (14, 6)
-    assert checkpoints_of(agreement, 0) == (6, 10)
+    run = agreement.sealed_run
+    assert run.parameters == SETTINGS
+    assert (run.steps, run.least_steps, run.checkpoints, run.gap) == (14, 6, (6, 10), 10)
+    assert [(stage.kind, stage.first, stage.end) for stage in run.stages] == [
+        (StageKind.START, 0, 0),
+        (StageKind.DESCENT, 0, 2),
+        (StageKind.CYCLES, 2, 14),
+    ]
+
+
+def test_a_batch_is_cut_into_the_stages_that_it_reaches() -> None:
+    run = agreed().sealed_run
+
+    def kinds(first: int, end: int) -> list[tuple[StageKind, int, int]]:
+        return [(each.kind, each.first, each.end) for each in run.stages_between(first, end)]
+
+    assert kinds(0, 0) == [(StageKind.START, 0, 0)]
+    assert kinds(0, 2) == [(StageKind.DESCENT, 0, 2)]
+    assert kinds(1, 5) == [(StageKind.DESCENT, 1, 2), (StageKind.CYCLES, 2, 5)]
+    assert kinds(2, 14) == [(StageKind.CYCLES, 2, 14)]
+    tour = agreed(TourParameters(), symmetric_tour()).sealed_run
+    assert [each.kind for each in tour.stages_between(3, 9)] == [StageKind.ANNEALING]
 
 
 @pytest.mark.parametrize(
@@ -110,17 +127,13 @@ def test_weightings_together_are_those_that_are_named() -> None:
     weightings = [(k, 7 - k) for k in range(7)]
     for together, groups in ((0, [7]), (7, [7]), (3, [2, 2, 3]), (1, [1] * 7)):
         agreement = agreed(changed(SETTINGS, together=together), problem, weightings=weightings)
-        courses = courses_of(agreement, seed=0)
-        assert [len(each.searches) for each in courses] == groups  # type: ignore[union-attr]
+        assert [len(each.searches) for each in agreement.sealed_run.groups] == groups
 
 
 def test_the_start_is_public_only_where_pairs_are_forbidden() -> None:
-    drawn = course_of(agreed(), 0, seed=5)
-    assert isinstance(drawn, AssignmentCourse)
-    assert drawn.start is None
+    assert assignment_group(agreed()).start is None
     problem = partly_forbidden()
-    public = course_of(agreed(problem=problem), 0, seed=5)
-    assert isinstance(public, AssignmentCourse)
+    public = assignment_group(agreed(problem=problem))
     assert public.start is not None
     assert sorted(public.start) == list(range(8))
     assert problem.forbidden is not None

@@ -7,31 +7,16 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from tacit.engine.agreement import AssignmentCourse, problem_courses
-from tacit.engine.agreement.working_memory import generations_bytes
+from tacit.engine.agreement import AssignmentGroup, SealedRun, assignment_groups
+from tacit.engine.agreement.working_memory import steps_bytes
 from tacit.engine.identity.config import MOST_WORKING_MEGABYTES
-from tacit.engine.node.work.sealed_methods import AssignmentMethod
-from tacit.engine.wire.attempt import Attempt
-from tacit.engine.wire.messages import Advance
+from tacit.engine.node.work.sealed_work import solve_assignment
 from tacit.mpc.local import deal_integers, run_parties
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare
 from tacit.problems import Assignment, Objective
 from tacit.search import weighted_values
-from tacit.search.moves import AssignmentParameters, public_shape
-
-
-def step(first: int, count: int) -> Advance:
-    return Advance(
-        agreement=b"",
-        search=0,
-        first=first,
-        count=count,
-        horizon=9,
-        epoch=1,
-        attempt=1,
-        parent_attempt=Attempt(""),
-    )
+from tacit.search.moves import AssignmentParameters
 
 
 def large(rows: int, bound: int) -> Assignment:
@@ -40,18 +25,16 @@ def large(rows: int, bound: int) -> Assignment:
     return Assignment(name="large", rows=rows, columns=rows, objectives=(about,))
 
 
-def course_of(problem: Assignment, lag: int) -> AssignmentCourse:
+def group_of(problem: Assignment, lag: int) -> AssignmentGroup:
     settings = AssignmentParameters(generations=2, iterations=3, lag=lag, gap=2)
-    shapes = [public_shape(problem, (1,))]
-    (course,) = problem_courses(problem, shapes, settings, seed=1)
-    assert isinstance(course, AssignmentCourse)
-    return course
+    (group,) = assignment_groups(problem, [(1,)], settings, seed=1)
+    return group
 
 
 @pytest.mark.parametrize("lag", [0, 1])
 def test_a_node_as_it_is_set_up_takes_a_thousand_rows(lag: int) -> None:
     shares = 2 * 8 * 1000 * 1000
-    needed = generations_bytes(course_of(large(1000, 1000), lag), nodes=3) + shares
+    needed = steps_bytes(group_of(large(1000, 1000), lag), nodes=3) + shares
     assert needed < MOST_WORKING_MEGABYTES * 1_000_000
 
 
@@ -72,15 +55,19 @@ def test_a_run_takes_no_more_memory_than_is_declared(
     rows: int, bound: int, lag: int, nodes: int
 ) -> None:
     problem = large(rows, bound)
-    course = course_of(problem, lag)
-    method = AssignmentMethod(course)
+    group = group_of(problem, lag)
+    run = SealedRun(problem, group.parameters, ((1,),), group.parameters.steps)
     values = deal_integers(weighted_values(problem, (1,)), nodes=nodes)
 
     async def node(s: Session) -> ArithmeticShare:
-        kept = await method.start(s, lambda _: values[s.me])
-        return (await method.advance(s, lambda _: values[s.me], kept, step(0, 5))).shares[-1]
+        def of(_: int) -> ArithmeticShare:
+            return values[s.me]
 
-    declared = generations_bytes(course, nodes=nodes)
+        kept, _ = await solve_assignment(s, run, group, run.stages_between(0, 0), of, [])
+        shares, _ = await solve_assignment(s, run, group, run.stages_between(0, 5), of, kept)
+        return shares[-1]
+
+    declared = steps_bytes(group, nodes=nodes)
     tracemalloc.start()
     try:
         run_parties(node, nodes=nodes, timeout=120.0)

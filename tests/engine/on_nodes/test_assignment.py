@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from tacit.engine.agreement.assignment import AssignmentCourse
-from tacit.engine.agreement.sealed import course_of
-from tacit.engine.coordinator.sealed_search import Opened, SealedSearch
+from tacit.engine.coordinator.sealed_search import OpenedByNodes, SealedSearch
 from tacit.engine.local.cluster import LocalCluster
 from tacit.errors import MpcError, RefusedError
 from tacit.mpc.assignment import iterations, outcome
@@ -24,6 +22,7 @@ from tests.engine.agreed_cluster import AgreedCluster, run
 from tests.engine.on_nodes.test_loss import back
 from tests.engine.sealed_agreed_cluster import (
     PROBLEMS,
+    assignment_group,
     assignment_twin,
     begin,
     draft,
@@ -51,7 +50,7 @@ def best_value(problem: Problem) -> int:
 
 async def follow(
     agreed: AgreedCluster, search: SealedSearch, batches: list[int]
-) -> tuple[Opened, int]:
+) -> tuple[OpenedByNodes, int]:
     """Go on in batches, compare every state with the twin's, and open the plan."""
     clear = assignment_twin(agreed, search.seed)
     clear.check_state(agreed)
@@ -101,9 +100,8 @@ def test_four_nodes_have_them_too(four: LocalCluster, name: str, lag: int) -> No
 @pytest.mark.parametrize("problem", [with_decimals(), wide_costs()], ids=lambda each: each.name)
 def test_decimals_and_words_of_64_bits(cluster: LocalCluster, problem: Problem) -> None:
     agreed = draft(cluster, sealed(problem, "value"), ENOUGH)
-    course = course_of(agreed.agreement, 0, seed=0)
-    assert isinstance(course, AssignmentCourse)
-    assert course.shape.word == (np.uint64 if problem.name == "wide" else np.uint32)
+    group = assignment_group(agreed.agreement)
+    assert group.shape.word == (np.uint64 if problem.name == "wide" else np.uint32)
 
     async def work() -> None:
         async with agreed.coordinator() as coordinator:
@@ -127,16 +125,14 @@ def test_a_public_start_is_a_plan_of_allowed_pairs_and_can_be_opened(
             assert opened.outcome == "feasible"
 
     run(work())
-    course = course_of(agreed.agreement, 0, seed=0)
-    assert isinstance(course, AssignmentCourse)
-    assert course.start is not None
-    problem.check_plan([course.layout.columns[place] for place in course.start[: problem.rows]])
+    group = assignment_group(agreed.agreement)
+    assert group.start is not None
+    problem.check_plan([group.layout.columns[place] for place in group.start[: problem.rows]])
 
 
 def test_rounds_and_bytes_are_those_declared(four: LocalCluster) -> None:
     agreed = draft(four, sealed(PROBLEMS["balanced"]()), ENOUGH)
-    course = course_of(agreed.agreement, 0, seed=0)
-    assert isinstance(course, AssignmentCourse)
+    group = assignment_group(agreed.agreement)
 
     async def work() -> tuple[int, int]:
         async with agreed.coordinator() as coordinator:
@@ -145,7 +141,7 @@ def test_rounds_and_bytes_are_those_declared(four: LocalCluster) -> None:
             await search.advance(3, 16, until=None)
             return search.rounds, search.sent
 
-    shape = course.shape
+    shape = group.shape
     cost = greeting_cost(4, iterations.first_letters(4, shape))
     cost = cost.then(iterations.cost(4, shape, iterations=3))
     cost = cost.then(outcome.cost(4, shape))
@@ -172,7 +168,7 @@ def test_a_killed_node_and_a_new_coordinator_change_nothing(own_cluster: LocalCl
             await coordinator.start_agreement(agreed.signatures, within=60)
             again = SealedSearch(coordinator, 0)
             await again.start(until=None)
-            assert again.generation == 5
+            assert again.step == 5
             await again.advance(11, 16, until=None)
             clear.advance(11)
             clear.check_state(agreed)

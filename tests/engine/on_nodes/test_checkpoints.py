@@ -7,8 +7,6 @@ import time
 import msgspec
 import pytest
 
-from tacit.engine.agreement.assignment import AssignmentCourse
-from tacit.engine.agreement.sealed import course_of
 from tacit.engine.coordinator.sealed_search import SealedSearch
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.records import Disclosed, DisclosedProof, Event, Kind, Log, Sent
@@ -23,7 +21,14 @@ from tacit.search.moves import AssignmentParameters
 from tacit.verify.disclosed import check_disclosed
 from tests.engine.agreed_cluster import AgreedCluster, ask, run
 from tests.engine.entries import lying
-from tests.engine.sealed_agreed_cluster import PROBLEMS, assignment_twin, begin, draft, sealed
+from tests.engine.sealed_agreed_cluster import (
+    PROBLEMS,
+    assignment_group,
+    assignment_twin,
+    begin,
+    draft,
+    sealed,
+)
 from tests.support.mending import mend
 
 pytestmark = pytest.mark.processes
@@ -113,9 +118,8 @@ def test_it_ends_where_all_is_proved_also_after_a_crash(own_cluster: LocalCluste
 
 def test_four_nodes_open_it_at_the_declared_cost_and_never_pass_by(four: LocalCluster) -> None:
     agreed = agreed_on(four)
-    course = course_of(agreed.agreement, 0, seed=0)
-    assert isinstance(course, AssignmentCourse)
-    shape = course.shape
+    group = assignment_group(agreed.agreement)
+    shape = group.shape
 
     async def work() -> Disclosed:
         async with agreed.coordinator() as coordinator:

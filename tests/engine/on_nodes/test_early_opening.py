@@ -52,7 +52,7 @@ def test_a_plan_is_opened_after_few_steps_only_when_time_is_over(
             clocked.set_ahead(850)
             opened = await search.open(until=None)
             clear.advance(1)
-            assert (opened.plan, opened.generation) == (clear.plan(), 1)
+            assert (opened.plan, opened.step) == (clear.plan(), 1)
 
     run(work())
 

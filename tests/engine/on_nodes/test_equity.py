@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from tacit.engine.agreement import pin_sealed
 from tacit.engine.agreement.account_boxes import open_told
 from tacit.engine.agreement.equity_check import equity_shape
 from tacit.engine.agreement.own_part import whole_plan
-from tacit.engine.agreement.sealed import pin_sealed
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.node.kept_series import FOLDER
 from tacit.engine.node.state.kept_balances import _READ_WEIGHTED, KeptBook

@@ -28,7 +28,7 @@ def test_three_nodes_open_the_gap_of_the_twin(cluster: LocalCluster) -> None:
             await search.advance(2, 6, until=None)
             opened = await search.open(until=None)
             clear.advance(2)
-            assert clear.clear.gap in clear.clear.course.ladder[1:]
+            assert clear.clear.gap in clear.clear.group.ladder[1:]
             assert (opened.plan, opened.gap, opened.value) == (
                 clear.plan(),
                 clear.clear.gap,
@@ -60,7 +60,7 @@ def test_before_the_first_iteration_nothing_is_said_of_the_gap(cluster: LocalClu
             clear.advance(2)
             opened = await search.open(until=None)
             assert (opened.plan, opened.gap) == (clear.plan(), clear.clear.gap)
-            assert opened.gap == clear.clear.course.ladder[-1]
+            assert opened.gap == clear.clear.group.ladder[-1]
 
     run(work())
 

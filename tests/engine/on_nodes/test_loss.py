@@ -243,6 +243,6 @@ def test_a_sealed_search_is_taken_up_again_by_three(four: LocalCluster) -> None:
             again = SealedSearch(coordinator, 0)
             await again.start(until=time.monotonic() + 60)
             await again.advance(3, 9, until=time.monotonic() + 60)
-            assert again.generation == 5
+            assert again.step == 5
 
     run(search())

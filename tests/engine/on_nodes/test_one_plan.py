@@ -14,7 +14,7 @@ from tacit.engine.agreement.terms import agreement_hash
 from tacit.engine.coordinator.coordinator import Coordinator
 from tacit.engine.coordinator.sealed_search import SealedSearch
 from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.records.events import GenerationsBegun, PlanBound, Sent
+from tacit.engine.records.events import BatchBegun, PlanBound, Sent
 from tacit.engine.records.node_events import Connected
 from tacit.engine.wire.attempt import Attempt
 from tacit.engine.wire.messages import OpenPlan
@@ -223,7 +223,7 @@ def test_nothing_is_told_or_kept_after_the_opening(cluster: LocalCluster) -> Non
             # Many, so that they are not over before we come to ask.
             waiting = asyncio.ensure_future(search.advance(1000, 1000, until=None))
             async with asyncio.timeout(AMPLE):
-                while not agreed.events(2, GenerationsBegun):
+                while not agreed.events(2, BatchBegun):
                     assert not waiting.done()
                     await asyncio.sleep(0.02)
             assert not waiting.done()

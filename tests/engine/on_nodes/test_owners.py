@@ -11,7 +11,7 @@ import pytest
 from tacit.engine.agreement.own_part import whole_plan
 from tacit.engine.agreement.plan_parts import SealedParts
 from tacit.engine.coordinator.coordinator import Coordinator
-from tacit.engine.coordinator.sealed_search import Opened
+from tacit.engine.coordinator.sealed_search import OpenedByNodes
 from tacit.engine.coordinator.secure import SecureEngine
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.records import (
@@ -61,7 +61,7 @@ def test_owners_together_have_the_plan_that_the_clear_search_finds(
     agreed = draft(own_cluster, sealed(PROBLEMS["balanced"](), best), plan="owners")
     boxes: list[SealedParts | None] = []
 
-    async def search() -> tuple[Opened, list[int]]:
+    async def search() -> tuple[OpenedByNodes, list[int]]:
         async with agreed.coordinator() as coordinator:
             on_nodes = await begin(agreed, coordinator)
             clear = twin(agreed, on_nodes.seed)
@@ -102,7 +102,7 @@ def test_owners_together_have_the_plan_that_the_clear_search_finds(
 def test_three_of_four_open_it_to_the_owners(four: LocalCluster) -> None:
     agreed = draft(four, sealed(PROBLEMS["balanced"](), "value"), plan="owners", on_loss="three")
 
-    async def search() -> Opened:
+    async def search() -> OpenedByNodes:
         async with agreed.coordinator() as coordinator:
             on_nodes = await begin(agreed, coordinator)
             await on_nodes.advance(3, 9, until=None)
@@ -126,7 +126,7 @@ def test_a_changed_ledger_is_noticed(cluster: LocalCluster) -> None:
         search = engine.sealed(0)
         search.start()
         search.advance(5, 5, until=None)
-        opened = search.open(until=None)
+        opened = search.open(0, until=None)
     assert opened.plan == []
     (entry,) = ledger.entries
     payload = entry.payload

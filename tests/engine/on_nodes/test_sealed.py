@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tacit.engine.agreement.terms import PinnedSearch
-from tacit.engine.coordinator.sealed_search import Opened, SealedSearch
+from tacit.engine.coordinator.sealed_search import OpenedByNodes, SealedSearch
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.records.payload_parts import join_parts
 from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
@@ -36,7 +36,7 @@ from tests.engine.sealed_agreed_cluster import (
 def test_nodes_and_clear_search_find_the_same(cluster: LocalCluster, name: str, best: str) -> None:
     agreed = draft(cluster, sealed(PROBLEMS[name](), best))
 
-    async def search() -> tuple[Opened, Twin]:
+    async def search() -> tuple[OpenedByNodes, Twin]:
         async with agreed.coordinator() as coordinator:
             on_nodes = await begin(agreed, coordinator)
             clear = twin(agreed, on_nodes.seed)
@@ -47,7 +47,7 @@ def test_nodes_and_clear_search_find_the_same(cluster: LocalCluster, name: str, 
     opened, clear = run(search())
     clear.advance(16, horizon=16)
     assert (opened.plan, opened.outcome) == (clear.plan(), clear.outcome)
-    assert opened.generation == 16
+    assert opened.step == 16
     assert opened.value == (clear.value if best == "value" else None)
     agreed.problem.check_plan(opened.plan)
 

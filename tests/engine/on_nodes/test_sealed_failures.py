@@ -45,13 +45,13 @@ def test_another_coordinator_goes_on_with_what_was_begun(cluster: LocalCluster) 
         async with agreed.coordinator() as coordinator:
             second = await taken_up(coordinator)
             assert not second.opened
-            assert second.generation in (20, 80)
-            if second.generation == 20:
+            assert second.step in (20, 80)
+            if second.step == 20:
                 assert (await second.advance(3, 33, until=None)).number == 80
             plans = [(await second.open(until=None)).plan]
         async with agreed.coordinator() as coordinator:
             third = await taken_up(coordinator)
-            assert (third.opened, third.generation) == (True, 80)
+            assert (third.opened, third.step) == (True, 80)
             plans.append((await third.open(until=None)).plan)
         return plans, clear
 
@@ -127,7 +127,7 @@ def test_a_new_coordinator_goes_on_where_the_old_one_left(cluster: LocalCluster)
             await coordinator.start_agreement(agreed.signatures, within=60)
             second = SealedSearch(coordinator, 0)
             await second.start(until=None)
-            assert second.generation == 10
+            assert second.step == 10
             await second.advance(20, 30, until=None)
             clear.advance(30, horizon=30)
             assert (await second.open(until=None)).plan == clear.plan()
@@ -150,7 +150,7 @@ def test_two_nodes_open_what_all_three_found(own_cluster: LocalCluster, node: in
             )
             with takes_at_most(2.0):
                 opened = await on_nodes.open(until=time.monotonic() + AMPLE)
-            assert opened.generation == 10
+            assert opened.step == 10
             clear.advance(10, horizon=20)
             assert opened.plan == clear.plan()
             # One node alone opens nothing.

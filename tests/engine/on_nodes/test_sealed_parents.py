@@ -10,9 +10,10 @@ import tracemalloc
 import pytest
 from msgspec.structs import replace
 
-from tacit.engine.agreement.sealed import check_sealed, pin_sealed
+from tacit.engine.agreement import pin_sealed
+from tacit.engine.agreement.check import check_sealed
 from tacit.engine.agreement.terms import Ownership
-from tacit.engine.coordinator.sealed_search import Opened
+from tacit.engine.coordinator.sealed_search import OpenedByNodes
 from tacit.engine.local.cluster import LocalCluster
 from tacit.errors import AgreementError
 from tacit.search.moves import TourParameters
@@ -28,7 +29,7 @@ def test_several_parents_find_what_their_twin_finds_though_a_node_is_killed(
 ) -> None:
     agreed = draft(own_cluster, sealed(PROBLEMS["tour"](), "value"), SEVERAL_PARENTS)
 
-    async def search() -> tuple[Opened, Twin]:
+    async def search() -> tuple[OpenedByNodes, Twin]:
         async with agreed.coordinator() as coordinator:
             on_nodes = await begin(agreed, coordinator)
             clear = twin(agreed, on_nodes.seed)

@@ -7,10 +7,8 @@ from contextlib import suppress
 
 import pytest
 
-from tacit.engine.agreement.assignment import AssignmentCourse
-from tacit.engine.agreement.sealed import courses_of, groups_of
 from tacit.engine.coordinator.coordinator import Coordinator
-from tacit.engine.coordinator.sealed_search import Opened, SealedSearch
+from tacit.engine.coordinator.sealed_search import OpenedByNodes, SealedSearch
 from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.records import Disclosed
 from tacit.engine.records.events import BuiltOnThree, PlanBound
@@ -26,6 +24,7 @@ from tacit.verify.steps import check_generations_asked
 from tests.engine.agreed_cluster import AgreedCluster, ask, run
 from tests.engine.sealed_agreed_cluster import (
     AssignmentTwin,
+    assignment_group,
     assignment_twin,
     draft,
     sealed,
@@ -42,7 +41,7 @@ Twins = dict[int, AssignmentTwin]
 def agreed_on(cluster: LocalCluster, **changes: object) -> AgreedCluster:
     problem = sealed(generate_assignment(3, rows=6, objectives=2), "value")
     agreed = draft(cluster, problem, SETTINGS, weightings=WEIGHTINGS, **changes)
-    assert groups_of(agreed.agreement) == GROUPS
+    assert [each.searches for each in agreed.agreement.sealed_run.groups] == GROUPS
     return agreed
 
 
@@ -59,7 +58,7 @@ async def begun(
     return searches, twins
 
 
-async def opened(search: SealedSearch, twins: Twins, steps: int) -> dict[int, Opened]:
+async def opened(search: SealedSearch, twins: Twins, steps: int) -> dict[int, OpenedByNodes]:
     """The plans of a group, which are the twins'."""
     found = {}
     for number in search.searches:
@@ -102,9 +101,8 @@ def test_a_killed_node_comes_back_to_the_step_before(own_cluster: LocalCluster) 
 
 def test_rounds_and_bytes_are_those_declared_for_the_group(cluster: LocalCluster) -> None:
     agreed = agreed_on(cluster)
-    course = courses_of(agreed.agreement, seed=0)[1]
-    assert isinstance(course, AssignmentCourse)
-    shape, blocks = course.shape, course.descent
+    group = assignment_group(agreed.agreement, 2)
+    shape, blocks = group.shape, group.descent
     assert shape.weightings == 3
 
     async def work() -> tuple[int, int]:

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tacit.engine.agreement.sealed import plan_word
 from tacit.engine.records.payload_parts import join_parts
 from tacit.errors import AbortError
 from tacit.mpc import deal, held_by
@@ -20,7 +19,7 @@ PLAN, PROVED = [3, 0, 7, 2, 5, 1], 1
 
 def sent(*heads: int) -> list[list[bytes]]:
     """What each of four nodes sends of a plan, and of what is proved of it."""
-    shares = deal(np.array([*heads, *PLAN], dtype=plan_word(AGREEMENT, 0)), nodes=4)
+    shares = deal(np.array([*heads, *PLAN], dtype=AGREEMENT.sealed_run.group_of(0).word), nodes=4)
     return [[s.parts[c].tobytes() for c in held_by(k, 4)] for k, s in enumerate(shares)]
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from tacit.engine.agreement import pin_sealed
 from tacit.engine.agreement.check import check_agreement
-from tacit.engine.agreement.sealed import pin_sealed
 from tacit.engine.agreement.terms import (
     Agreement,
     Ownership,

@@ -11,7 +11,7 @@ from tacit.mpc.sealed import generations, start
 from tacit.mpc.sealed.best import settle
 from tacit.mpc.sealed.moves import TableShape
 from tacit.mpc.sealed.winners import child_keys, find_winners
-from tacit.search.sealed import ClearSealedSearch
+from tacit.search.sealed import ClearTour
 from tests.mpc.both import check_cost, three_and_four
 from tests.mpc.sealed.searches import Search
 
@@ -45,9 +45,9 @@ def test_the_clear_search_finds_the_same_and_costs_are_as_declared(name: str, no
     begun = search.start(nodes)
     check_cost(begun, start.cost(nodes, search.about))
     order = reveal([state.table for state in begun.results])[..., -1].astype(np.intp)
-    twin = ClearSealedSearch(search.values, search.schedule, order)
+    twin = ClearTour(search.values, search.schedule, order)
     begun_with = reveal([state.plan for state in begun.results]).tolist()
-    assert begun_with == [twin.best_value, *twin.plan()]
+    assert begun_with == [twin.value, *twin.plan()]
     twin.advance(6, horizon=9)
     # In two goes, which must not matter.
     moves = search.schedule.generation(0, horizon=1).moves
@@ -57,7 +57,7 @@ def test_the_clear_search_finds_the_same_and_costs_are_as_declared(name: str, no
         states = run.results
         pairs = search.pairs(first, count)
         check_cost(run, generations.cost(nodes, moves, count, search.about, pairs=pairs))
-    assert reveal([state.plan for state in states]).tolist() == [twin.best_value, *twin.plan()]
+    assert reveal([state.plan for state in states]).tolist() == [twin.value, *twin.plan()]
     assert np.array_equal(reveal([state.table for state in states]), twin.table)
 
 

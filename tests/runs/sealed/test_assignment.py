@@ -7,7 +7,11 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from tacit.engine.agreement.assignment import GROUP_BYTES, AssignmentCourse, assignment_courses
+from tacit.engine.agreement.sealed_groups import (
+    GROUP_BYTES,
+    AssignmentGroup,
+    assignment_groups,
+)
 from tacit.errors import ParameterError
 from tacit.problems import (
     Assignment,
@@ -22,7 +26,7 @@ from tacit.problems import (
 from tacit.problems.generate.families import FAMILIES
 from tacit.runs import Limits, Result, even_weightings, solve
 from tacit.search import weighted_values
-from tacit.search.moves import AssignmentParameters, public_shape
+from tacit.search.moves import AssignmentParameters
 from tests.runs.flat import solve_with
 
 ALL_FAMILIES = ("ap", "delays", *FAMILIES)
@@ -206,26 +210,25 @@ def test_no_plan_of_even_weightings_is_dominated() -> None:
         assert end == best
 
 
-def courses_for(problem: Problem, weightings: list[tuple[int, ...]]) -> list[AssignmentCourse]:
-    shapes = [public_shape(problem, each) for each in weightings]
-    return assignment_courses(problem, shapes, AssignmentParameters(), seed=1)
+def groups_for(problem: Problem, weightings: list[tuple[int, ...]]) -> list[AssignmentGroup]:
+    return assignment_groups(problem, weightings, AssignmentParameters(), seed=1)
 
 
 def test_groups_are_of_one_word_where_there_are_many_and_no_message_of_theirs_is_large() -> None:
     problem = generate_assignment(1, rows=100, objectives=2)
     weightings = even_weightings(problem, 101)
-    courses = courses_for(problem, weightings)
-    numbers = sorted(search for course in courses for search in course.searches)
+    groups = groups_for(problem, weightings)
+    numbers = sorted(search for group in groups for search in group.searches)
     assert numbers == list(range(101))
-    for course in courses:
-        assert course.largest_message <= GROUP_BYTES
-        assert course.shape.weightings == len(course.searches) > 1
-        for search in course.searches:
-            (alone,) = courses_for(problem, [weightings[search]])
-            assert alone.shape.word == course.shape.word
+    for group in groups:
+        assert group.largest_message <= GROUP_BYTES
+        assert group.shape.weightings == len(group.searches) > 1
+        for search in group.searches:
+            (alone,) = groups_for(problem, [weightings[search]])
+            assert alone.shape.word == group.shape.word
     # A group of its own takes all rounds: not where everything fits one.
-    few = courses_for(problem, weightings[::10])
-    assert [len(course.searches) for course in few] == [11]
+    few = groups_for(problem, weightings[::10])
+    assert [len(group.searches) for group in few] == [11]
 
 
 @pytest.mark.parametrize("count", [1, 0])

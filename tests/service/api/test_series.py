@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tacit.engine.agreement import canonical, read_agreement, sealed_terms
+from tacit.engine.agreement import canonical, read_agreement
 from tacit.engine.series import departures, read_series, series_hash
 from tacit.equity import FIRST_HEAD
 from tacit.search.moves import AssignmentParameters
@@ -173,7 +173,7 @@ def test_runs_of_a_sealed_series_have_its_steps_whatever_their_size(world: World
     sealed = with_equity()["run"] | {"participants": {"north": [0, 1], "south": [2, 3]}}
     series_id = world.agreed_series(runs_per_day=9, run=sealed)
     series = read_series(world.call("GET", f"/series/{series_id}/document", "op").content)
-    settings = sealed_terms(series.pattern()).parameters
+    settings = series.pattern().sealed_run.parameters
     assert isinstance(settings, AssignmentParameters)
     assert settings.iterations >= series.varying.most_rows > series.problem.rows
     assert series.limits.evaluations == settings.steps
@@ -186,7 +186,7 @@ def test_runs_of_a_sealed_series_have_its_steps_whatever_their_size(world: World
     ):
         run = next_run(world, series_id, **changes)
         agreement = read_agreement(world.call("GET", f"/runs/{run['id']}/agreement", "op").content)
-        assert sealed_terms(agreement).parameters == settings
+        assert agreement.sealed_run.parameters == settings
         assert agreement.limits.evaluations == settings.steps
         assert departures(series, agreement, now=time.time()) == []
         cancel(world, run)
@@ -202,7 +202,7 @@ def test_iterations_that_a_series_names_stay_as_they_are(world: World) -> None:
     sealed = with_equity()["run"] | {"participants": {"north": [0, 1], "south": [2, 3]}}
     series_id = world.agreed_series(run=sealed | {"parameters": {"iterations": 7}})
     series = read_series(world.call("GET", f"/series/{series_id}/document", "op").content)
-    settings = sealed_terms(series.pattern()).parameters
+    settings = series.pattern().sealed_run.parameters
     assert isinstance(settings, AssignmentParameters)
     assert settings.iterations == 7
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tacit.engine.agreement.sealed import pin_sealed
+from tacit.engine.agreement import pin_sealed
 from tacit.engine.agreement.terms import Agreement
 from tacit.search.moves import TourParameters
 from tacit.service.execution.answer import answer_of

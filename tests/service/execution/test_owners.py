@@ -11,7 +11,6 @@ import pytest
 from benchmarks.live_platform import OPERATOR, LivePlatform
 
 from tacit.client import PlatformClient
-from tacit.engine.agreement.sealed import plan_word
 from tacit.engine.records import OUTCOMES, DisclosedToOwners, PlanParts, read_ledger
 from tacit.errors import SealError, TrustError
 from tacit.participant import Profile, check_logs, join, new_key_file, result, review, sign, submit
@@ -107,7 +106,7 @@ def says_nothing_of_it(live: LivePlatform, run_id: str, plan: list[int]) -> None
     assert isinstance(entry.payload, DisclosedToOwners)
     assert (entry.payload.value, entry.payload.outcome in OUTCOMES) == (None, True)
     # One word says whether it is proved, and there is none of any row.
-    word = plan_word(live.agreement(run_id, OPERATOR), 0).itemsize
+    word = live.agreement(run_id, OPERATOR).sealed_run.group_of(0).word.itemsize
     assert {len(part) for parts in entry.parts for _, sent in parts for part in sent} == {word}
     folder = run_folder(live.settings.data_folder, run_id)
     report = read_report(folder)

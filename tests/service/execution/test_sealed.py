@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from tacit.engine.records.disclosed import DisclosedPlan
-from tacit.engine.records.events import GenerationsBegun
+from tacit.engine.records.events import BatchBegun
 from tacit.engine.records.ledger import read_ledger
 from tacit.engine.records.node_log import verify_log
 from tacit.errors import LogError
@@ -166,7 +166,7 @@ def lies_are_noticed(live: LivePlatform, profile: Profile, run_id: str) -> None:
         with pytest.raises(LogError):
             pytest.fail(f"{what}: {check_disclosed(agreement, logs, lie)}")
     with pytest.raises(LogError, match="asked for different steps"):
-        check_asked([logs[0], logs[1], [e for e in logs[2] if not isinstance(e, GenerationsBegun)]])
+        check_asked([logs[0], logs[1], [e for e in logs[2] if not isinstance(e, BatchBegun)]])
     with pytest.raises(LogError, match="the nodes opened another plan than this"):
         check_plan(agreement, logs, ledger, Claim(other, outcome.generation))
     with pytest.raises(LogError, match="has shown here"):

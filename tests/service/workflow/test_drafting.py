@@ -13,7 +13,6 @@ from tacit.client.models import Generate
 from tacit.client.terms import RunTerms
 from tacit.engine.agreement.check import check_agreement
 from tacit.engine.agreement.participant_keys import sealing_public
-from tacit.engine.agreement.sealed import is_exact, sealed_terms
 from tacit.engine.agreement.terms import Agreement
 from tacit.engine.identity.keys import Keys
 from tacit.errors import TacitError
@@ -85,7 +84,7 @@ def test_a_sealed_search_tells_nothing_of_its_best_unless_asked_to() -> None:
     assert agreement.objectives[0].best == "nothing"
     assert settings_of(agreement).checkpoints == ""
     assert settings_of(agreement).gap == 0
-    assert sealed_terms(agreement).weightings == ((1,),)
+    assert agreement.sealed_run.weightings == ((1,),)
     assert agreed(sealed_run(best="value")).objectives[0].best == "value"
     assert population_of_terms(sealed_run()) == 0
     drawn = generated_terms(Generate(kind="tsp", rows=5, disclosure="sealed"))
@@ -94,19 +93,19 @@ def test_a_sealed_search_tells_nothing_of_its_best_unless_asked_to() -> None:
 
 
 def test_several_sealed_objectives_are_a_front_of_weightings() -> None:
-    weightings = sealed_terms(agreed(sealed_run(objectives=2))).weightings
+    weightings = agreed(sealed_run(objectives=2)).sealed_run.weightings
     assert weightings == ((4, 0), (3, 1), (2, 2), (1, 3), (0, 4))
 
 
 def test_weightings_can_be_chosen() -> None:
     chosen = sealed_run(objectives=2, weightings=["3:1", "1:1"])
-    assert sealed_terms(agreed(chosen)).weightings == ((3, 1), (1, 1))
+    assert agreed(chosen).sealed_run.weightings == ((3, 1), (1, 1))
     with pytest.raises(ValidationError, match="weightings"):
         sealed_run(weightings=["3:x"])
 
 
 def settings_of(agreement: Agreement) -> AssignmentParameters:
-    found = sealed_terms(agreement).parameters
+    found = agreement.sealed_run.parameters
     assert isinstance(found, AssignmentParameters)
     return found
 
@@ -123,7 +122,7 @@ def test_settings_of_a_sealed_assignment_can_be_chosen() -> None:
 def test_settings_of_a_sealed_tour_can_be_chosen() -> None:
     drawn = plain(generated_terms(Generate(kind="tsp", rows=5, disclosure="sealed")))
     named = {"children": 40, "heat_start": 200}
-    found = sealed_terms(agreed(stored_terms({**drawn, "parameters": named})))
+    found = agreed(stored_terms({**drawn, "parameters": named})).sealed_run
     assert isinstance(found.parameters, TourParameters)
     assert (found.parameters.children, found.parameters.heat_start) == (40, 200)
 
@@ -149,7 +148,7 @@ def test_an_assignment_has_the_steps_that_are_agreed_on(
         drafted = agreed(terms, delay=delay, nodes=nodes)
         check_agreement(drafted)
         settings = settings_of(drafted)
-        assert is_exact(drafted)
+        assert drafted.is_exact
         assert drafted.limits.evaluations == settings.steps
         assert settings.iterations >= 1
         assert given is None or settings.steps <= max(given, 1)

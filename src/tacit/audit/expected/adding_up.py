@@ -43,15 +43,13 @@ class Together:
 
 def expected_together(terms: Sequence[tuple[Agreement, int]], /) -> Together:
     """The sum for one objective of each agreement, of which the first gives the problem's shape."""
-    from tacit.engine.agreement import count_searches
-
     allowed: dict[str, int] = {}
     candidates = plans = 0
     for agreement, objective in terms:
         disclosure, limits = agreement.objectives[objective].disclosure, agreement.limits
         if disclosure in OPEN_ONLY_A_PLAN:
             searched = agreement.search.algorithm == SEALED
-            opened = count_searches(agreement) if searched else 1
+            opened = agreement.sealed_plans if searched else 1
             plans += 0 if agreement.for_owners else opened
             continue
         allowed[disclosure] = allowed.get(disclosure, 0) + limits.evaluations

@@ -63,9 +63,8 @@ def explain_leakage(agreement: Agreement, /) -> list[str]:
     Of several, each is named, and what holds of some alike is said once.
     """
     # Here, since whoever reads the table needs no agreements.
-    from tacit.engine.agreement import count_searches
 
-    plans, confidential = count_searches(agreement), agreement.confidential()
+    plans, confidential = agreement.sealed_plans, agreement.confidential()
     names: dict[str, list[str]] = {}
     for k in confidential:
         terms = agreement.objectives[k]

@@ -8,9 +8,8 @@ from tacit.lazy import lazily
 
 if TYPE_CHECKING:
     from tacit.engine.agreement.account_boxes import OwnAccount, open_told, seal_told
-    from tacit.engine.agreement.assignment import AssignmentCourse, assignment_courses
     from tacit.engine.agreement.check import check_agreement
-    from tacit.engine.agreement.draft import draft_agreement, weights_digest, with_front
+    from tacit.engine.agreement.draft import draft_agreement, pin_sealed, weights_digest, with_front
     from tacit.engine.agreement.equity_check import equity_shape, owners_by_name, plan_digest
     from tacit.engine.agreement.own_part import OwnPart, put_together
     from tacit.engine.agreement.owners import rows_for
@@ -25,23 +24,15 @@ if TYPE_CHECKING:
         seal_plan,
     )
     from tacit.engine.agreement.promise import BROKEN, COUNTS, loss_words, promise_of
-    from tacit.engine.agreement.sealed import (
-        NO_IMPROVEMENTS,
-        Course,
-        check_sizes,
-        checkpoints_of,
-        count_searches,
-        course_of,
-        courses_of,
-        gap_of,
-        gap_steps,
-        groups_of,
-        is_exact,
-        pin_sealed,
-        problem_courses,
-        sealed_terms,
-        table_of,
+    from tacit.engine.agreement.sealed_groups import (
+        AssignmentGroup,
+        SealedGroup,
+        TourGroup,
+        assignment_groups,
+        grouped_searches,
+        tour_groups,
     )
+    from tacit.engine.agreement.sealed_run import NO_IMPROVEMENTS, SealedRun, Stage, StageKind
     from tacit.engine.agreement.sealing import (
         Manifest,
         SealedRows,

@@ -7,10 +7,14 @@ import unicodedata
 from tacit.engine.agreement.equity_check import check_equity
 from tacit.engine.agreement.frame_sizes import check_frame_sizes
 from tacit.engine.agreement.owners import check_plan_for
-from tacit.engine.agreement.sealed import check_sealed
+from tacit.engine.agreement.sealed_run import NO_IMPROVEMENTS
 from tacit.engine.agreement.sealing_offer import check_offers
-from tacit.engine.agreement.size_limits import check_counts, check_name_length
-from tacit.engine.agreement.terms import Agreement, ObjectiveTerms
+from tacit.engine.agreement.size_limits import (
+    check_agreement_bytes,
+    check_counts,
+    check_name_length,
+)
+from tacit.engine.agreement.terms import Agreement, ObjectiveTerms, canonical
 from tacit.errors import AgreementError, InputError
 from tacit.mpc import CLUSTER_SIZES, Spec, check_bound_fits
 from tacit.problems import MOST_PAIRS
@@ -55,6 +59,7 @@ def check_agreement(agreement: Agreement, /, *, offered: bool = True) -> None:
     check_equity(agreement, offered=offered)
     check_sealed(agreement)
     check_plan_for(agreement)
+    check_agreement_bytes(len(canonical(agreement)))
     check_frame_sizes(agreement)
 
 
@@ -187,6 +192,24 @@ def _check_owners(agreement: Agreement, terms: ObjectiveTerms) -> None:
             f"objective {terms.name!r}: {len(missing)} rows have no owner, or an owner is listed "
             "twice; every row has one"
         )
+
+
+def check_sealed(agreement: Agreement, /) -> None:
+    """Refuse a sealed run, if one is agreed, that contradicts itself or exceeds the ring."""
+    if not agreement.sealed:
+        return
+    if agreement.reveal_best:
+        raise AgreementError(
+            "a sealed search opens its plan and has nothing to reveal after it; leave reveal_best "
+            "out"
+        )
+    if not all(terms.sealed for terms in agreement.objectives):
+        raise AgreementError("one objective is sealed and another is not; seal all or none")
+    if len({terms.best for terms in agreement.objectives}) > 1:
+        raise AgreementError("sealed objectives disclose their best in different ways; choose one")
+    if agreement.objectives[0].best == "improvement":
+        raise AgreementError(NO_IMPROVEMENTS)
+    agreement.sealed_run.check()
 
 
 def _check_bounds(agreement: Agreement) -> None:

@@ -9,8 +9,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.disclosure import SEALED
 from tacit.engine.agreement.check import check_agreement
 from tacit.engine.agreement.participant_keys import sealing_public
+from tacit.engine.agreement.sealed_run import pinned_settings
 from tacit.engine.agreement.terms import (
     FORMAT,
     Agreement,
@@ -25,6 +27,7 @@ from tacit.engine.agreement.terms import (
     PlanFor,
 )
 from tacit.problems import Objective, Problem, public_problem
+from tacit.search.moves import SealedParameters
 
 
 def draft_agreement(
@@ -66,6 +69,18 @@ def draft_agreement(
     )
     check_agreement(agreement)
     return agreement
+
+
+def pin_sealed(
+    parameters: SealedParameters, weightings: Sequence[Sequence[int]] = ((1,),), /
+) -> PinnedSearch:
+    """Return how an agreement names a sealed run; its seed follows from the manifests.
+
+    >>> from tacit.search.moves import TourParameters
+    >>> pin_sealed(TourParameters(), [(3, 1), (1, 3)]).parameters["weightings"]
+    '3:1 1:3'
+    """
+    return PinnedSearch(SEALED, pinned_settings(parameters, weightings), None)
 
 
 def with_front(agreement: Agreement, front: FrontReveal, /) -> Agreement:

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tacit.engine.agreement.sealed import sealed_terms
 from tacit.equity import LEAST_PARTICIPANTS, EquityShape, RunFacts, columns_of
 from tacit.errors import AgreementError, InputError
 from tacit.problems import Problem, Tour
-from tacit.search.moves import AssignmentParameters
 
 if TYPE_CHECKING:
     from tacit.engine.agreement.terms import Agreement
@@ -81,8 +79,7 @@ def _check_disclosure(agreement: Agreement) -> None:
 
 
 def _check_sealed(agreement: Agreement) -> None:
-    settings = sealed_terms(agreement).parameters
-    if isinstance(settings, AssignmentParameters) and (settings.gap or settings.checkpoints):
+    if agreement.sealed_run.gap or agreement.sealed_run.checkpoints:
         raise AgreementError(
             "how far a plan is from the optimum, and when it is proved, follow from factors too; "
             "leave gap and checkpoints out"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from tacit.engine.agreement.size_limits import check_agreement_bytes
-from tacit.engine.agreement.terms import Agreement, canonical
+from typing import TYPE_CHECKING
+
 from tacit.errors import AgreementError
 from tacit.mpc import ALL_PAIRS_LIMIT, key_bits
 from tacit.mpc.transport import FRAME_LIMIT
+
+if TYPE_CHECKING:
+    from tacit.engine.agreement.terms import Agreement
 
 MOST_CANDIDATES = 1 << 20
 """No population is larger, whatever an agreement says."""
@@ -21,7 +24,6 @@ def check_frame_sizes(agreement: Agreement, /) -> None:
         raise AgreementError(
             f"populations of up to {most} candidates; nodes take {MOST_CANDIDATES}"
         )
-    check_agreement_bytes(len(canonical(agreement)))
     entries = most * agreement.known_problem.plan_length
     _check("a population", entries * (1 if problem.columns <= 256 else 2))
     for objective in agreement.confidential():

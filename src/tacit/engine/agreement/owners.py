@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tacit.engine.agreement.frame_sizes import ROOM
 from tacit.engine.agreement.participant_keys import sealing_public
-from tacit.engine.agreement.sealed import groups_of, plan_word
 from tacit.engine.agreement.terms import Agreement
 from tacit.errors import AgreementError
 
@@ -26,7 +25,7 @@ def rows_for(agreement: Agreement, participant: str, /) -> list[int]:
 def contents_size(agreement: Agreement, search: int, /) -> int:
     """Bytes in a box before it is sealed: one size, whoever it is for and whoever seals it."""
     most = max(len(rows_for(agreement, each.name)) for each in agreement.participants)
-    word = plan_word(agreement, search)
+    word = agreement.sealed_run.group_of(search).word
     held = len(agreement.nodes) - 1
     return _HEADER_BYTES + held * (most * (word.itemsize + NONCE_BYTES) + HASH_BYTES)
 
@@ -51,9 +50,9 @@ def check_plan_for(agreement: Agreement, /) -> None:
                 f"the sealing key of {each.name!r} is not that of its signing key; do not sign, "
                 "and draft again"
             )
-    for search, *_ in groups_of(agreement):
+    for group in agreement.sealed_run.groups:
         hashes = (len(agreement.nodes) - 1) * agreement.problem.rows * HASH_BYTES
-        size = len(agreement.participants) * contents_size(agreement, search) + hashes
+        size = len(agreement.participants) * contents_size(agreement, group.searches[0]) + hashes
         if size > ROOM:
             raise AgreementError(
                 f"the boxes with the parts of the plan would take a message of {size >> 20} MB; "

@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from tacit.engine.agreement.owners import HASH_BYTES, NONCE_BYTES, contents_size, rows_for
 from tacit.engine.agreement.participant_keys import sealing_private
-from tacit.engine.agreement.sealed import plan_word
 from tacit.engine.agreement.signatures import is_signed, sign
 from tacit.engine.agreement.terms import Agreement, agreement_hash
 from tacit.errors import SealError
@@ -241,7 +240,7 @@ def open_part(
     _check_members(agreement, body)
     held = body.context.held_by(part.node)
     rows = rows_for(agreement, participant)
-    word = plan_word(agreement, search)
+    word = agreement.sealed_run.group_of(search).word
     sizes = (
         (body.components, word.itemsize * len(rows)),
         (body.nonces, NONCE_BYTES * len(rows)),

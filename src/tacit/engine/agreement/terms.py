@@ -13,6 +13,7 @@ from typing import Literal
 import msgspec
 
 from tacit.disclosure import PARETO, SEALED, parse_best_mode, parse_disclosure
+from tacit.engine.agreement.sealed_run import SealedRun
 from tacit.equity import RunEquity
 from tacit.errors import AgreementError
 from tacit.mpc import FitnessBound, ParetoWidths, Spec
@@ -234,6 +235,33 @@ class Agreement(_Part, frozen=True, dict=True, omit_defaults=True):
     def sealed(self) -> bool:
         """Whether it is about a sealed search."""
         return any(terms.sealed for terms in self.objectives)
+
+    @cached_property
+    def sealed_run(self) -> SealedRun:
+        """What it pins of a sealed run, or an `AgreementError`."""
+        search = self.search
+        if search.algorithm != SEALED or search.seed is not None:
+            raise AgreementError(
+                f"the agreement pins the search {search.algorithm!r}; sealed objectives take "
+                f"{SEALED!r} with its seed left out"
+            )
+        return SealedRun.read(
+            search.parameters,
+            self.known_problem,
+            steps=self.limits.evaluations,
+            for_owners=self.for_owners,
+            opens_value=self.objectives[0].best == "value",
+        )
+
+    @property
+    def sealed_plans(self) -> int:
+        """How many plans are opened, one per weighting; none where populations are evaluated."""
+        return len(self.sealed_run.weightings) if self.sealed else 0
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether plans come with a proof that they are optima, if there is one."""
+        return self.sealed and self.sealed_run.is_exact
 
     @property
     def for_owners(self) -> bool:

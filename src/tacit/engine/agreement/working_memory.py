@@ -6,9 +6,8 @@ matrix. A node refuses an agreement that needs more than its operator allows.
 
 from __future__ import annotations
 
-from tacit.engine.agreement.assignment import AssignmentCourse
 from tacit.engine.agreement.frame_sizes import largest_batch
-from tacit.engine.agreement.sealed import Course, courses_of, largest_message
+from tacit.engine.agreement.sealed_groups import AssignmentGroup, SealedGroup
 from tacit.engine.agreement.terms import Agreement
 
 CHILD_BYTES = 256
@@ -61,16 +60,15 @@ def evaluation_bytes(agreement: Agreement, objective: int, /) -> int:
     return factor * largest_batch(agreement, objective) + 4 * entries
 
 
-def generations_bytes(course: Course, /, *, nodes: int) -> int:
+def steps_bytes(group: SealedGroup, /, *, nodes: int) -> int:
     """The start of a sealed run, or a batch of its steps."""
-    batch = BATCH_FACTOR[nodes] * largest_message(course)
-    if isinstance(course, AssignmentCourse):
-        descent, parameters = course.descent, course.parameters
-        children = descent.blocks * descent.children * len(course.searches)
-        cells = len(course.searches) * course.shape.size**2
-        descending = DESCENT_BYTES * cells + CHILD_BYTES * children if parameters.generations else 0
+    batch = BATCH_FACTOR[nodes] * group.largest_message
+    moves = CHILD_BYTES * group.moves_at_once
+    if isinstance(group, AssignmentGroup):
+        cells, parameters = group.square_cells, group.parameters
+        descending = DESCENT_BYTES * cells + moves if parameters.generations else 0
         return batch + max(CELL_BYTES[nodes, parameters.lag] * cells, descending)
-    return batch + CHILD_BYTES * course.blocks * course.children
+    return batch + moves
 
 
 def search_bytes(agreement: Agreement, /) -> int:
@@ -93,8 +91,8 @@ def working_bytes(agreement: Agreement, /) -> int:
         ]
     steps += [evaluation_bytes(agreement, k) for k in agreement.evaluated()]
     if agreement.sealed:
-        courses = courses_of(agreement, seed=0)
-        steps += [generations_bytes(each, nodes=len(agreement.nodes)) for each in courses]
+        groups = agreement.sealed_run.groups
+        steps += [steps_bytes(each, nodes=len(agreement.nodes)) for each in groups]
     return weights_bytes(agreement) + search_bytes(agreement) + max(steps)
 
 

@@ -13,23 +13,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tacit.engine.agreement.plan_parts import SealedParts
-from tacit.engine.agreement.sealed import checkpoints_of, group_with
 from tacit.engine.coordinator.coordinator import Answered, Coordinator
 from tacit.engine.coordinator.counting import count_run
 from tacit.engine.coordinator.node_client import NodeClient
 from tacit.engine.records.disclosed import (
     Disclosed,
-    DisclosedPlan,
     DisclosedProof,
-    DisclosedToOwners,
     Parts,
 )
-from tacit.engine.records.events import GenerationsBegun, PlanBound, Sent
+from tacit.engine.records.events import BatchBegun, PlanBound, Sent
 from tacit.engine.records.node_log import verify_log
-from tacit.engine.records.payload_parts import JoinedPlan, join_plan, receive_proof
+from tacit.engine.records.payload_parts import SealedPlan, join_plan, receive_proof
 from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
 from tacit.engine.wire.messages import Advance, OpenPlan
-from tacit.engine.wire.replies import GenerationsDone, PlanOpened
+from tacit.engine.wire.replies import BatchDone, PlanOpened
 from tacit.engine.wire.request import advance_hash, plan_hash
 from tacit.errors import AbortError, EngineError, MpcError, PeerTimeoutError, RefusedError
 from tacit.mpc import Session
@@ -49,42 +46,18 @@ class Batch:
         return self.first + self.count
 
 
-Advanced = Answered[DisclosedProof | None, GenerationsDone]
+Advanced = Answered[DisclosedProof | None, BatchDone]
 """Of a batch, whether all plans are proved after it, at a step at which that is opened."""
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """The one plan, and its value where that is disclosed."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedByNodes(SealedPlan):
+    """The one plan of a search, and the record of how the nodes opened it."""
 
     entry: Disclosed
     """With the plan, or without it where it is for its owners only."""
-    plan: list[int]
-    """Empty where it is for its owners, and their keys are not here."""
-    generation: int
     sealed: list[SealedParts | None] = field(default_factory=list)
     """Per node its boxes for the owners, of those that answered."""
-
-    @property
-    def payload(self) -> DisclosedPlan | DisclosedToOwners:
-        """What was disclosed."""
-        assert isinstance(self.entry.payload, DisclosedPlan | DisclosedToOwners)
-        return self.entry.payload
-
-    @property
-    def value(self) -> int | None:
-        """The plan's value, where it is disclosed."""
-        return self.payload.value
-
-    @property
-    def outcome(self) -> str | None:
-        """What is proved of it, if it is of an assignment."""
-        return self.payload.outcome
-
-    @property
-    def gap(self) -> int | None:
-        """By at most how much it is worse than the optimum, where that is disclosed."""
-        return self.payload.gap
 
 
 class SealedSearch:
@@ -92,7 +65,8 @@ class SealedSearch:
 
     def __init__(self, coordinator: Coordinator, search: int, /) -> None:
         self._coordinator = coordinator
-        self.searches = group_with(coordinator.agreement, search)
+        run = coordinator.agreement.sealed_run
+        self.searches = run.group_of(search).searches
         """Those that go on together with this one."""
         self._search = self.searches[0]
         """By which the nodes know the group."""
@@ -105,7 +79,7 @@ class SealedSearch:
         """Whether a node was asked to open a plan before; then nothing but that plan follows."""
         self.finished = False
         """Whether it was opened that all plans are proved; then no step follows."""
-        self._checkpoints = checkpoints_of(coordinator.agreement, search)
+        self._checkpoints = run.checkpoints
         self._batch_lock = asyncio.Lock()
         """Held until a batch that was cancelled has ended its epoch, so that the next one begins
         with the states that nodes keep by then."""
@@ -117,7 +91,7 @@ class SealedSearch:
         self.counted_rounds = 0
 
     @property
-    def generation(self) -> int:
+    def step(self) -> int:
         """How many steps all nodes have finished, as far as we know."""
         return self._last.number
 
@@ -141,7 +115,7 @@ class SealedSearch:
         for page in await self._coordinator.fetch_logs_of_members():
             for event in verify_log(page.log):
                 match event:
-                    case GenerationsBegun(search=k) if k == self._search:
+                    case BatchBegun(search=k) if k == self._search:
                         self._batches[event.first] = Batch(event.first, event.count, event.horizon)
                     case Sent(about=k, known=DisclosedProof(finished=True)) if k == self._search:
                         self.finished = True
@@ -158,7 +132,7 @@ class SealedSearch:
             return await self._advance(count, horizon, until=until)
 
     async def _advance(self, count: int, horizon: int, /, *, until: float | None) -> Advanced:
-        first = self.generation
+        first = self.step
         ends = [step - first for step in self._checkpoints if step > first]
         count = min([count, *ends])
         batch = self._batches.setdefault(first, Batch(first, count, horizon))
@@ -207,7 +181,7 @@ class SealedSearch:
             parent_attempt=parent,
         )
         self._common = None
-        replies: list[asyncio.Future[GenerationsDone]] = []
+        replies: list[asyncio.Future[BatchDone]] = []
         try:
             answered = await coordinator.attempt(
                 request, advance_hash(request), lambda session: self._disclosed(session, batch)
@@ -230,7 +204,7 @@ class SealedSearch:
             return await receive_proof(session)
         return None
 
-    def _finish(self, replies: list[GenerationsDone]) -> None:
+    def _finish(self, replies: list[BatchDone]) -> None:
         seeds = {reply.seed for reply in replies}
         if len(seeds) > 1:
             raise AbortError("the nodes", "derive different seeds from their inputs")
@@ -252,7 +226,7 @@ class SealedSearch:
             self.head, self.counted_rounds = done.head, done.rounds
         return self.head
 
-    async def open(self, search: int | None = None, /, *, until: float | None) -> Opened:
+    async def open(self, search: int | None = None, /, *, until: float | None) -> OpenedByNodes:
         """The plan, from all nodes or all but one; raises by `until` if fewer answer.
 
         Of a group, that of one of its searches.
@@ -301,7 +275,16 @@ class SealedSearch:
             self._parts(answers),
             unchecked=self._coordinator.loss.has_happened,
         )
-        return Opened(entry, joined.plan, self.generation, sealed)
+        return OpenedByNodes(
+            plan=joined.plan,
+            value=joined.value,
+            step=self.step,
+            outcome=joined.outcome,
+            gap=joined.gap,
+            components=joined.components,
+            entry=entry,
+            sealed=sealed,
+        )
 
     def _asked_for_plan(self) -> list[NodeClient]:
         """All nodes, also one that was lost; but for one that is proven to cheat."""
@@ -312,11 +295,11 @@ class SealedSearch:
         nodes = range(len(self._coordinator.clients))
         return [[(0, answers[node].components)] if node in answers else [] for node in nodes]
 
-    def _join(self, search: int, answers: Mapping[int, PlanOpened]) -> JoinedPlan:
+    def _join(self, search: int, answers: Mapping[int, PlanOpened]) -> SealedPlan:
         agreement = self._coordinator.agreement
         return join_plan(agreement, search, self._parts(answers), for_owners=agreement.for_owners)
 
-    def _joined(self, search: int, answers: Mapping[int, PlanOpened]) -> JoinedPlan | None:
+    def _joined(self, search: int, answers: Mapping[int, PlanOpened]) -> SealedPlan | None:
         """The plan, if enough nodes have sent their parts of it and these fit together."""
         if len(answers) < len(self._coordinator.clients) - 1:
             return None

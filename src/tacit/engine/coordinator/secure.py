@@ -19,7 +19,6 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.typing import NDArray
 
-from tacit.engine.agreement.sealed import groups_of
 from tacit.engine.agreement.sealing import SealedRows
 from tacit.engine.agreement.terms import Agreement
 from tacit.engine.coordinator.coordinator import Coordinator
@@ -162,7 +161,7 @@ class SecureEngine:
 
     def sealed_groups(self) -> list[SecureSealedSearch]:
         """All sealed searches of the agreement; those that go on together as one."""
-        return [self.sealed(group[0]) for group in groups_of(self.agreement)]
+        return [self.sealed(group.searches[0]) for group in self.agreement.sealed_run.groups]
 
     def _record_again(self, objective: int, evaluated: Evaluated) -> None:
         """Keep the answer of a repeated attempt, which all nodes have logged."""

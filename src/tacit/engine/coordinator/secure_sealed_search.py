@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tacit.engine.agreement.own_part import whole_plan
-from tacit.engine.coordinator.sealed_search import Opened, SealedSearch
+from tacit.engine.coordinator.sealed_search import OpenedByNodes, SealedSearch
 
 if TYPE_CHECKING:
     from tacit.engine.coordinator.secure import SecureEngine
@@ -25,9 +25,9 @@ class SecureSealedSearch:
         return self._search.searches
 
     @property
-    def generation(self) -> int:
+    def step(self) -> int:
         """How many steps all nodes have finished, as far as we know."""
-        return self._search.generation
+        return self._search.step
 
     @property
     def opened(self) -> bool:
@@ -65,9 +65,9 @@ class SecureSealedSearch:
         if done.payload is not None:
             self._engine.ledger.add(done.entry(self.searches[0]))
 
-    def open(self, search: int | None = None, /, *, until: float | None) -> Opened:
-        """Open the best plan: once, and the search ends with it. Of a group, that of a search."""
-        engine, number = self._engine, self.searches[0] if search is None else search
+    def open(self, number: int, /, *, until: float | None) -> OpenedByNodes:
+        """Open the best plan of one of the searches: once, and the search ends with it."""
+        engine = self._engine
         opened = engine.wait(engine.submit(self._search.open(number, until=until)), until=until)
         if engine.agreement.for_owners:
             # First the boxes, which are as good as the plan: the ledger says that they are here.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.agreement.assignment import AssignmentCourse
+from tacit.engine.agreement.sealed_groups import AssignmentGroup
 from tacit.mpc.assignment import ClearAssignment, ClearState, bound_of, rung_of
 
 _START_STREAM = 1 << 32
@@ -17,13 +17,13 @@ class ClearRun:
     Where nodes would draw the first plan, this one follows from the seed.
     """
 
-    def __init__(self, course: AssignmentCourse, search: int, values: NDArray[np.int64], /) -> None:
-        self.course, self.search = course.alone(search), search
-        costs, lag = self.course.clear_costs(values), course.parameters.lag
-        self._twin = ClearAssignment(costs, self.course.ties, lag)
-        first = course.start
+    def __init__(self, group: AssignmentGroup, search: int, values: NDArray[np.int64], /) -> None:
+        self.group, self.search = group.alone(search), search
+        costs, lag = self.group.clear_costs(values), group.parameters.lag
+        self._twin = ClearAssignment(costs, self.group.ties, lag)
+        first = group.start
         if first is None:
-            words = np.random.PCG64([course.seed, search, _START_STREAM]).random_raw(len(costs))
+            words = np.random.PCG64([group.seed, search, _START_STREAM]).random_raw(len(costs))
             first = tuple(int(place) for place in np.argsort(words, kind="stable"))
         self.state: ClearState = self._twin.start(first)
 
@@ -32,15 +32,15 @@ class ClearRun:
         """How many steps are done."""
         return self.state.step
 
-    def advance(self, count: int, /) -> None:
+    def advance(self, count: int, /, *, horizon: int = 0) -> None:  # noqa: ARG002 - no step depends on it
         """Run some steps: generations of the descent, then iterations."""
         end = self.step + count
-        self.state = self._twin.descend(self.state, self.course.generations(self.step, end))
+        self.state = self._twin.descend(self.state, self.group.generations(self.step, end))
         self.state = self._twin.advance(self.state, end - self.step)
 
     @property
     def _tries_proof(self) -> bool:
-        return self.step > self.course.parameters.generations
+        return self.step > self.group.parameters.generations
 
     @property
     def is_proved(self) -> bool:
@@ -50,17 +50,17 @@ class ClearRun:
     @property
     def value(self) -> int:
         """The value of the plan."""
-        return self.course.value_of(self.search, self._twin.total(self.state))
+        return self.group.value_of(self.search, self._twin.total(self.state))
 
     def plan(self) -> list[int]:
         """The column of each row."""
-        places = self.state.column_of[: self.course.layout.rows]
-        return [int(self.course.layout.columns[place]) for place in places]
+        places = self.state.column_of[: self.group.layout.rows]
+        return [int(self.group.layout.columns[place]) for place in places]
 
     @property
     def gap(self) -> int | None:
         """By at most how much the plan is worse than the optimum, where that is opened."""
-        ladder = self.course.ladder
+        ladder = self.group.ladder
         if not ladder:
             return None
         rung = rung_of(self._twin.gap(self.state), ladder) if self._tries_proof else 0

@@ -11,22 +11,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, floor
 
-from tacit.engine.agreement.assignment import AssignmentCourse, assignment_courses
-from tacit.engine.agreement.sealed import Course, check_sizes, problem_courses, table_of
-from tacit.engine.agreement.working_memory import generations_bytes
+from tacit.engine.agreement.sealed_groups import (
+    AssignmentGroup,
+    SealedGroup,
+    TourGroup,
+    assignment_groups,
+    tour_groups,
+)
+from tacit.engine.agreement.working_memory import steps_bytes
 from tacit.engine.identity.config import MOST_WORKING_MEGABYTES
 from tacit.errors import AgreementError
 from tacit.mpc import Cost
 from tacit.mpc.assignment import cost_of_end, cost_of_generations, cost_of_iterations
 from tacit.mpc.sealed import cost as search_cost
 from tacit.problems import Problem
-from tacit.search.moves import (
-    MOST_GENERATIONS,
-    AssignmentParameters,
-    Schedule,
-    TourParameters,
-    public_shape,
-)
+from tacit.search.moves import MOST_GENERATIONS, AssignmentParameters, TourParameters
 
 ROUND_SECONDS = 0.0004
 MEGABYTE_SECONDS = 0.02
@@ -80,7 +79,7 @@ def seconds_of(cost: Cost, /, *, delay: float = 0.0) -> float:
 
 @dataclass(frozen=True)
 class StepSeconds:
-    """What the steps of a course take; only their ratios are the same anywhere."""
+    """What the steps of a group take; only their ratios are the same anywhere."""
 
     generation: float
     iteration: float
@@ -88,14 +87,15 @@ class StepSeconds:
     """The end of a batch: the proof, or settling the best tour."""
 
 
-def step_seconds(course: Course, /, *, nodes: int = 3, delay: float = 0.0) -> StepSeconds:
+def step_seconds(group: SealedGroup, /, *, nodes: int = 3, delay: float = 0.0) -> StepSeconds:
     """Return what steps take on nodes whose messages travel for `delay` seconds."""
-    if isinstance(course, Schedule):
-        moves, table = course.generation(0, horizon=1).moves, table_of(course)
+    if isinstance(group, TourGroup):
+        moves, table = group.schedule.generation(0, horizon=1).moves, group.table
         one, two = (search_cost(nodes, moves, count, table) for count in (1, 2))
         each = _between(one, two, delay)
         return StepSeconds(each, each, max(0.0, seconds_of(one, delay=delay) - each))
-    shape, lag, blocks = course.shape, course.parameters.lag, course.descent
+    assert isinstance(group, AssignmentGroup)
+    shape, lag, blocks = group.shape, group.parameters.lag, group.descent
     moves = blocks.generation(1)
 
     def iterating(count: int) -> Cost:
@@ -106,7 +106,7 @@ def step_seconds(course: Course, /, *, nodes: int = 3, delay: float = 0.0) -> St
             nodes, shape, moves, bits=blocks.key_bits, levels=blocks.levels, count=count
         )
 
-    end = seconds_of(cost_of_end(nodes, shape, ladder=course.ladder), delay=delay)
+    end = seconds_of(cost_of_end(nodes, shape, ladder=group.ladder), delay=delay)
     generation = _between(descending(1), descending(2), delay)
     # With lag 1 the first iteration of a batch has no exchange beside it.
     return StepSeconds(generation, _between(iterating(2), iterating(3), delay), end)
@@ -147,26 +147,25 @@ def fitted_assignment(
     """
     if any(len(each) != len(problem.objectives) for each in weightings):
         return settings  # whoever makes an agreement of it, is told
-    shapes = [public_shape(problem, each) for each in weightings]
     places = len(problem.sealed_items)
     settings = replace(settings, generations=LEAST_DESCENT if _descends(problem, places) else 0)
     try:
-        courses = assignment_courses(problem, shapes, settings, seed=0)
+        groups = assignment_groups(problem, weightings, settings)
     except AgreementError:
         if not settings.generations:
             raise
         # The keys of a descent are longer than those of the iterations.
         settings = replace(settings, generations=0)
-        courses = assignment_courses(problem, shapes, settings, seed=0)
+        groups = assignment_groups(problem, weightings, settings)
     lags = [
         sum(
             step_seconds(_with_lag(each, lag), nodes=known.nodes, delay=known.delay).iteration
-            for each in courses
+            for each in groups
         )
         for lag in (0, 1)
     ]
     lag = int(LAG_FACTOR * lags[1] < lags[0])
-    each = [step_seconds(c, nodes=known.nodes, delay=known.delay) for c in courses]
+    each = [step_seconds(group, nodes=known.nodes, delay=known.delay) for group in groups]
     descending, iterating = sum(seconds.generation for seconds in each), lags[lag]
     generations = settings.generations
     if generations:
@@ -185,14 +184,9 @@ def fitted_assignment(
     if known.steps is not None:
         generations = min(generations, known.steps // 2)
         length = max(1, min(length, known.steps - generations))
-    checkpoints = settings.checkpoints
-    if not settings.iterations:
-        # How many iterations there are is not known to whoever names checkpoints.
-        early = [str(each) for each in settings.told_after if each < length]
-        checkpoints = ":".join(early)
     return replace(
         settings,
-        checkpoints=checkpoints,
+        checkpoints=_checkpoints_before(length, settings),
         generations=generations,
         iterations=length,
         lag=lag,
@@ -202,14 +196,22 @@ def fitted_assignment(
     )
 
 
+def _checkpoints_before(length: int, settings: AssignmentParameters) -> str:
+    """Return the checkpoints of a run of so many iterations."""
+    if settings.iterations:
+        return settings.checkpoints
+    # How many iterations there are is not known to whoever names checkpoints.
+    return ":".join(str(each) for each in settings.told_after if each < length)
+
+
 def _descends(problem: Problem, places: int) -> bool:
     """Return whether there is a descent: not where nearly all moves lead to forbidden pairs."""
     mask = problem.forbidden
     return places > 1 and (mask is None or bool(mask.mean() <= MOSTLY_FORBIDDEN))
 
 
-def _with_lag(course: AssignmentCourse, lag: int) -> AssignmentCourse:
-    return replace(course, parameters=replace(course.parameters, lag=lag))
+def _with_lag(group: AssignmentGroup, lag: int) -> AssignmentGroup:
+    return replace(group, parameters=replace(group.parameters, lag=lag))
 
 
 def tour_length(problem: Problem, /) -> int:
@@ -254,17 +256,16 @@ def _tour_generations(
     known: KnownTime,
 ) -> int:
     """Return how many fit the time; none where nodes would not allow it."""
-    shapes = [public_shape(problem, each) for each in weightings]
     slowest = 0.0
-    for course in problem_courses(problem, shapes, search, seed=0):
+    for group in tour_groups(problem, weightings, search):
         try:
-            check_sizes(course, 0)
+            group.check_sizes()
         except AgreementError:
             return 0
-        needed = generations_bytes(course, nodes=known.nodes)
+        needed = steps_bytes(group, nodes=known.nodes)
         if needed > MOST_WORKING_MEGABYTES * 1_000_000 // 2:
             return 0
-        seconds = step_seconds(course, nodes=known.nodes, delay=known.delay).generation
+        seconds = step_seconds(group, nodes=known.nodes, delay=known.delay).generation
         slowest = max(slowest, seconds)
     fits = int((known.deadline or 0.0) / len(weightings) / slowest)
     length = min(fits, tour_length(problem))

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
         in_words,
     )
     from tacit.engine.records.events import (
+        BatchBegun,
         BuiltOnThree,
         EvaluationBegun,
         EvaluationRepeated,
         Event,
-        GenerationsBegun,
         InputTaken,
         NodeLost,
         NodeNamed,
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from tacit.engine.records.payload_parts import (
         OUTCOMES,
         FromParts,
+        SealedPlan,
         payload_from_parts,
     )
     from tacit.engine.records.plan_parts import PlanParts

@@ -179,20 +179,21 @@ class StartDrawn(Event, frozen=True, tag="secret start"):
     attempt: Attempt
 
 
-class GenerationsBegun(Event, frozen=True, tag="generations", omit_defaults=True):
-    """Steps of a sealed run."""
+class BatchBegun(Event, frozen=True, tag="batch begun"):
+    """A batch of steps of a sealed run begins."""
 
     search: int
     first: int
-    """How many steps came before."""
+    """How many steps come before it."""
     count: int
+    """How many steps it has."""
     horizon: int
-    """How many steps there will be, as far as the platform knew."""
-    request: str = ""
+    """How many steps the run will have in all, as far as the platform knows."""
+    request: str
     """The hash of the request."""
-    attempt: Attempt = NO_ATTEMPT
-    parent_attempt: Attempt = field(name="basis", default=NO_ATTEMPT)
-    """The attempt whose state they start from."""
+    attempt: Attempt
+    parent_attempt: Attempt
+    """The attempt whose state it starts from."""
 
 
 class RunCounted(Event, frozen=True, omit_defaults=True, tag="counted run"):
@@ -284,7 +285,7 @@ AgreementEvent = (
     | Sent
     | RevealBegun
     | StartDrawn
-    | GenerationsBegun
+    | BatchBegun
     | RunCounted
     | PlanBound
     | PlanSealed

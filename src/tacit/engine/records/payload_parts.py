@@ -10,15 +10,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.agreement.assignment import AssignmentCourse
 from tacit.engine.agreement.plan_parts import PlanHeads
-from tacit.engine.agreement.sealed import course_of, plan_word, words_before_plan
 from tacit.engine.agreement.terms import Agreement
 from tacit.engine.records.disclosed import (
     Disclosed,
@@ -182,38 +179,42 @@ def _plan_from_parts(agreement: Agreement, entry: Disclosed) -> FromParts:
 
 
 @dataclass(frozen=True, slots=True)
-class JoinedPlan:
-    """All components of a plan, and what they add up to."""
+class SealedPlan:
+    """What is opened of one plan of a sealed run."""
 
-    components: list[bytes]
     plan: list[int]
-    value: int | None
+    """Empty where it is for its owners, and their keys are not here."""
+    value: int | None = None
     """Where the agreement discloses it."""
+    step: int = 0
+    """After so many steps it was opened."""
     outcome: str | None = None
     """What is proved, of an assignment."""
     gap: int | None = None
     """By at most how much it is worse than the optimum, where the agreement discloses that."""
+    components: list[bytes] = field(default_factory=list)
+    """All components of what was opened, where nodes have sent them."""
 
     def payload(
         self, heads: Sequence[PlanHeads | None] | None = None, /
     ) -> DisclosedPlan | DisclosedToOwners:
         """Return what is disclosed; `heads` bind the nodes, where the plan is for its owners."""
-        told = self.value, self.outcome, self.gap
+        words = self.value, self.outcome, self.gap
         if heads is None:
-            return DisclosedPlan(self.plan, *told)
-        return DisclosedToOwners([*heads], *told)
+            return DisclosedPlan(self.plan, *words)
+        return DisclosedToOwners([*heads], *words)
 
 
 def join_plan(
     agreement: Agreement, search: int, parts: Parts, /, *, for_owners: bool
-) -> JoinedPlan:
+) -> SealedPlan:
     """Put together what nodes sent of a plan; of one for its owners that is its value alone."""
     return (join_value if for_owners else join_parts)(agreement, search, parts)
 
 
-def join_parts(agreement: Agreement, search: int, parts: Parts, /) -> JoinedPlan:
+def join_parts(agreement: Agreement, search: int, parts: Parts, /) -> SealedPlan:
     """Add up the nodes' parts; an `AbortError` names the node whose part does not fit."""
-    heads = _heads(agreement)
+    heads = agreement.sealed_run.opened_heads
     whole = _joined(agreement, search, parts, words=agreement.problem.rows + heads)
     values = _sum(agreement, search, whole)
     read = _read_heads(agreement, search, values[:heads])
@@ -223,54 +224,45 @@ def join_parts(agreement: Agreement, search: int, parts: Parts, /) -> JoinedPlan
     return replace(read, components=whole, plan=plan)
 
 
-def join_value(agreement: Agreement, search: int, parts: Parts, /) -> JoinedPlan:
+def join_value(agreement: Agreement, search: int, parts: Parts, /) -> SealedPlan:
     """What is disclosed of a plan for its owners: its value, or what is proved; of it nothing."""
-    heads = _heads(agreement)
+    heads = agreement.sealed_run.opened_heads
     if not heads:
         if any(sent for each in parts for _, sent in each):
             raise AbortError("the nodes", "sent a value where none is disclosed")
-        return JoinedPlan([], [], None)
+        return SealedPlan([])
     whole = _joined(agreement, search, parts, words=heads)
     read = _read_heads(agreement, search, _sum(agreement, search, whole))
     return replace(read, components=whole)
 
 
-def _heads(agreement: Agreement) -> int:
-    """How many words are opened besides the columns of the rows."""
-    hidden = 0 if agreement.objectives[0].best == "value" else 1
-    return words_before_plan(agreement) - hidden
-
-
-def _read_heads(agreement: Agreement, search: int, heads: NDArray[np.int64]) -> JoinedPlan:
+def _read_heads(agreement: Agreement, search: int, heads: NDArray[np.int64]) -> SealedPlan:
     """The value and the gap, where they are disclosed, and what is proved, where it is computed."""
-    told = agreement.objectives[0].best == "value"
-    course = course_of(agreement, search, seed=0)
-    if not isinstance(course, AssignmentCourse):
-        return JoinedPlan([], [], int(heads[0]) if told else None)
-    proved, *rung = (int(head) for head in heads[told:])
+    run = agreement.sealed_run
+    group = run.group_of(search)
+    value = group.value_of(search, int(heads[0])) if run.opens_value else None
+    if not run.is_exact:
+        return SealedPlan([], value)
+    proved, *rung = (int(head) for head in heads[run.opens_value :])
     if proved not in range(len(OUTCOMES)):
         raise AbortError("the nodes", "opened something that is not an outcome")
-    value = course.value_of(search, int(heads[0])) if told else None
     if not rung:
-        return JoinedPlan([], [], value, OUTCOMES[proved])
-    top = len(course.ladder) - 1
+        return SealedPlan([], value, outcome=OUTCOMES[proved])
+    top = len(group.ladder) - 1
     if not 0 <= rung[0] <= top or (rung[0] == top) != bool(proved):
         raise AbortError("the nodes", "opened a gap that does not fit what is proved")
-    return JoinedPlan([], [], value, OUTCOMES[proved], bound_of(rung[0], course.ladder))
-
-
-def _word(agreement: Agreement, search: int) -> np.dtype[Any]:
-    return plan_word(agreement, search)
+    gap = bound_of(rung[0], group.ladder)
+    return SealedPlan([], value, outcome=OUTCOMES[proved], gap=gap)
 
 
 def _sum(agreement: Agreement, search: int, whole: list[bytes]) -> NDArray[np.int64]:
-    word = _word(agreement, search)
+    word = agreement.sealed_run.group_of(search).word
     return from_ring(np.sum([np.frombuffer(p, dtype=word) for p in whole], axis=0, dtype=word))
 
 
 def _joined(agreement: Agreement, search: int, parts: Parts, *, words: int) -> list[bytes]:
     """All components, of so many words each, as their holders agree on them."""
-    size = words * _word(agreement, search).itemsize
+    size = words * agreement.sealed_run.group_of(search).word.itemsize
     senders = senders_of(parts)
     nodes = len(senders)
     said: list[Counter[bytes]] = [Counter() for _ in range(nodes)]

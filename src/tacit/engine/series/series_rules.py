@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec.structs import replace
 
 from tacit.engine.agreement.check import check_agreement, check_name
-from tacit.engine.agreement.sealed import sealed_terms
 from tacit.engine.agreement.terms import Agreement
 from tacit.engine.series.series_terms import (
     FORMAT,
@@ -26,7 +25,6 @@ from tacit.engine.series.series_terms import (
 from tacit.equity import LEAST_PARTICIPANTS, EquityTerms, first_come
 from tacit.errors import AgreementError, InputError
 from tacit.problems import PublicProblem
-from tacit.search.moves import AssignmentParameters
 
 MOST_RUNS_PER_DAY = 1440
 MOST_SECONDS = 366 * 86400.0
@@ -109,11 +107,8 @@ def _check_limits(series: Series) -> None:
     if not 0 < limits.deadline_seconds <= 3600 * limits.run_hours:
         raise AgreementError("the deadline of a run is after its end; shorten it")
     pattern = series.pattern()
-    if not pattern.sealed:
-        return
-    settings = sealed_terms(pattern).parameters
-    if isinstance(settings, AssignmentParameters):
-        _check_seconds(settings.seconds, limits.deadline_seconds)
+    if pattern.sealed:
+        _check_seconds(pattern.sealed_run.seconds, limits.deadline_seconds)
 
 
 def _check_seconds(seconds: int, deadline: float) -> None:

@@ -14,11 +14,11 @@ from tacit.engine.agreement.size_limits import MOST_OBJECTIVES, MOST_PARTICIPANT
 from tacit.engine.wire.attempt import Attempt, decode_attempt, encode_attempt
 from tacit.engine.wire.replies import (
     AgreementTaken,
+    BatchDone,
     BestRevealed,
     Ended,
     EpochOpened,
     Evidence,
-    GenerationsDone,
     InputsPrepared,
     LogPage,
     Message,
@@ -146,7 +146,7 @@ class Reveal(Computation[BestRevealed], frozen=True, kw_only=True):
     candidates: bytes
 
 
-class Advance(Computation[GenerationsDone], frozen=True, kw_only=True):
+class Advance(Computation[BatchDone], frozen=True, kw_only=True):
     """Go on with a sealed run by `count` steps; by none, draw its secret start."""
 
     search: Small

@@ -114,7 +114,7 @@ class BestRevealed(Computed, frozen=True, kw_only=True):
     """The node's part of the reveal is out."""
 
 
-class GenerationsDone(Computed, frozen=True, kw_only=True):
+class BatchDone(Computed, frozen=True, kw_only=True):
     """The node keeps the state after these steps."""
 
     seed: int
@@ -200,7 +200,7 @@ Result = (
     | InputsPrepared
     | PopulationEvaluated
     | BestRevealed
-    | GenerationsDone
+    | BatchDone
     | RunAccounted
     | PlanOpened
     | Ended

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from tacit.engine.agreement import Agreement, manifests_digest, sealed_terms, search_seed
+from tacit.engine.agreement import Agreement, manifests_digest, search_seed
 from tacit.engine.coordinator import SecureEngine
 from tacit.engine.derived import agreed_parameters, with_public_weights
 from tacit.engine.identity import ClusterConfig
@@ -93,17 +93,14 @@ async def _until_logged(engine: SecureEngine) -> None:
 
 def _sealed(agreed: Agreed, engine: SecureEngine) -> SearchDriver:
     """Nothing is kept here but the ledger: the nodes keep the states of their searches."""
-    terms = sealed_terms(agreed.agreement)
     engine.enter(agreed.signatures, within=ENTER_SECONDS)
     searches = engine.sealed_groups()
     for search in searches:
         search.start(until=time.monotonic() + START_SECONDS)
     return SealedDriver(
-        agreed.agreement.known_problem,
+        agreed.agreement.sealed_run,
         searches,
         Limits(generations=agreed.agreement.limits.evaluations),
-        terms.parameters,
-        terms.weightings,
         engine="nodes",
         spare=OPEN_SECONDS,
         account=_account_seconds(agreed.agreement),

@@ -10,25 +10,24 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tacit.disclosure import SEALED
 from tacit.errors import MpcError, RefusedError
-from tacit.problems import Problem
 from tacit.runs.driver import LATE_SECONDS, Disclosed, Outcome, Progress, end_of
 from tacit.runs.limits import Limits, StopReason
 from tacit.runs.plan_values import Values, opened_values
 from tacit.runs.result import History
 from tacit.runs.sealed.pace import MOST_IN_BATCH, Pace
-from tacit.runs.sealed.searching import OpenedPlan, SealedSearching
+from tacit.runs.sealed.searching import SealedSearching
 from tacit.runs.summarize import plan_set
-from tacit.search.moves import (
-    AssignmentParameters,
-    TourParameters,
-    named_settings,
-    public_shape,
-)
+from tacit.search.moves import named_settings
+
+if TYPE_CHECKING:
+    from tacit.engine.agreement import SealedRun
+    from tacit.engine.records import SealedPlan
 
 TOGETHER_AT_A_TIME = 12
 """Steps in a batch of weightings that are solved together, which take long: a node that dies costs
@@ -37,43 +36,20 @@ ASK_AGAIN_SECONDS = 0.2
 """How long to wait before a plan that nodes do not open yet is asked for again."""
 
 
-@dataclass
-class Batches:
-    """What is known of one search's course."""
-
-    schedule: list[tuple[int, int, int]] = field(default_factory=list)
-    """First step, how many, and the number of steps then expected."""
-    ends: list[float] = field(default_factory=list)
-    """When each step was done, as far as batches tell."""
-
-    def add(self, first: int, count: int, horizon: int) -> None:
-        """Add a batch, or lengthen the last one if it expected the same."""
-        if self.schedule and self.schedule[-1][2] == horizon:
-            first, before, horizon = self.schedule[-1]
-            self.schedule[-1] = (first, before + count, horizon)
-        else:
-            self.schedule.append((first, count, horizon))
-
-
-def sealed_length(
-    problem: Problem, parameters: TourParameters | AssignmentParameters, limits: Limits, /
-) -> int:
+def steps_within(run: SealedRun, limits: Limits, /) -> int:
     """Return how many steps each search makes, unless its deadline comes before.
 
+    >>> from tacit.engine.agreement import SealedRun
     >>> from tacit.problems import generate_assignment
+    >>> from tacit.search.moves import AssignmentParameters
     >>> parameters = AssignmentParameters(generations=20, iterations=120, least=40)
-    >>> sealed_length(generate_assignment(1), parameters, Limits(generations=70))
-    70
+    >>> run = SealedRun(generate_assignment(1), parameters, ((1,),), parameters.steps)
+    >>> steps_within(run, Limits(generations=70)), steps_within(run, Limits(generations=9))
+    (70, 60)
     """
     given = [n for n in (limits.generations, limits.evaluations) if n is not None]
-    if isinstance(parameters, AssignmentParameters):
-        # Nodes open no plan before the least steps.
-        return max(parameters.least_steps, min([parameters.steps, *given]))
-    from tacit.engine.derived import tour_length
-
-    # Without a deadline somebody has said how many generations there are.
-    most = [] if limits.deadline is None and given else [tour_length(problem)]
-    return min([*most, *given])
+    # Nodes open no plan before the least steps.
+    return max(run.least_steps, min([run.steps, *given]))
 
 
 @dataclass(eq=False)
@@ -84,11 +60,9 @@ class SealedDriver:
     together.
     """
 
-    problem: Problem
+    run: SealedRun
     searches: Sequence[SealedSearching]
     limits: Limits
-    parameters: TourParameters | AssignmentParameters
-    weightings: Sequence[Sequence[int]]
     engine: str = "simulated"
     spare: float = 0.0
     """Seconds left unused, besides what each search reserves for its opening."""
@@ -100,34 +74,28 @@ class SealedDriver:
     notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        length = sealed_length(self.problem, self.parameters, self.limits)
-        self._steps = length * len(self.searches)
-        self._pace = Pace(length, most_in_batch=self.most_in_batch)
+        self.problem = self.run.problem
+        self._steps = steps_within(self.run, self.limits)
+        self._pace = Pace(self._steps, most_in_batch=self.most_in_batch)
         self._pace.account = self.account
         self._begun = time.monotonic()
         self._end: float | None = None
-        self._courses: list[Batches] = []
+        self._schedules: list[list[list[int]]] = []
+        """Per search that was begun its batches: first step, how many, how many expected in all."""
+        self._ends: list[list[float]] = []
+        """Per search that was begun, when each step was done, as far as batches tell."""
         self._left, self._search = list(self.searches), self.searches[0]
-        self._opened: dict[int, OpenedPlan] = {}
+        self._opened: dict[int, SealedPlan] = {}
         self._finished = False
         self._reason: StopReason | None = None
+        self._descent = self.run.descent_steps
         self._ratio = 1.0 if self._descent == 0 else self._iteration_ratio()
-
-    @property
-    def _descent(self) -> int:
-        """How many generations of block descent come before the iterations of an assignment."""
-        if isinstance(self.parameters, AssignmentParameters):
-            return self.parameters.generations
-        return 0
 
     def _iteration_ratio(self) -> float:
         """How many times longer an iteration takes than a generation, by the model."""
-        from tacit.engine.agreement import problem_courses
         from tacit.engine.derived import step_seconds
 
-        shapes = [public_shape(self.problem, each) for each in self.weightings]
-        course = problem_courses(self.problem, shapes, self.parameters, seed=0)[0]
-        seconds = step_seconds(course)
+        seconds = step_seconds(self.run.groups[0])
         return seconds.iteration / seconds.generation
 
     @property
@@ -141,7 +109,7 @@ class SealedDriver:
         return not self._finished
 
     @property
-    def _plans(self) -> list[OpenedPlan]:
+    def _plans(self) -> list[SealedPlan]:
         """What was opened, in the order of the weightings."""
         return [self._opened[search] for search in sorted(self._opened)]
 
@@ -169,9 +137,10 @@ class SealedDriver:
         self._pace.plans = to_come[0]
         if to_come[0] > 1:
             self._pace.most_in_batch = min(self.most_in_batch, TOGETHER_AT_A_TIME)
-        if self._courses and self._descent:
+        if self._schedules and self._descent:
             self._pace.expect(self._pace.seconds / self._ratio)
-        self._courses.append(Batches())
+        self._schedules.append([])
+        self._ends.append([])
         return True
 
     def advance(self) -> StopReason | None:
@@ -183,8 +152,8 @@ class SealedDriver:
         return reason
 
     def _one_batch(self) -> StopReason | None:
-        search, course, pace = self._search, self._courses[-1], self._pace
-        first, start = search.generation, time.monotonic()
+        search, pace = self._search, self._pace
+        first, start = search.step, time.monotonic()
         if search.finished:
             return StopReason.OPTIMAL
         batch = None if search.opened else pace.next_batch(first, now=start)
@@ -199,20 +168,27 @@ class SealedDriver:
             search.advance(count, horizon, until=pace.latest)
         except MpcError as error:
             return self._gave_up(error)
-        now, count = time.monotonic(), search.generation - first
-        course.add(first, count, horizon)
-        course.ends += [now - self._begun] * count
+        now, count = time.monotonic(), search.step - first
+        self._note_batch(first, count, horizon)
+        self._ends[-1] += [now - self._begun] * count
         pace.measure(first, count, now - start)
-        if first < self._descent <= search.generation:
+        if first < self._descent <= search.step:
             pace.expect(pace.seconds * self._ratio)
         return None
+
+    def _note_batch(self, first: int, count: int, horizon: int) -> None:
+        schedule = self._schedules[-1]
+        if schedule and schedule[-1][2] == horizon:
+            schedule[-1][1] += count  # one entry for all that expected as many steps
+        else:
+            schedule.append([first, count, horizon])
 
     def _gave_up(self, error: MpcError) -> StopReason:
         until, reserve = self._pace.until, self._pace.reserve
         late = until is not None and time.monotonic() >= until - 2 * reserve
         # Steps that only just did not fit are nobody's fault.
         if not late or getattr(error, "peer", "") != "the nodes":
-            self.notes.append(f"{error}; the plan is that of step {self._search.generation}")
+            self.notes.append(f"{error}; the plan is that of step {self._search.step}")
         return StopReason.DEADLINE if late else StopReason.NODES
 
     def _open(self) -> None:
@@ -227,7 +203,7 @@ class SealedDriver:
                 until = max(until, time.monotonic()) + LATE_SECONDS
             self._opened[search] = self._open_in_time(search, until)
 
-    def _open_in_time(self, search: int, until: float | None) -> OpenedPlan:
+    def _open_in_time(self, search: int, until: float | None) -> SealedPlan:
         """Open a plan, which nodes refuse after few steps until the deadline has nearly come."""
         from tacit.engine.wire import RefusalKind
 
@@ -245,7 +221,7 @@ class SealedDriver:
 
     def _drawn_plans(self) -> list[str]:
         """How many plans are those of the start, if some are."""
-        drawn = sum(each.generation == 0 for each in self._plans)
+        drawn = sum(each.step == 0 for each in self._plans)
         if not drawn:
             return []
         which = "the plan is the one that it began with"
@@ -261,12 +237,11 @@ class SealedDriver:
         which = (
             "the plan is" if len(self._plans) == 1 else f"{count} of {len(self._plans)} plans are"
         )
-        steps = sealed_length(self.problem, self.parameters, self.limits)
         if self._reason is StopReason.INTERRUPTED:
             why = "the run was interrupted before"
         elif self._reason is StopReason.NODES:
             why = "the nodes could not continue"
-        elif all(each.generation >= steps for each in self._plans):
+        elif all(each.step >= self._steps for each in self._plans):
             why = "all its iterations were made; allow more"
         else:
             why = "the deadline came before; take more time"
@@ -282,8 +257,8 @@ class SealedDriver:
 
     def _reach_least_steps(self) -> None:
         """Go on to the step before which nodes open no plan, usually for a fraction of a second."""
-        if isinstance(self.parameters, AssignmentParameters):
-            self._pace.generations = self.parameters.least_steps
+        if self.run.least_steps:
+            self._pace.generations = self.run.least_steps
             while self._one_batch() is None:
                 pass
 
@@ -293,20 +268,20 @@ class SealedDriver:
     def progress(self) -> Progress:
         """Time and steps, which is all that there is to see."""
         return Progress(
-            generation=sum(search.generation for search in self.searches),
+            generation=sum(search.step for search in self.searches),
             seconds=time.monotonic() - self._begun,
             best=(None,) * len(self.problem.objectives),
-            search=max(len(self._courses) - 1, 0),
+            search=max(len(self._schedules) - 1, 0),
             searches=len(self.searches),
-            plans=len(self.weightings),
+            plans=len(self.run.weightings),
             iteration=self._iteration,
-            steps=self._steps,
+            steps=self._steps * len(self.searches),
         )
 
     @property
     def _iteration(self) -> int | None:
-        if isinstance(self.parameters, AssignmentParameters):
-            return max(0, self._search.generation - self._descent) or None
+        if self.run.is_exact:
+            return max(0, self._search.step - self._descent) or None
         return None
 
     def plans(self) -> list[list[int]]:
@@ -317,7 +292,7 @@ class SealedDriver:
     def values(self) -> list[Values]:
         """Of plans for one objective alone, if it was agreed that their value is disclosed."""
         here = [
-            opened_values(self.problem, self.weightings[search], each.value)
+            opened_values(self.problem, self.run.weightings[search], each.value)
             for search, each in sorted(self._opened.items())
             if each.plan
         ]
@@ -340,16 +315,17 @@ class SealedDriver:
     def outcome(self) -> Outcome:
         """One plan per search, and nothing of how they came about but steps."""
         plans = np.array([each.plan for each in self._plans], dtype=np.int32)
-        known = plan_set(self.problem, plans, self._plans[-1].generation, self.disclosed())
-        courses = self._courses
-        generations = [g for each in courses for g in range(1, len(each.ends) + 1)]
+        known = plan_set(self.problem, plans, self._plans[-1].step, self.disclosed())
+        generations = [g for ends in self._ends for g in range(1, len(ends) + 1)]
         return Outcome(
             algorithm=SEALED,
             parameters={
-                **named_settings(self.parameters),
-                "weightings": [list(self.weightings[search]) for search in sorted(self._opened)],
+                **named_settings(self.run.parameters),
+                "weightings": [
+                    list(self.run.weightings[search]) for search in sorted(self._opened)
+                ],
                 **self._groups(),
-                "schedule": [[list(batch) for batch in each.schedule] for each in courses],
+                "schedule": self._schedules,
             },
             seed=self.seed,
             generations=self._generations(),
@@ -364,7 +340,7 @@ class SealedDriver:
                 actual_mean=None,
                 actual_best=None,
             ),
-            ends=[end for each in courses for end in each.ends],
+            ends=[end for ends in self._ends for end in ends],
             proved=self.proved,
             gaps=self.gaps,
             notes=[
@@ -378,17 +354,17 @@ class SealedDriver:
     def _generations(self) -> int:
         """Of all searches whose plans were opened; those that went on together count once."""
         first = [each.searches[0] for each in self.searches]
-        return sum(self._opened[search].generation for search in first if search in self._opened)
+        return sum(self._opened[search].step for search in first if search in self._opened)
 
     def _groups(self) -> dict[str, object]:
         """Which weightings went together, where some did."""
         groups = [list(each.searches) for each in self.searches]
-        return {"groups": groups} if len(groups) < len(self.weightings) else {}
+        return {"groups": groups} if len(groups) < len(self.run.weightings) else {}
 
     @property
     def proved(self) -> bool | None:
         """Whether all plans are proved to be optima; None where nothing was to be proved."""
-        if not isinstance(self.parameters, AssignmentParameters):
+        if not self.run.is_exact:
             return None
         return bool(self._plans) and all(each.outcome == "optimum" for each in self._plans)
 
@@ -398,12 +374,12 @@ class SealedDriver:
 
         In the user's unit; of several objectives in units of their weighted sum.
         """
-        told = [each.gap for each in self._plans if each.gap is not None]
+        gaps = [each.gap for each in self._plans if each.gap is not None]
         objectives = self.problem.objectives
         scale = objectives[0].scale if len(objectives) == 1 else 1
-        return [gap if scale == 1 else gap / scale for gap in told] or None
+        return [gap if scale == 1 else gap / scale for gap in gaps] or None
 
     def _nodes_said(self) -> list[str]:
         """What whoever reads the result must know of the nodes, where there are any."""
-        said = (note for each in self.searches for note in getattr(each, "notes", ()))
-        return list(dict.fromkeys(said))
+        notes = (note for each in self.searches for note in getattr(each, "notes", ()))
+        return list(dict.fromkeys(notes))

@@ -11,14 +11,14 @@ from tacit.errors import AgreementError, ParameterError
 from tacit.problems import Problem
 from tacit.runs.engine_choice import Announce, EngineChoice, engine_on_nodes
 from tacit.runs.limits import Limits
-from tacit.runs.sealed.driver import SealedDriver, sealed_length
-from tacit.runs.sealed.searching import SealedSearching, SimulatedAssignment, SimulatedTour
-from tacit.runs.settings import AnySealed, Checkpointing
+from tacit.runs.sealed.driver import SealedDriver
+from tacit.runs.sealed.searching import SimulatedSearch
+from tacit.runs.settings import Checkpointing
 from tacit.runs.weightings import default_weightings
-from tacit.search.moves import AssignmentParameters, TourParameters, public_shape
+from tacit.search.moves import AssignmentParameters, SealedParameters
 
 if TYPE_CHECKING:
-    from tacit.engine.agreement import Course, PinnedSearch
+    from tacit.engine.agreement import PinnedSearch, SealedRun
 
 FOR_OWNERS = (
     "each owner got its own rows of the plan, sealed; all owners are here, so it is put together"
@@ -30,7 +30,7 @@ NOT_SEALED = "this is a simulation: nothing was sealed to the owners of the plan
 @contextmanager
 def local_sealed(
     problem: Problem,
-    parameters: AnySealed,
+    parameters: SealedParameters,
     limits: Limits,
     choice: EngineChoice,
     announce: Announce,
@@ -44,17 +44,18 @@ def local_sealed(
     if seed < 0:
         raise ParameterError(f"seed is {seed}; give 0 or more")
     check_sealed_limits(problem, limits)
-    factors = [tuple(each) for each in weightings or default_weightings(problem)]
+    factors = tuple(tuple(each) for each in weightings or default_weightings(problem))
+    run = sealed_run(problem, parameters, factors, limits, choice)
     try:
         _check(problem, choice, saving, factors)
-        courses = _courses(problem, parameters, factors, seed=seed)
+        groups = run.groups
     except AgreementError as error:
         # Nobody has agreed on anything yet: a setting does not fit.
         raise ParameterError(str(error)) from None
     if choice.engine == "simulated":
         # On nodes the seed follows from the inputs instead.
-        twins = _simulated(problem, parameters, courses, factors, seed=seed)
-        simulation = SealedDriver(problem, twins, limits, parameters, factors)
+        twins = [SimulatedSearch(run, group.seeded(seed)) for group in groups]
+        simulation = SealedDriver(run, twins, limits)
         if choice.plan == "owners":
             simulation.notes.append(NOT_SEALED)
         yield simulation
@@ -65,58 +66,56 @@ def local_sealed(
 
         return pin_sealed(parameters, factors)
 
-    if isinstance(parameters, AssignmentParameters):
-        steps = parameters.steps
-    else:
-        steps = sealed_length(problem, parameters, limits)
     with engine_on_nodes(
         problem,
         choice,
         announce,
         search=pinned,
-        evaluations=steps,
+        evaluations=run.steps,
         population=(1, 1),
     ) as engine:
         searches = engine.sealed_groups()
         announce("drawing the secret start")
         for search in searches:
             search.start()
-        driver = SealedDriver(problem, searches, limits, parameters, factors, engine="nodes")
+        driver = SealedDriver(run, searches, limits, engine="nodes")
         driver.may_be_late = True
         if choice.plan == "owners":
             driver.notes.append(FOR_OWNERS)
         yield driver
 
 
-def _courses(
-    problem: Problem, parameters: AnySealed, weightings: Sequence[Sequence[int]], *, seed: int
-) -> Sequence[Course]:
-    from tacit.engine.agreement import problem_courses
-
-    shapes = [public_shape(problem, each) for each in weightings]
-    return problem_courses(problem, shapes, parameters, seed=seed)
-
-
-def _simulated(
+def sealed_run(
     problem: Problem,
-    parameters: AnySealed,
-    courses: Sequence[Course],
-    weightings: Sequence[Sequence[int]],
-    *,
-    seed: int,
-) -> Sequence[SealedSearching]:
-    if isinstance(parameters, TourParameters):
-        return [
-            SimulatedTour(problem, parameters, each, seed=seed, stream=k)
-            for k, each in enumerate(weightings)
-        ]
-    from tacit.engine.agreement import AssignmentCourse
+    parameters: SealedParameters,
+    weightings: tuple[tuple[int, ...], ...],
+    limits: Limits,
+    choice: EngineChoice,
+    /,
+) -> SealedRun:
+    """Return what an agreement about this run would say of it."""
+    from tacit.engine.agreement import SealedRun
 
-    return [
-        SimulatedAssignment(problem, course, weightings)
-        for course in courses
-        if isinstance(course, AssignmentCourse)
-    ]
+    return SealedRun(
+        problem,
+        parameters,
+        weightings,
+        steps=agreed_steps(problem, parameters, limits),
+        for_owners=choice.plan == "owners",
+        opens_value=problem.objectives[0].best_mode is BestMode.VALUE,
+    )
+
+
+def agreed_steps(problem: Problem, parameters: SealedParameters, limits: Limits, /) -> int:
+    """Return how many steps an agreement about a run with these limits allows."""
+    if isinstance(parameters, AssignmentParameters):
+        return parameters.steps
+    from tacit.engine.derived import tour_length
+
+    given = [n for n in (limits.generations, limits.evaluations) if n is not None]
+    # Without a deadline somebody has said how many generations there are.
+    most = [] if limits.deadline is None and given else [tour_length(problem)]
+    return min([*most, *given])
 
 
 def check_sealed_limits(problem: Problem, limits: Limits, /) -> None:

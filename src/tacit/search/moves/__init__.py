@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tacit.search.moves.move_set import MoveSet
     from tacit.search.moves.parameters import (
         SEALED_PRESETS,
+        SealedParameters,
         TourParameters,
         named_settings,
         sealed_parameters_for,

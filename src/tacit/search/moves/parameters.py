@@ -82,7 +82,11 @@ class TourParameters:
             )
 
 
-def named_settings(parameters: TourParameters | AssignmentParameters, /) -> dict[str, int | str]:
+SealedParameters = TourParameters | AssignmentParameters
+"""The settings of a sealed run, of either kind."""
+
+
+def named_settings(parameters: SealedParameters, /) -> dict[str, int | str]:
     """Return the settings by name.
 
     >>> named_settings(AssignmentParameters(iterations=9))["iterations"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from tacit.client import FoundPlans, Plan
-from tacit.engine.agreement import Agreement, sealed_terms
+from tacit.engine.agreement import Agreement
 from tacit.problems import Problem
 from tacit.service.execution.report import Report
 from tacit.service.workflow.lifecycle import State
@@ -56,7 +56,7 @@ def _weightings(agreement: Agreement, searches: Sequence[int]) -> list[str]:
 
     Without numbers, which reports of before do not have, all of them.
     """
-    written = [":".join(map(str, factors)) for factors in sealed_terms(agreement).weightings]
+    written = [":".join(map(str, factors)) for factors in agreement.sealed_run.weightings]
     return [written[search] for search in searches] or written
 
 

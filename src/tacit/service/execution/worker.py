@@ -25,7 +25,7 @@ from queue import SimpleQueue
 import msgspec
 import numpy as np
 
-from tacit.engine.agreement import groups_of, read_agreement
+from tacit.engine.agreement import read_agreement
 from tacit.engine.identity import ClusterConfig, load_cluster_config
 from tacit.errors import MpcError, RefusedError, TacitError
 from tacit.files import remove_drafts
@@ -122,7 +122,7 @@ class Worker:
         remove_drafts(self._folder)
         cluster = load_cluster_config(Path(request.cluster))
         if agreed.agreement.sealed:
-            groups = len(groups_of(agreed.agreement))
+            groups = len(agreed.agreement.sealed_run.groups)
             self._steps = groups * agreed.agreement.limits.evaluations
         earlier = read_report(self._folder)
         self._before = 0.0 if earlier is None else earlier.seconds

@@ -19,9 +19,7 @@ from tacit.engine.agreement import (
     RunOfSeries,
     check_agreement,
     draft_agreement,
-    is_exact,
     pin_sealed,
-    sealed_terms,
     sign_offer,
     with_front,
 )
@@ -198,7 +196,7 @@ def agreement_in_series(
     )
     now, signed = time.time(), series.limits
     fewer = signed.evaluations
-    if not is_exact(drafted):  # whose steps are those of the pinned search
+    if not drafted.is_exact:  # whose steps are those of the pinned search
         fewer = min(fewer, drafted.limits.evaluations)
     agreement = replace(
         drafted,
@@ -224,9 +222,9 @@ def with_steps_for(growth: float, pattern: Agreement, terms: RunTerms, /) -> Agr
 
     Iterations that the terms name stay as they are.
     """
-    if not is_exact(pattern) or "iterations" in terms.parameters or growth <= 1:
+    if not pattern.is_exact or "iterations" in terms.parameters or growth <= 1:
         return pattern
-    pinned = sealed_terms(pattern)
+    pinned = pattern.sealed_run
     assert isinstance(pinned.parameters, AssignmentParameters)
     iterations, least = (
         ceil(growth * each) for each in (pinned.parameters.iterations, pinned.parameters.least)
@@ -277,7 +275,7 @@ def checked_terms(terms: RunTerms, /, *, factor: int = 1) -> RunTerms:
     drafted = agreement_of_terms(
         terms, keys=keys, nodes=nodes, platform=platform, nonce=nonce, factor=factor
     )
-    if is_exact(drafted):
+    if drafted.is_exact:
         return terms
     limits = replace(terms.limits, evaluations=drafted.limits.evaluations)
     return replace(terms, limits=limits)

@@ -20,7 +20,7 @@ from tacit.client import (
     RunTerms,
     SeriesTerms,
 )
-from tacit.engine.agreement import canonical, is_exact, is_signed, read_agreement
+from tacit.engine.agreement import canonical, is_signed, read_agreement
 from tacit.engine.identity import Keys, load_cluster_config
 from tacit.engine.local import node_terms, platform_certificate
 from tacit.engine.series import (
@@ -428,7 +428,7 @@ def draft_in_series(
 def fitting_draft(terms: RunTerms, series: Series, /) -> RunTerms:
     """The changed terms with their budget; refused if no run of the series could be made of it."""
     checked = fitting_terms(terms, series)
-    if is_exact(series.pattern()):  # whose steps are pinned
+    if series.pattern().is_exact:  # whose steps are pinned
         return checked
     most = min(checked.limits.evaluations or series.limits.evaluations, series.limits.evaluations)
     return replace(checked, limits=replace(checked.limits, evaluations=most))
@@ -447,7 +447,7 @@ def _check_signed(signed: RunTerms, asked: RunTerms, series: Series) -> None:
     ]
     differ += [
         name
-        for name in LIMITS_OF_SERIES[is_exact(series.pattern())]
+        for name in LIMITS_OF_SERIES[series.pattern().is_exact]
         if getattr(asked.limits, name) != getattr(signed.limits, name)
     ]
     if differ:

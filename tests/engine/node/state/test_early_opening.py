@@ -12,7 +12,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from tacit.engine.node.state.agreement_state import BINDING_PART, AgreementState
-from tacit.engine.node.state.sealed_progress import Kept
+from tacit.engine.node.state.sealed_progress import KeptState
 from tacit.engine.node.state.store import Store
 from tacit.engine.node.work.plan_binding import bind_for_peer
 from tacit.engine.records.disclosed import DisclosedProof, Kind
@@ -61,9 +61,11 @@ def opens(state: AgreementState, attempt: Attempt, seconds: float, **of: Any) ->
     return True
 
 
-def kept(number: int) -> Kept:
+def kept(number: int) -> KeptState:
     words = np.zeros((1, 2), dtype=np.uint32)
-    return Kept(number, Attempt.of(number, 1, 1), [ArithmeticShare({1: words, 2: words})])
+    return KeptState.of(
+        number, Attempt.of(number, 1, 1), [ArithmeticShare({1: words, 2: words})], {}
+    )
 
 
 def test_a_plan_is_opened_after_the_least_iterations_or_when_time_is_over(tmp_path: Path) -> None:
@@ -136,7 +138,7 @@ def test_a_node_that_gets_a_state_from_its_peers_begins_with_it(tmp_path: Path) 
         horizon=14,
         parent_attempt=Attempt("3:1:1"),
     )
-    progress.begin(request, Attempt("5:2:1"), most=14)
+    progress.begin(request, Attempt("5:2:1"), state.agreement.sealed_run)
     for each in (state, opened_again(state.store)):
         assert not opens(each, Attempt("5:2:1"), 79)
         assert opens(each, Attempt("5:2:1"), 80)

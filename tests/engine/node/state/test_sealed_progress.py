@@ -6,14 +6,15 @@ import asyncio
 import threading
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from tacit.engine.agreement import SealedRun
 from tacit.engine.node.state.agreement_state import AgreementState
-from tacit.engine.node.state.sealed_progress import Kept, SealedProgress
+from tacit.engine.node.state.sealed_progress import KeptState, SealedProgress
 from tacit.engine.node.state.store import Store
 from tacit.engine.node.work.plan_binding import bind_for_peer
 from tacit.engine.records.events import PlanBound
@@ -24,6 +25,9 @@ from tacit.errors import RefusedError
 from tacit.mpc import ArithmeticShare
 from tests.engine.agreed_cluster import run
 from tests.engine.fixtures import example_cast
+
+RUN = cast(SealedRun, SimpleNamespace(steps=100, checkpoints=()))
+"""All that is looked at of one."""
 
 
 class SlowStore(Store):
@@ -45,10 +49,10 @@ def store_in(folder: Path) -> SlowStore:
     return SlowStore(Store.create(folder, cast.agreement, cast.signatures).folder)
 
 
-def state(generation: int) -> Kept:
+def state(generation: int) -> KeptState:
     words = np.zeros((1, 2, 3), dtype=np.uint32)
     table, best, plan = (ArithmeticShare({1: w, 2: w}) for w in (words, words[0, :1], words[0, 0]))
-    return Kept(generation, Attempt.of(generation, 1, 1), [table, best, plan])
+    return KeptState.of(generation, Attempt.of(generation, 1, 1), [table, best, plan], {})
 
 
 def test_whoever_is_cancelled_leaves_no_thread_that_writes(tmp_path: Path) -> None:
@@ -117,14 +121,14 @@ def test_what_follows_a_state_is_fixed_once_it_has_begun_also_after_a_kill(tmp_p
     async def work() -> None:
         progress = SealedProgress(store, (0,))
         await progress.keep(state(0))
-        progress.begin(asked, Attempt("4:1:2"), most=100)
+        progress.begin(asked, Attempt("4:1:2"), RUN)
         for again in (progress, SealedProgress(Store(store.folder), (0,))):
             for other, words in others:
                 with pytest.raises(RefusedError, match=words):
-                    again.begin(other, Attempt("4:2:1"), most=100)
+                    again.begin(other, Attempt("4:2:1"), RUN)
             with pytest.raises(RefusedError, match="does not start again"):
                 again.begin_start(Attempt("0:2:2"))
-            again.begin(asked, Attempt("4:2:3"), most=100)
+            again.begin(asked, Attempt("4:2:3"), RUN)
 
     run(work())
 

@@ -17,7 +17,7 @@ from tacit.engine.agreement.plan_parts import PlanHeads
 from tacit.engine.local.engine import all_sign
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.plan_boxes import PlanBoxes, StoredParts
-from tacit.engine.node.state.sealed_progress import Kept, SealedProgress
+from tacit.engine.node.state.sealed_progress import KeptState, SealedProgress
 from tacit.engine.node.state.store import Store
 from tacit.engine.node.work import plan_binding
 from tacit.engine.node.work.owners_opening import differing, sealed_parts
@@ -46,7 +46,7 @@ class Cluster:
         self.cast: OwnersCast = owners_cast(nodes)
         shares = self.cast.shares()
         keys = {c: secrets.token_bytes(32) for c in range(nodes)}
-        self.kept: list[Kept] = []
+        self.kept: list[KeptState] = []
         self.held: list[AgreementState] = []
         for node in range(nodes):
             with_value = {
@@ -56,7 +56,7 @@ class Cluster:
             plan = ArithmeticShare(with_value)
             state = [plan]
             mine = {c: keys[c] for c in with_value}
-            self.kept.append(Kept(9, ATTEMPT, state, mine))
+            self.kept.append(KeptState.of(9, ATTEMPT, state, mine))
             self.held.append(self.restarted(folder / str(node), node))
 
     def restarted(self, folder: Path, node: int) -> AgreementState:

@@ -11,9 +11,7 @@ from functools import cached_property
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from tacit.engine.agreement.assignment import AssignmentCourse
 from tacit.engine.agreement.equity_check import run_facts
-from tacit.engine.agreement.sealed import courses_of, groups_of, is_exact
 from tacit.engine.node.state.counters import Counters
 from tacit.engine.node.state.derivation import Derivation
 from tacit.engine.node.state.hearsay import answers_told, bound_searches, used_numbers
@@ -21,7 +19,7 @@ from tacit.engine.node.state.inputs import Inputs
 from tacit.engine.node.state.peer_heads import PeerHeads
 from tacit.engine.node.state.plan_boxes import PlanBoxes
 from tacit.engine.node.state.policy import check_epoch, check_still_valid, refuse
-from tacit.engine.node.state.sealed_progress import Kept, SealedProgress
+from tacit.engine.node.state.sealed_progress import KeptState, SealedProgress
 from tacit.engine.node.state.states_of_three import StatesOfThree
 from tacit.engine.node.state.store import Store
 from tacit.engine.records.events import (
@@ -192,7 +190,8 @@ class AgreementState:
         """The agreed search, where the nodes follow it themselves."""
         if self.agreement.search.populations == "derived":
             self.derivation = Derivation(store, self.inputs)
-        groups = groups_of(self.agreement)
+        sealed = self.agreement.sealed_run.groups if self.agreement.sealed else ()
+        groups = [each.searches for each in sealed]
         self.searches = {group[0]: SealedProgress(store, group) for group in groups}
         """By the first search of each group."""
         self.plan_boxes = {search: PlanBoxes(store, search) for group in groups for search in group}
@@ -263,31 +262,28 @@ class AgreementState:
         A platform that could open a plan after the first exchanges would learn which of the few
         that are known to be possible were worth it. When the time is over a plan is opened anyway.
         """
-        if not is_exact(self.agreement):
+        if not self.agreement.is_exact:
             return
-        progress = self.group_with(search)
-        groups = groups_of(self.agreement)
-        at = next(k for k, each in enumerate(groups) if search in each)
-        course = courses_of(self.agreement, seed=0)[at]
-        assert isinstance(course, AssignmentCourse)
+        run, progress = self.agreement.sealed_run, self.group_with(search)
         assert progress is not None
-        if attempt.number >= course.least_steps or progress.opened == attempt:
+        if attempt.number >= run.least_steps or progress.opened == attempt:
             return
         # An earlier state than the one that was proved may still be here, and is not the optimum.
         if progress.finished is not None and attempt.number >= progress.finished:
             return
         # Groups are solved one after the other, each in its part of the time.
-        plans = [len(each) for each in groups]
-        due = part * course.parameters.seconds * sum(plans[: at + 1]) / sum(plans)
+        groups = [each.searches for each in run.groups]
+        before = groups[: groups.index(tuple(progress.searches)) + 1]
+        due = part * run.seconds * sum(map(len, before)) / len(run.weightings)
         if due and progress.started is not None and now - progress.started >= due:
             return
         raise refuse(
-            f"{attempt.number} steps were made, and no plan is opened before {course.least_steps} "
+            f"{attempt.number} steps were made, and no plan is opened before {run.least_steps} "
             "unless the deadline has come; go on with the run",
             kind=RefusalKind.EARLY,
         )
 
-    async def begin_open(self, search: int, attempt: Attempt, /) -> Kept:
+    async def begin_open(self, search: int, attempt: Attempt, /) -> KeptState:
         """Bind this node to a state whose plan may be opened or counted now, or refuse."""
         progress = self.search(search)
         self.check_long_enough(search, attempt, now=time.time())
@@ -309,7 +305,7 @@ class AgreementState:
             self.inputs.check_frozen(objective)
         return progress
 
-    def plan_of(self, search: int, kept: Kept, /) -> ArithmeticShare:
+    def plan_of(self, search: int, kept: KeptState, /) -> ArithmeticShare:
         """The plan of a search in the state of its group."""
         return next(
             each.plan_of(search, kept) for each in self.searches.values() if search in each.searches

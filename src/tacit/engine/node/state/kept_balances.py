@@ -13,9 +13,8 @@ from pathlib import Path
 import msgspec
 
 from tacit.engine.node.state.policy import refuse
-from tacit.engine.node.state.sealed_progress import StoredShare
 from tacit.engine.node.state.store import Store
-from tacit.engine.node.state.stored import Stored
+from tacit.engine.node.state.stored import Stored, StoredShare
 from tacit.equity import RunEntry, StepBook
 from tacit.errors import FileError
 from tacit.files import replace_secret

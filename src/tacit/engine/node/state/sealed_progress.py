@@ -14,17 +14,16 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 
 import msgspec
-import numpy as np
 
+from tacit.engine.agreement.sealed_run import SealedRun
 from tacit.engine.node.state.policy import check_checkpoints, check_generations, refuse
 from tacit.engine.node.state.store import Store
-from tacit.engine.node.state.stored import Stored
+from tacit.engine.node.state.stored import Stored, StoredShare
 from tacit.engine.node.state.to_the_end import to_the_end
 from tacit.engine.records.disclosed import DisclosedProof
-from tacit.engine.records.events import GenerationsBegun, PlanBound, Sent, StartDrawn
+from tacit.engine.records.events import BatchBegun, PlanBound, Sent, StartDrawn
 from tacit.engine.wire.attempt import Attempt, decode_attempt, encode_attempt
 from tacit.engine.wire.messages import Advance
 from tacit.engine.wire.request import advance_hash
@@ -35,69 +34,42 @@ KEPT_RUNS = 16
 """Batches that are remembered as they were begun."""
 
 
-class StoredShare(msgspec.Struct, frozen=True, array_like=True):
-    """What this node has of a shared array, as a file has it."""
+class KeptState(Stored, frozen=True, tag="sealed state/1"):
+    """The state of a group of searches after a step, as this node keeps it on its disk."""
 
-    word: int
-    """Bytes per word."""
-    size: tuple[int, ...]
-    parts: dict[int, bytes]
+    step: int
+    attempt: Attempt
+    """The attempt that it comes from."""
+    kept_shares: list[StoredShare]
+    plan_keys: dict[int, bytes] = msgspec.field(default_factory=dict)
+    """Where the plan is for its owners: per component a key that all its holders drew, and nobody
+    else. Commitments to the component are made with it."""
 
     @classmethod
-    def of(cls, share: ArithmeticShare, /) -> StoredShare:
-        """A share to be written."""
-        parts = {c: np.ascontiguousarray(part).tobytes() for c, part in share.parts.items()}
-        return cls(share.dtype.itemsize, share.shape, parts)
+    def of(
+        cls,
+        step: int,
+        attempt: Attempt,
+        shares: Sequence[ArithmeticShare],
+        plan_keys: Mapping[int, bytes],
+        /,
+    ) -> KeptState:
+        """Return a state to be kept."""
+        return cls(step, attempt, [*map(StoredShare.of, shares)], dict(plan_keys))
 
-    def read(self) -> ArithmeticShare:
-        """The share again."""
-        word = f"<u{self.word}"
-        return ArithmeticShare(
-            {c: np.frombuffer(part, word).reshape(self.size) for c, part in self.parts.items()}
-        )
-
-
-class StoredState(Stored, frozen=True, tag="sealed state/4"):
-    """A state as a file has it."""
-
-    generation: int
-    attempt: Attempt = msgspec.field(name="name")
-    shares: list[StoredShare]
-    plan_keys: dict[int, bytes] = msgspec.field(default_factory=dict)
-    """Where the plan is for its owners only."""
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """The state after a step, and the attempt that it comes from."""
-
-    generation: int
-    attempt: Attempt
-    shares: Sequence[ArithmeticShare]
-    """All that is needed to go on; last the plans that may be opened."""
-    plan_keys: Mapping[int, bytes] = field(default_factory=dict)
-    """Per component a key that all its holders drew, and nobody else: for commitments to it."""
+    @property
+    def shares(self) -> list[ArithmeticShare]:
+        """All that is needed to go on; last the plans that may be opened."""
+        return [each.read() for each in self.kept_shares]
 
     @property
     def plans(self) -> ArithmeticShare:
         """The plan that may be opened, or one line for each of several."""
-        return self.shares[-1]
+        return self.kept_shares[-1].read()
 
 
 _ENCODER = msgspec.msgpack.Encoder(enc_hook=encode_attempt)
-_READ = msgspec.msgpack.Decoder(StoredState, dec_hook=decode_attempt)
-
-
-def _to_bytes(kept: Kept) -> bytes:
-    shares = [StoredShare.of(share) for share in kept.shares]
-    keys = dict(kept.plan_keys)
-    return _ENCODER.encode(StoredState(kept.generation, kept.attempt, shares, keys))
-
-
-def _from_bytes(data: bytes) -> Kept:
-    stored = _READ.decode(data)
-    shares = [share.read() for share in stored.shares]
-    return Kept(stored.generation, stored.attempt, shares, stored.plan_keys)
+_READ = msgspec.msgpack.Decoder(KeptState, dec_hook=decode_attempt)
 
 
 class SealedProgress:
@@ -107,8 +79,8 @@ class SealedProgress:
         self._store, self.searches = store, searches
         self._search = searches[0]
         """The one by which they are known."""
-        found = map(_from_bytes, store.load_sealed(self._search))
-        self._kept = sorted(found, key=lambda kept: kept.generation)
+        states = map(_READ.decode, store.load_sealed(self._search))
+        self._kept = sorted(states, key=lambda kept: kept.step)
         self.from_peers: list[Attempt] = []
         """The attempts whose states our peers have, and not we: they hand them over."""
         self._ends: dict[int, int] = {}
@@ -125,7 +97,7 @@ class SealedProgress:
         self._scope: asyncio.Timeout | None = None
         for event in store.log.recent():
             match event:
-                case GenerationsBegun(search=k) if k == self._search:
+                case BatchBegun(search=k) if k == self._search:
                     self._start_clock(event.at)
                     self._began(event)
                 case Sent(about=k, known=DisclosedProof(finished=True)) if k == self._search:
@@ -140,7 +112,7 @@ class SealedProgress:
         if self.started is None:
             self.started = float(now)
 
-    def _began(self, event: GenerationsBegun) -> None:
+    def _began(self, event: BatchBegun) -> None:
         self._ends[event.first] = event.first + event.count
         self._requests[event.first] = event.request
         # Nothing is asked for again that begins before the states that are kept.
@@ -167,14 +139,14 @@ class SealedProgress:
         """The attempts whose states are here, and may still be used."""
         return [kept.attempt for kept in self._kept if self.opened in (None, kept.attempt)]
 
-    def state(self, attempt: Attempt, /) -> Kept:
+    def state(self, attempt: Attempt, /) -> KeptState:
         """The state that an attempt left, if it is here."""
         for kept in self._kept:
             if kept.attempt == attempt:
                 return kept
         raise refuse(f"the state that attempt '{attempt}' left is not here; use another")
 
-    def plan_of(self, search: int, kept: Kept, /) -> ArithmeticShare:
+    def plan_of(self, search: int, kept: KeptState, /) -> ArithmeticShare:
         """The plan of one of the searches in a state."""
         plans = kept.plans
         return plans if len(plans.shape) == 1 else plans[self.searches.index(search)]
@@ -207,16 +179,8 @@ class SealedProgress:
         self._store.log.sync()
         self._start_clock(time.time())
 
-    def begin(
-        self,
-        request: Advance,
-        attempt: Attempt,
-        /,
-        *,
-        most: int,
-        checkpoints: Sequence[int] = (),
-    ) -> Kept | None:
-        """Allow steps or refuse them; when this returns, they are on the disk as begun.
+    def begin(self, request: Advance, attempt: Attempt, run: SealedRun, /) -> KeptState | None:
+        """Allow a batch or refuse it; when this returns, it is on the disk as begun.
 
         Returns the state to go on from, None where the peers hand it over.
         """
@@ -226,15 +190,15 @@ class SealedProgress:
         if parent in self.from_peers:
             # What the peers began meanwhile we have not heard of, but that it ended there.
             ends = {-1: parent.number, **ends}
-        check_generations(first, count, horizon, most=most, ends=ends)
-        check_checkpoints(first, count, checkpoints=checkpoints, finished=self.finished)
+        check_generations(first, count, horizon, most=run.steps, ends=ends)
+        check_checkpoints(first, count, checkpoints=run.checkpoints, finished=self.finished)
         kept = None if parent in self.from_peers else self.state(parent)
         if parent.number != first:
             raise refuse(f"attempt '{parent}' ended at step {parent.number}, not {first}")
         digest = advance_hash(request).hex()
         if self._requests.get(first, digest) != digest:
             raise refuse(f"the steps after {first} were begun otherwise; ask for the same")
-        event = GenerationsBegun(self._search, first, count, horizon, digest, attempt, parent)
+        event = BatchBegun(self._search, first, count, horizon, digest, attempt, parent)
         self._store.log.append(event)
         self._store.log.sync()
         # A node that was away at the start gets its state handed over and begins here.
@@ -242,18 +206,18 @@ class SealedProgress:
         self._began(event)
         return kept
 
-    async def keep(self, new: Kept, /) -> None:
+    async def keep(self, new: KeptState, /) -> None:
         """Keep a state on the disk, and of those before it the last one."""
         await to_the_end(self._keep(new))
 
-    async def _keep(self, new: Kept) -> None:
+    async def _keep(self, new: KeptState) -> None:
         await asyncio.to_thread(
-            self._store.save_sealed, self._search, new.generation, _to_bytes(new)
+            self._store.save_sealed, self._search, new.step, _ENCODER.encode(new)
         )
-        states = [kept for kept in self._kept if kept.generation < new.generation]
+        states = [kept for kept in self._kept if kept.step < new.step]
         self._kept = [*states, new][-KEPT_STATES:]
         for old in states[: 1 - KEPT_STATES]:
-            self._store.drop_sealed(self._search, old.generation)
+            self._store.drop_sealed(self._search, old.step)
 
     async def bind(self, attempt: Attempt, /) -> Attempt:
         """Bind this node to the one state that it may open; what it is bound to, on the disk.
@@ -275,7 +239,7 @@ class SealedProgress:
         self._store.log.sync()
         return self.opened
 
-    async def begin_open(self, attempt: Attempt, /) -> Kept:
+    async def begin_open(self, attempt: Attempt, /) -> KeptState:
         """Bind this node to a state that is here, or refuse; a part may leave once peers agree."""
         kept = self.state(attempt)
         if self.opened not in (None, attempt) or await self.bind(attempt) != attempt:

@@ -14,7 +14,6 @@ from functools import partial
 
 from tacit.engine.agreement.account_boxes import seal_told
 from tacit.engine.agreement.equity_check import plan_digest
-from tacit.engine.agreement.sealed import words_before_plan
 from tacit.engine.agreement.working_memory import account_bytes
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.policy import refuse
@@ -82,7 +81,7 @@ async def _plan_to_count(
             raise refuse("the plan of a sealed search is counted while it is shares; name none")
         kept = await agreement_state.begin_open(request.search, request.state)
         hooks.check_counts()
-        first = words_before_plan(agreement)
+        first = agreement.sealed_run.heads
         return PlanToCount(lambda: agreement_state.plan_of(request.search, kept)[first:])
     agreement_state.inputs.check_frozen(0)
     plans = unpack_candidates(agreement.known_problem, request.plan)

@@ -13,10 +13,9 @@ from __future__ import annotations
 import numpy as np
 
 from tacit.engine.agreement.plan_parts import PlanContext, PlanHeads, seal_plan
-from tacit.engine.agreement.sealed import words_before_plan
 from tacit.engine.node.state.agreement_state import AgreementState
 from tacit.engine.node.state.plan_boxes import StoredParts
-from tacit.engine.node.state.sealed_progress import Kept
+from tacit.engine.node.state.sealed_progress import KeptState
 from tacit.engine.node.work.session import ComputingNode
 from tacit.engine.wire.replies import PlanOpened
 from tacit.mpc import Session, left_without
@@ -34,7 +33,9 @@ def draw_plan_keys(session: Session, /) -> dict[int, bytes]:
     return {component: words.tobytes() for component, words in drawn.items()}
 
 
-def context_of_plan(agreement_state: AgreementState, search: int, kept: Kept, /) -> PlanContext:
+def context_of_plan(
+    agreement_state: AgreementState, search: int, kept: KeptState, /
+) -> PlanContext:
     """Which plan a state has, and who holds it."""
     nodes = len(agreement_state.agreement.nodes)
     # A state of all nodes stays one, whoever was lost since.
@@ -44,7 +45,7 @@ def context_of_plan(agreement_state: AgreementState, search: int, kept: Kept, /)
 
 
 async def sealed_parts(
-    node: ComputingNode, agreement_state: AgreementState, search: int, kept: Kept, /
+    node: ComputingNode, agreement_state: AgreementState, search: int, kept: KeptState, /
 ) -> StoredParts:
     """What this node releases of the plan of a state that it is bound to: sealed once."""
     agreement = agreement_state.agreement
@@ -53,10 +54,10 @@ async def sealed_parts(
 
     def seal() -> StoredParts:
         plan = agreement_state.plan_of(search, kept).parts
-        heads = words_before_plan(agreement)
+        heads = agreement.sealed_run.heads
         rows = {component: part[heads:] for component, part in plan.items()}
         sealed = seal_plan(agreement, context, node.number, rows, kept.plan_keys, signing=signing)
-        value, first = [], 0 if agreement.objectives[0].best == "value" else 1
+        value, first = [], 0 if agreement.sealed_run.opens_value else 1
         if first < heads:
             held = context.held_by(node.number)
             value = [np.ascontiguousarray(plan[c][first:heads]).tobytes() for c in held]

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from tacit.engine.node.links.peer_line import PeerLine
 from tacit.engine.node.state.agreement_state import BINDING_PART, AgreementState
 from tacit.engine.node.state.policy import refuse
-from tacit.engine.node.state.sealed_progress import Kept
+from tacit.engine.node.state.sealed_progress import KeptState
 from tacit.engine.node.work.owners_opening import (
     as_reply,
     context_of_plan,
@@ -137,7 +137,7 @@ async def bind_for_peer(node: ComputingNode, asked: Bind, peer: str, /) -> Bound
 
 
 async def open_for_owners(
-    node: ComputingNode, agreement_state: AgreementState, request: OpenPlan, kept: Kept, /
+    node: ComputingNode, agreement_state: AgreementState, request: OpenPlan, kept: KeptState, /
 ) -> PlanOpened:
     """The node's boxes, once it is bound to them, and enough peers to theirs and to the same."""
     search = request.search

@@ -18,7 +18,7 @@ from tacit.client import (
     Parts,
     RunResult,
 )
-from tacit.engine.agreement import Agreement, carried_parts, count_searches, read_agreement
+from tacit.engine.agreement import Agreement, carried_parts, read_agreement
 from tacit.engine.records import PlanParts
 from tacit.errors import WrongStateError
 from tacit.plain_text import plain_cell
@@ -134,7 +134,7 @@ def _own_parts(agreement: Agreement, folder: Path, account: str) -> Parts:
         raise WrongStateError("the plan is for everybody; ask for the result")
     kept = PlanParts(folder)
     names = [each.name for each in agreement.participants]
-    found = [kept.of(search) or [] for search in range(count_searches(agreement))]
+    found = [kept.of(search) or [] for search in range(agreement.sealed_plans)]
     place = names.index(account)
     return Parts(
         [

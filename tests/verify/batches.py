@@ -1,0 +1,11 @@
+"""Log events of batches, as checks of logs take them."""
+
+from __future__ import annotations
+
+from tacit.engine.records import BatchBegun
+from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
+
+
+def batch_begun(first: int, count: int, attempt: Attempt = NO_ATTEMPT) -> BatchBegun:
+    """A batch of the first search, of 9 steps in all."""
+    return BatchBegun(0, first, count, 9, "ab", attempt, NO_ATTEMPT)

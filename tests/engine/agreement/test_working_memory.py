@@ -6,17 +6,21 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tacit.engine.agreement import AssignmentGroup, SealedRun, assignment_groups
-from tacit.engine.agreement.working_memory import steps_bytes
+from tacit.engine.agreement.terms import Ownership, PublicProblem
+from tacit.engine.agreement.working_memory import prepare_bytes, steps_bytes
 from tacit.engine.identity.config import MOST_WORKING_MEGABYTES
 from tacit.engine.node.work.sealed_work import solve_assignment
+from tacit.mpc import check_ranges
 from tacit.mpc.local import deal_integers, run_parties
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare
 from tacit.problems import Assignment, Objective
 from tacit.search import weighted_values
 from tacit.search.moves import AssignmentParameters
+from tests.engine.fixtures import example_cast
 
 
 def large(rows: int, bound: int) -> Assignment:
@@ -36,6 +40,32 @@ def test_a_node_as_it_is_set_up_takes_a_thousand_rows(lag: int) -> None:
     shares = 2 * 8 * 1000 * 1000
     needed = steps_bytes(group_of(large(1000, 1000), lag), nodes=3) + shares
     assert needed < MOST_WORKING_MEGABYTES * 1_000_000
+
+
+@pytest.mark.parametrize("nodes", [3, 4])
+@pytest.mark.parametrize("owners", [1, 40, 900])
+def test_a_range_check_takes_no_more_memory_than_is_declared(owners: int, nodes: int) -> None:
+    """One owner has the rest of the rows, so that a grid of all answers is large."""
+    rows, columns = 1000, 40
+    agreement = example_cast().agreement
+    split = [Ownership(f"{row}", [row]) for row in range(owners - 1)]
+    split.append(Ownership("most", list(range(owners - 1, rows))))
+    terms = replace(agreement.objectives[0], owners=split)
+    problem = PublicProblem("p", "assignment", rows, columns)
+    asked = replace(agreement, problem=problem, objectives=[terms],
+                    nodes=[agreement.nodes[0]] * nodes)  # fmt: skip
+    counts = [columns * len(each.rows) for each in split]
+    weights = deal_integers(np.zeros(rows * columns, dtype=np.int64), nodes=nodes)
+    tracemalloc.start()
+    try:
+        run_parties(
+            lambda s: check_ranges(s, weights[s.me], counts, [9] * owners, label="r"),
+            nodes=nodes, timeout=120.0,
+        )  # fmt: skip
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < nodes * prepare_bytes(asked, 0)
 
 
 @pytest.mark.parametrize("nodes", [3, 4])

@@ -25,6 +25,8 @@ SEARCH_BYTES = 24
 """Per entry of a population: what a node keeps to derive the next, and what that takes besides."""
 RANGE_BYTES, RANGE_BATCH = {3: 112, 4: 256}, 16 << 20
 """Per weight that is range-checked, by the number of nodes, and for one batch of comparisons."""
+GRID_FACTOR = {3: 4, 4: 9}
+"""The memory of the answers to a range check while they are joined, in grids of their bits."""
 
 
 def _share_bytes(agreement: Agreement) -> int:
@@ -46,11 +48,11 @@ def prepare_bytes(agreement: Agreement, objective: int, /) -> int:
     """The check of an objective's inputs."""
     owners, columns = agreement.objectives[objective].owners, agreement.problem.columns
     counts = [len(owner.rows) * columns for owner in owners]
-    # The answers lie in a grid of two lines per weight of the largest owner, a column per owner.
-    grid = 2 * max(counts, default=0) * (-(-len(owners) // 64) * 64)
+    # The answers lie in a grid of two lines per weight of the largest owner, a bit per owner.
+    grid = 2 * max(counts, default=0) * 8 * -(-len(owners) // 64)
     nodes = len(agreement.nodes)
     batch = min(RANGE_BATCH, 128 * sum(counts))
-    return RANGE_BYTES[nodes] * sum(counts) + batch + (nodes - 1) * grid
+    return RANGE_BYTES[nodes] * sum(counts) + batch + GRID_FACTOR[nodes] * grid
 
 
 def evaluation_bytes(agreement: Agreement, objective: int, /) -> int:

@@ -30,17 +30,19 @@ def _answers(outside: BitShare, counts: Sequence[int]) -> BitShare:
     total = sum(counts)
     offsets = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(int)
     lines = 2 * max(counts)
-    columns = -(-len(counts) // 64) * 64
+    words = -(-len(counts) // 64)
 
     def grid(values: Array) -> Array:
-        made = np.zeros((lines, columns), dtype=np.uint8)
+        made = np.zeros((lines, words), dtype=np.uint64)
         for p, (start, count) in enumerate(zip(offsets, counts, strict=True)):
-            made[:count, p] = values[start : start + count]
-            made[count : 2 * count, p] = values[total + start : total + start + count]
-        return np.packbits(made, axis=1, bitorder="little").view(np.uint64)
+            column, bit = made[:, p // 64], np.uint64(p % 64)
+            column[:count] |= values[start : start + count].astype(np.uint64) << bit
+            upper = values[total + start : total + start + count]
+            column[count : 2 * count] |= upper.astype(np.uint64) << bit
+        return made
 
     # "In range" is the complement; padding, where there is no weight, counts as in range.
-    return outside.map(grid).add_public(np.full((lines, columns // 64), ~np.uint64(0)))
+    return outside.map(grid).add_public(np.full((lines, words), ~np.uint64(0)))
 
 
 async def _signs(session: Session, x: ArithmeticShare, label: str) -> BitShare:

@@ -247,6 +247,6 @@ def test_the_answers_to_a_range_check_are_part_of_what_an_agreement_needs() -> N
     problem = PublicProblem("p", "assignment", 2000, 2000)
     lopsided = replace(agreement, problem=problem, objectives=[terms])
     assert working_bytes(agreement) < 1_000_000
-    assert working_bytes(lopsided) > 2 * 1001 * 2000 * 1000
+    assert working_bytes(lopsided) > 2 * 1001 * 2000 * 1000 // 4
     four = replace(lopsided, nodes=[*agreement.nodes, agreement.nodes[0]])
     assert working_bytes(four) > 1.4 * working_bytes(lopsided)  # they hold more, and send more

@@ -67,32 +67,31 @@ debian:
 		$$SUDO apt-get update -qq && $$SUDO apt-get install -y -qq $$missing >/dev/null; }
 
 bench: .venv/ready-studies ## Speed against pymoo and MPyC, as ratios in one run
-	@$(BIN)/python -m benchmarks.search
+	@$(BIN)/python -m studies.benchmarks.search
 	@$(BIN)/tacit bench engine --against mpyc
 
 bench-platform: .venv/ready-dev ## Twenty runs of fifty participants at once, then twenty kills (6 minutes)
-	@$(BIN)/python -m benchmarks.platform
-	@$(BIN)/python -m benchmarks.platform_kills
+	@$(BIN)/python -m studies.benchmarks.platform
+	@$(BIN)/python -m studies.benchmarks.platform_kills
 
 figures: .venv/ready-studies ## Measure again what README and docs say of speed and quality (an idle machine, two hours)
 	@$(BIN)/tacit bench engine --against mpyc --json > docs/figures/engine.json
 	@$(BIN)/tacit bench engine --population 500 --latency 10ms --json > docs/figures/engine-delay.json
 	@$(BIN)/tacit bench engine --nodes 4 --against three --measurements 5 --json > docs/figures/engine-four.json
-	@$(BIN)/python -m benchmarks.load_attacks --json > docs/figures/load_attacks.json
-	@$(BIN)/python -m benchmarks.search --json > docs/figures/search.json
-	@$(BIN)/python -m benchmarks.sealed --runs 3 --json > docs/figures/sealed.json
-	@$(BIN)/python -m benchmarks.families_on_nodes --json docs/figures/families-on-nodes.json
-	@$(BIN)/python -m benchmarks.exact_nodes --seeds 5 --json docs/figures/exact-nodes.json
-	@$(BIN)/python -m benchmarks.exact_nodes --seeds 3 --rows 100 --latency 10 --json docs/figures/exact-nodes-delay.json
-	@$(BIN)/python -m benchmarks.usual_families --json docs/figures/usual-families.json
-	@$(BIN)/python -m benchmarks.distances --json docs/figures/distances.json
-	@$(BIN)/python -m benchmarks.large_families --json docs/figures/large-families.json
-	@$(BIN)/python -m benchmarks.optimal_plans --json docs/figures/optimal-plans.json
-	@$(BIN)/python -m benchmarks.known_start --json docs/figures/known-start.json
-	@$(BIN)/python -m benchmarks.tours --json docs/figures/tours.json
-	@$(BIN)/python -m benchmarks.unseen_tours --json docs/figures/unseen-tours.json
-	@$(BIN)/python -m benchmarks.equal_time --json docs/figures/equal-time.json
-	@$(BIN)/python -m benchmarks.document_figures --write
+	@$(BIN)/python -m studies.benchmarks.load_attacks --json docs/figures/load_attacks.json
+	@$(BIN)/python -m studies.benchmarks.search --json docs/figures/search.json
+	@$(BIN)/python -m studies.benchmarks.sealed --runs 3 --json docs/figures/sealed.json
+	@$(BIN)/python -m studies.benchmarks.families_on_nodes --json docs/figures/families-on-nodes.json
+	@$(BIN)/python -m studies.benchmarks.exact_nodes --seeds 5 --json docs/figures/exact-nodes.json
+	@$(BIN)/python -m studies.benchmarks.exact_nodes --seeds 3 --rows 100 --latency 10 --json docs/figures/exact-nodes-delay.json
+	@$(BIN)/python -m studies.benchmarks.usual_families --json docs/figures/usual-families.json
+	@$(BIN)/python -m studies.benchmarks.distances --json docs/figures/distances.json
+	@$(BIN)/python -m studies.benchmarks.large_families --json docs/figures/large-families.json
+	@$(BIN)/python -m studies.benchmarks.known_start --json docs/figures/known-start.json
+	@$(BIN)/python -m studies.benchmarks.tours --json docs/figures/tours.json
+	@$(BIN)/python -m studies.benchmarks.unseen_tours --json docs/figures/unseen-tours.json
+	@$(BIN)/python -m studies.benchmarks.equal_time --json docs/figures/equal-time.json
+	@$(BIN)/python -m studies.benchmarks.document_figures --write
 
 # Whole deployments, which take minutes, and some of them root: not part of `make test`.
 DEPLOYMENT := $(BIN)/python -m pytest -q -n 0 -rs -m deployment
@@ -111,7 +110,7 @@ deploy-test: .venv/ready-dev ## The images of deploy/Containerfile, built and ru
 
 SOAK_MINUTES ?= 30
 soak: .venv/ready-dev ## Ten runs at a time while processes are killed at random; SOAK_MINUTES=30
-	@nice $(BIN)/python -m benchmarks.soak --minutes $(SOAK_MINUTES) --json docs/figures/soak.json
+	@nice $(BIN)/python -m studies.benchmarks.soak --minutes $(SOAK_MINUTES) --json docs/figures/soak.json
 
 pictures: .venv/ready-dev debian ## The dashboard in docs/pictures, taken anew in a browser (2 minutes)
 	@$(BIN)/python -m tests.service.dashboard.pictures

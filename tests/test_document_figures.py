@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from inspect import signature
 
 import pytest
-from benchmarks.document_figures import Held, content_of, found_cells, held_cells, written
-from benchmarks.steps_in_time import fitted, steps_within
+from studies.benchmarks.document_figures import Held, content_of, found_cells, held_cells, written
+from studies.benchmarks.steps_in_time import fitted, steps_within
 from studies.evaluation.time_budget import tour_group
 
 from tacit.cli.demo import demo_command
@@ -37,7 +37,7 @@ def test_measured_figures_are_those_of_their_files() -> None:
     assert len(held) > 100
     texts = {each.document: (ROOT / each.document).read_text() for each in held}
     wrong = [each for each in held if found_cells(each, texts[each.document]) != [each.text]]
-    assert not wrong, "run python -m benchmarks.document_figures --write"
+    assert not wrong, "run python -m studies.benchmarks.document_figures --write"
 
 
 def test_a_wrong_cell_is_found_and_written() -> None:

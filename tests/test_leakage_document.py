@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from benchmarks import known_start
+from studies.benchmarks import known_start
 from studies.leakage.tables import families_tables
 
 from tacit.audit.expected.table import measured_entries

@@ -44,7 +44,7 @@ class EngineTime:
         return statistics.median(self.each_processor_seconds)
 
 
-def measure_engine(*, nodes: int = 3, **how: Any) -> dict[str, EngineTime]:  # noqa: ANN401 - as below
+def measure_engine(*, nodes: int = 3, **how: Any) -> dict[str, EngineTime]:
     """Evaluate random populations on a cluster of this size; see `measure_engines`."""
     return measure_engines((nodes,), **how)[nodes]
 

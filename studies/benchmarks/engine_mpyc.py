@@ -49,7 +49,7 @@ def seconds_with_mpyc(
     return found
 
 
-async def _disclose(mpc: Any, fitness: Any, text: str) -> None:  # noqa: ANN401 - untyped
+async def _disclose(mpc: Any, fitness: Any, text: str) -> None:
     """Compute and open one disclosure of an array of secrets, and the best fitness."""
     n = len(fitness)
     kind, parameter = split_disclosure(text)
@@ -77,7 +77,7 @@ async def _disclose(mpc: Any, fitness: Any, text: str) -> None:  # noqa: ANN401 
     await mpc.output(mpc.np_amax(fitness))
 
 
-async def _measure(mpc: Any, arguments: list[str]) -> None:  # noqa: ANN401 - untyped
+async def _measure(mpc: Any, arguments: list[str]) -> None:
     population, size, repeats = int(arguments[0]), int(arguments[1]), int(arguments[3])
     # Room for keys with an index, and for hundredths of the span.
     bits = (LARGEST_WEIGHT * size).bit_length() + max((population - 1).bit_length(), 7) + 2

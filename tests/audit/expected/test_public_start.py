@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from benchmarks.known_start import Figures, measure, read, table
+from studies.benchmarks.known_start import Figures, measure, read, table
 
 from tacit.audit.expected.explanation import explain_leakage
 from tacit.audit.expected.public_start import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 
 import pytest
-from benchmarks.live_platform import LivePlatform
+from studies.benchmarks.live_platform import LivePlatform
 
 from tacit.errors import EngineError
 from tests.support.mending import mend

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from benchmarks.live_platform import ENDS, OPERATOR, LivePlatform
+from studies.benchmarks.live_platform import ENDS, OPERATOR, LivePlatform
 
 from tests.support.cpu_waits import CpuWaits
 
 LATE = 0.5
-"""Here other tests may run beside it; benchmarks/platform.py holds it to 0.1 s."""
+"""Here other tests may run beside it; studies/benchmarks/platform.py holds it to 0.1 s."""
 LONGEST_SECONDS = 120.0
 LEAST_LEFT = 0.4
 """Of the time of a run, for what a test does to it."""

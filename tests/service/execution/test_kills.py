@@ -1,13 +1,13 @@
-"""`kill -9` at random moments; benchmarks/platform_kills.py does it twenty times."""
+"""`kill -9` at random moments; studies/benchmarks/platform_kills.py does it twenty times."""
 
 from __future__ import annotations
 
 import time
 
 import pytest
-from benchmarks import platform_kills
-from benchmarks.live_platform import LivePlatform
-from benchmarks.platform_kills import kill_again_and_again
+from studies.benchmarks import platform_kills
+from studies.benchmarks.live_platform import LivePlatform
+from studies.benchmarks.platform_kills import kill_again_and_again
 
 from tests.service.execution.punctual import LATE
 from tests.support.cpu_waits import CpuWaits

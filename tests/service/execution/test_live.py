@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from benchmarks.live_platform import ENDS, OPERATOR, LivePlatform
+from studies.benchmarks.live_platform import ENDS, OPERATOR, LivePlatform
 
 from tacit.audit import load_record
 from tacit.engine.agreement.terms import agreement_hash

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from benchmarks.live_platform import OPERATOR, LivePlatform
+from studies.benchmarks.live_platform import OPERATOR, LivePlatform
 
 from tacit.client import PlatformClient
 from tacit.engine.records import OUTCOMES, DisclosedToOwners, PlanParts, read_ledger

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.live_platform import OPERATOR, LivePlatform
 from msgspec.structs import replace
+from studies.benchmarks.live_platform import OPERATOR, LivePlatform
 
 from tacit.participant import Profile, check_logs, join, new_key_file, review, sign, submit
 from tacit.participant.public_weights import public_refusals

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.live_platform import OPERATOR, LivePlatform
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
+from studies.benchmarks.live_platform import OPERATOR, LivePlatform
 
 from tacit.engine.records.disclosed import DisclosedPlan
 from tacit.engine.records.events import BatchBegun

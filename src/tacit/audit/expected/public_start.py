@@ -1,8 +1,8 @@
 """What an opened plan tells where pairs are forbidden, so that the search began with a public plan.
 
-Measured by `benchmarks.known_start`, whose figures are in docs/figures/known-start.json: plans
-after the least number of iterations that an agreement names, and optima. Earlier plans tell less,
-also together with the start.
+Measured by `studies/benchmarks/known_start.py`, whose figures are in
+docs/figures/known-start.json: plans after the least number of iterations that an agreement names,
+and optima. Earlier plans tell less, also together with the start.
 """
 
 from __future__ import annotations

@@ -1,1 +1,0 @@
-"""Measurements, each with a `--json` output. Ratios within one run, since machines are noisy."""

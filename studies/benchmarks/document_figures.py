@@ -2,7 +2,7 @@
 
     make figures  measures everything again, on an idle machine
     python -m studies.benchmarks.document_figures  cells that do not say what the files say
-    python -m studies.benchmarks.document_figures --write  puts the files' figures into the documents
+    python -m studies.benchmarks.document_figures --write  puts them into the documents
     python -m studies.benchmarks.document_figures --tables  the whole tables of docs/search.md
 
 The files are in docs/figures; each is what the command that Makefile names for it printed. What was

@@ -2,7 +2,7 @@
 
     python -m studies.benchmarks.steered  a table, about ten minutes
     python -m studies.benchmarks.steered --json FILE  also to a file
-    python -m studies.benchmarks.steered --only agreed --evaluations 1000  what 10 s allow by default
+    python -m studies.benchmarks.steered --only agreed --evaluations 1000  what 10 s allow
 
 Nodes could check that each population may follow from the one before, without knowing what was
 disclosed. Then a platform would be free to say who won the tournaments: `steered` rows claim that

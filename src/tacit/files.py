@@ -10,10 +10,12 @@ import os
 import secrets
 import stat
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
+
+import msgspec
 
 from tacit.errors import FileError, InputError
 
@@ -109,6 +111,40 @@ def read_toml(path: str | Path, /, *, remedy: str = CHECK_PATH) -> dict[str, Any
         return tomllib.loads(read_text(path, remedy=remedy))
     except tomllib.TOMLDecodeError as error:
         raise FileError(path, None, f"is not TOML ({error})", "correct it") from None
+
+
+class _Versioned(msgspec.Struct):
+    """Of any JSON object, its format."""
+
+    format: str
+
+
+_READ_VERSIONED = msgspec.json.Decoder(_Versioned)
+
+
+def other_version(data: bytes | Mapping[str, object], expected: str, /) -> str | None:
+    r"""Say that another version of tacit wrote something; None if its format does not say so.
+
+    A format is a name and a number. It is the first line of a binary file, and `format` elsewhere.
+
+    >>> other_version(b'{"format":"tacit-keys/2"}', "tacit-keys/1")
+    "has the format 'tacit-keys/2' of another version of tacit; this one reads 'tacit-keys/1'"
+    >>> other_version(b"tacit-record/1\n...", "tacit-record/1")
+    >>> other_version({"format": "tacit-result/2"}, "tacit-keys/1")
+    """
+    kind = f"{expected.partition('/')[0]}/"
+    if isinstance(data, Mapping):
+        found = str(data.get("format", ""))[:80]
+    elif data.startswith(kind.encode()):
+        found = data[:80].partition(b"\n")[0].decode(errors="replace")
+    else:
+        try:
+            found = _READ_VERSIONED.decode(data).format[:80]
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return None
+    if not found.startswith(kind) or found == expected:
+        return None
+    return f"has the format {found!r} of another version of tacit; this one reads {expected!r}"
 
 
 @contextmanager

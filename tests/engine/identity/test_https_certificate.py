@@ -18,7 +18,7 @@ from tacit.engine.identity import (
 )
 from tacit.engine.identity.rotation import Rotated
 from tacit.errors import InputError
-from tacit.mpc.transport import certificate_hosts, make_certificate, split_certificates
+from tacit.mpc.transport import certificate_hosts, split_certificates
 from tests.support.website import served
 
 HOSTS = ["platform.example", "127.0.0.1", "localhost"]
@@ -98,16 +98,9 @@ def test_which_hosts_it_is_for() -> None:
         https_hosts("127.0.0.1:1", "p.example")
 
 
-@pytest.mark.parametrize("is_old", [False, True])
-def test_a_rotation_keeps_both_authorities_until_its_end(tmp_path: Path, is_old: bool) -> None:
+def test_a_rotation_keeps_both_authorities_until_its_end(tmp_path: Path) -> None:
     certificate, key = tmp_path / "service.pem", tmp_path / "service.tls.key"
-    if is_old:  # of an earlier version: it signed itself, and was pinned
-        pem, secret = make_certificate("service", hosts=HOSTS)
-        certificate.write_text(pem)
-        key.write_text(secret)
-        key.chmod(0o600)
-    else:
-        write_https_certificate(tmp_path, HOSTS, name="service")
+    write_https_certificate(tmp_path, HOSTS, name="service")
     assert is_own_https(certificate)
     rotated = Rotated(certificate, key, https_hosts=HOSTS)
     pins = []

@@ -131,9 +131,9 @@ def test_what_does_not_fit_is_refused_and_nothing_is_written(
     forged(post, "gamma", certificate=make_certificate("gamma", days=-0.01)[0])
     refused("the certificate of 'gamma' has expired on", 2)
     with monkeypatch.context() as patch:
-        patch.setattr(public_half, "PROTOCOL", 1)
+        patch.setattr(public_half, "PROTOCOL", 2)
         forged(post, "gamma")
-    refused("'gamma' speaks version 1 of the nodes' protocol", 2)
+    refused("'gamma' speaks version 2 of the nodes' protocol", 2)
     forged(post, "gamma", address="gamma.example")
     refused("is not an address; write host:port", 2)
     forged(post, "gamma", address='g.example:9"\nsigning_key = "ab')

@@ -7,26 +7,18 @@ import secrets
 import time
 from pathlib import Path
 
-import msgspec
-import numpy as np
 import pytest
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from msgspec.structs import replace
 
-from tacit.engine.agreement.sealing import seal_rows
 from tacit.engine.agreement.terms import agreement_hash
 from tacit.engine.identity.config import load_node_config
-from tacit.engine.identity.keys import Keys, load_keys
-from tacit.engine.local.engine import all_sign, participant_keys, public_keys
+from tacit.engine.identity.keys import load_keys
 from tacit.engine.node.node import Node
 from tacit.engine.node.state.own_keys import SEALING_KEYS
 from tacit.engine.node.state.sealing_keys import PENDING_SECONDS
-from tacit.engine.node.state.store import Store
 from tacit.engine.records.events import AgreementEnded
 from tacit.engine.records.node_log import verify_log
-from tacit.engine.wire.messages import Submit
 from tacit.errors import RefusedError
-from tacit.files import create_secret
 from tests.engine.node.one_node import agree, node, platform_of
 
 
@@ -145,34 +137,3 @@ def test_a_node_whose_key_is_lost_says_so_and_goes_on(folder: Path) -> None:
     with pytest.raises(RefusedError, match="is damaged"):
         again.agreement_state(agreement_hash(agreement), platform)
     agree(again, folder)
-
-
-def test_boxes_to_the_key_of_an_old_key_file_still_open(folder: Path) -> None:
-    """An agreement from before sealing keys were drawn for each, at a node that is updated."""
-    agreement, _, platform = agree(node(folder), folder)
-    old, path = X25519PrivateKey.generate(), folder / "node-0.key"
-    keys = load_keys(path)
-    path.unlink()
-    file = {"format": "tacit-keys/1", "name": keys.name}
-    file |= {"signing": keys.signing.private_bytes_raw().hex()}
-    file |= {"sealing": old.private_bytes_raw().hex()}
-    create_secret(path, msgspec.json.encode(file))
-    public = old.public_key().public_bytes_raw().hex()
-    nodes = [replace(each, sealing_key=public, sealing_signature="") for each in agreement.nodes]
-    owners = participant_keys(["owner"])
-    owner = replace(agreement.participants[0], signing_key=public_keys(owners)["owner"])
-    before = replace(agreement, nodes=nodes, participants=[owner])
-    Store.create(folder / "node-0.data", before, all_sign(before, owners))
-
-    made = node(folder)
-    rows = seal_rows(before, "owner", 0, np.array([[1, 9], [8, 3]]), key=owners["owner"])
-    message = Submit(
-        agreement=agreement_hash(before),
-        manifest=rows.manifest,
-        signature=rows.signature,
-        box=rows.boxes[0],
-    )
-    made.agreement_state(agreement_hash(before), platform).inputs.submit(message)
-    state = node(folder).agreement_state(agreement_hash(before), platform)
-    assert state.inputs.weights(0).shape == (2, 2)
-    assert isinstance(load_keys(path), Keys)

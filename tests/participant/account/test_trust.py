@@ -29,13 +29,6 @@ def test_whatever_is_written_is_read_again(trust: Trust, note: str) -> None:
         assert load_trust(path) == trust
 
 
-def test_a_file_of_earlier_versions_has_a_sealing_key_that_is_not_used(tmp_path: Path) -> None:
-    node = TrustedNode("n0.example:9000", "a" * 64)
-    lines = [f'address = "{node.address}"', f'signing_key = "{node.signing_key}"']
-    (tmp_path / "keys.toml").write_text("\n".join(["[[node]]", *lines, 'sealing_key = "b"', ""]))
-    assert load_trust(tmp_path / "keys.toml") == Trust([node])
-
-
 @given(text=st.text())
 def test_a_line_stays_a_line(text: str) -> None:
     shown = plain_line(text)

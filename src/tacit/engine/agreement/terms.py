@@ -43,7 +43,7 @@ class ParticipantTerms(_Part, frozen=True, omit_defaults=True):
     """The X25519 form of the same key, where its part of the plan is sealed to it."""
 
 
-class NodeTerms(_Part, frozen=True, omit_defaults=True):
+class NodeTerms(_Part, frozen=True):
     """A node: where it listens, what it signs with, what is sealed to it, and its certificate."""
 
     host: str
@@ -53,8 +53,8 @@ class NodeTerms(_Part, frozen=True, omit_defaults=True):
     """Drawn for this agreement alone; the node deletes its secret half when the agreement ends."""
     certificate: str
     """The SHA-256 of its TLS certificate."""
-    sealing_signature: str = ""
-    """The node's, under the offer of its sealing key; empty in agreements of the first version."""
+    sealing_signature: str
+    """The node's, under the offer of its sealing key."""
 
 
 class Ownership(_Part, frozen=True):

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from tacit.engine.identity.config import (
         ClusterConfig,
         NodeConfig,
-        drop_sealing_keys,
         load_cluster_config,
         load_node_config,
         parse_address,

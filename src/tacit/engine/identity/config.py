@@ -86,19 +86,11 @@ class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     folder: str = "."
 
 
-def drop_sealing_keys(nodes: object, /) -> None:
-    """Files of earlier versions give nodes a sealing key; now each agreement has its own."""
-    for each in nodes if isinstance(nodes, list) else []:
-        if isinstance(each, dict):
-            each.pop("sealing_key", None)
-
-
 def _load(path: Path, kind: type[T]) -> T:
     table = read_toml(path)
     if kind is NodeConfig and "keys" in table and "peers" not in table:
         remedy = "give the public halves of all to tacit cluster join"
         raise FileError(path, None, "has joined no cluster yet", remedy)
-    drop_sealing_keys(table.get("nodes"))
     try:
         return msgspec.convert({**table, "folder": str(path.parent)}, type=kind, strict=False)
     except msgspec.ValidationError as error:

@@ -19,7 +19,6 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from tacit.engine.identity.certificates import read_certificate
 from tacit.engine.identity.config import parse_address
 from tacit.errors import InputError
 from tacit.files import create_secret
@@ -85,9 +84,8 @@ def write_https_certificate(folder: Path, hosts: Sequence[str], /, *, name: str)
 
 
 def is_own_https(certificate: Path, /) -> bool:
-    """Whether a certificate is one of these, or of an earlier version, which signed itself."""
-    shown = x509.load_pem_x509_certificate(read_certificate(certificate).encode())
-    return certificate.with_name(AUTHORITY_FILE).exists() or shown.issuer == shown.subject
+    """Whether a certificate is signed by an authority of tacit's own, which lies beside it."""
+    return certificate.with_name(AUTHORITY_FILE).exists()
 
 
 def https_hosts(listen: str, url: str, more: Iterable[str] = (), /) -> list[str]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from tacit.engine.identity.keys import Keys, load_keys
 from tacit.errors import FileError
@@ -56,12 +55,3 @@ class Keyring:
         """The key with this public half, if it is ours."""
         found = (each.signing for each in self._current() if each.signing_public == public)
         return next(found, None)
-
-    def sealing(self, public: str, /) -> X25519PrivateKey | None:
-        """The sealing key of a file of the first version, for agreements from that time."""
-        kept = (each.sealing for each in self._current() if each.sealing is not None)
-        return next((each for each in kept if _public(each) == public), None)
-
-
-def _public(key: X25519PrivateKey) -> str:
-    return key.public_key().public_bytes_raw().hex()

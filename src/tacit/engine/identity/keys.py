@@ -1,8 +1,6 @@
 """Key files: an Ed25519 key to sign with.
 
-A file is JSON with the secret key in hexadecimal, and readable by its owner alone. Files of the
-first version have an X25519 key as well, which all agreements of a node were sealed to. A node
-opens with it what was sealed to it then; today each agreement has a sealing key of its own.
+A file is JSON with the secret key in hexadecimal, and readable by its owner alone.
 """
 
 from __future__ import annotations
@@ -10,23 +8,21 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from tacit.errors import FileError
-from tacit.files import check_secret, create_secret, read_bytes
+from tacit.files import check_secret, create_secret, other_version, read_bytes
 
-FORMAT = "tacit-keys/2"
-_FIRST_FORMAT = "tacit-keys/1"
+FORMAT: Literal["tacit-keys/1"] = "tacit-keys/1"
 
 
-class _KeyFile(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    format: str
+class _KeyFile(msgspec.Struct, forbid_unknown_fields=True):
+    format: Literal["tacit-keys/1"]
     name: str
     signing: str
-    sealing: str = ""
 
 
 _READ = msgspec.json.Decoder(_KeyFile)
@@ -38,8 +34,6 @@ class Keys:
 
     name: str
     signing: Ed25519PrivateKey
-    sealing: X25519PrivateKey | None = None
-    """Of a file of the first version."""
 
     @classmethod
     def new(cls, name: str) -> Keys:
@@ -75,14 +69,11 @@ def load_keys(path: Path) -> Keys:
     """Read a key file; one that others can read is refused."""
     remedy = "make keys with tacit keys new"
     check_secret(path, remedy=remedy)
+    data = read_bytes(path, remedy=remedy)
     try:
-        stored = _READ.decode(read_bytes(path, remedy=remedy))
-        if stored.format not in (FORMAT, _FIRST_FORMAT):
-            raise FileError(path, None, f"has format {stored.format!r}", f"this reads {FORMAT}")
+        stored = _READ.decode(data)
         signing = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(stored.signing))
-        sealing = None
-        if stored.sealing:
-            sealing = X25519PrivateKey.from_private_bytes(bytes.fromhex(stored.sealing))
     except (msgspec.DecodeError, ValueError):
-        raise FileError(path, None, "is not a key file", remedy) from None
-    return Keys(stored.name, signing, sealing)
+        what = other_version(data, FORMAT) or "is not a key file"
+        raise FileError(path, None, what, remedy) from None
+    return Keys(stored.name, signing)

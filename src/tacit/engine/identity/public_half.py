@@ -28,14 +28,14 @@ from msgspec.structs import replace
 
 from tacit.engine.identity.keys import Keys, key_fingerprint
 from tacit.errors import FileError, TrustError
-from tacit.files import read_toml
+from tacit.files import other_version, read_toml
 from tacit.mpc.transport import fingerprint, split_certificates
 from tacit.plain_text import decoders_words
 
 FORMAT: Literal["tacit-public/1"] = "tacit-public/1"
 SUFFIX = ".public.toml"
-PROTOCOL = 2
-"""What nodes say to each other; it goes up when those of before and after refuse each other."""
+PROTOCOL = 1
+"""The version of the nodes' protocol; it goes up with each change that older nodes do not speak."""
 NAME = r"\A[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?\Z"
 RESERVED = ("ca", "service")
 """Files of these names lie beside those of a platform."""
@@ -115,7 +115,8 @@ def load_half(path: Path, /) -> PublicHalf:
         if half.name in RESERVED or (half.address == "") != (half.kind == "platform"):
             raise ValueError("no node or platform has such a name and address")
     except (msgspec.ValidationError, ValueError) as error:
-        raise FileError(path, None, f"is damaged ({decoders_words(error)})", _REMEDY) from None
+        what = other_version(table, FORMAT) or f"is damaged ({decoders_words(error)})"
+        raise FileError(path, None, what, _REMEDY) from None
     try:
         _verify(half)
     except (InvalidSignature, ValueError):

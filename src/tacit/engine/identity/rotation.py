@@ -74,8 +74,7 @@ class Rotated:
         if not self.https_hosts:
             return make_certificate(_common_name(current), hosts=certificate_hosts(current))
         made = make_https_certificate(self.https_hosts)
-        # One of an earlier version signed itself.
-        known = read_certificate(self.to_pin) if self.to_pin.exists() else current
+        known = read_certificate(self.to_pin)
         _replace(self.to_pin, [*split_certificates(known)[:1], made.authority])
         return made.certificate, made.key
 
@@ -120,7 +119,7 @@ class Rotated:
             remedy = "wait until they are removed, keep_days after they expire"
             raise FileError(self.previous_keys, None, what, remedy)
         self._write(split_certificates(read_certificate(self.certificate))[:1])
-        if self.https_hosts and self.to_pin.exists():
+        if self.https_hosts:
             _replace(self.to_pin, split_certificates(read_certificate(self.to_pin))[-1:])
         if self.keys is not None:
             erase(self.previous_keys)

@@ -67,7 +67,7 @@ def node_terms(cluster: ClusterConfig, /) -> list[NodeTerms]:
     for node in cluster.nodes:
         host, port = parse_address(node.address)
         certificate = fingerprint(read_certificate(Path(cluster.folder) / node.certificate))
-        terms.append(NodeTerms(host, port, node.signing_key, "", certificate))
+        terms.append(NodeTerms(host, port, node.signing_key, "", certificate, ""))
     return terms
 
 

@@ -145,7 +145,7 @@ class Series(_Part, frozen=True, dict=True, kw_only=True):
             problem=self.problem,
             participants=self.participants,
             nodes=[
-                NodeTerms(each.host, each.port, each.signing_key, f"{i:064x}", f"{i:064x}")
+                NodeTerms(each.host, each.port, each.signing_key, f"{i:064x}", f"{i:064x}", "")
                 for i, each in enumerate(self.nodes, start=1)
             ],
             platform=self.platform,

@@ -23,7 +23,6 @@ import msgspec
 from tacit.engine.agreement import Agreement, NodeTerms
 from tacit.engine.identity import (
     Keys,
-    drop_sealing_keys,
     is_half,
     key_fingerprint,
     load_half,
@@ -61,7 +60,7 @@ class Trust(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def node_address(node: NodeTerms, /) -> str:
     """Where a node is, as files write it.
 
-    >>> node_address(NodeTerms("::1", 9000, "", "", ""))
+    >>> node_address(NodeTerms("::1", 9000, "", "", "", ""))
     '[::1]:9000'
     """
     host = f"[{node.host}]" if ":" in node.host else node.host
@@ -81,7 +80,6 @@ def load_trust(path: Path, /) -> Trust:
             what = "is the public half of the platform, which signs no agreement"
             raise FileError(path, None, what, "leave it out")
         return Trust([TrustedNode(half.address, half.signing_key)])
-    drop_sealing_keys(table.get("node"))
     try:
         return msgspec.convert(table, type=Trust)
     except msgspec.ValidationError as error:

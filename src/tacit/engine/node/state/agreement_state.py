@@ -182,8 +182,7 @@ class AgreementState:
         self.ended = False
         self.counted: RunCounted | None = None
         """That the run counts for the balances of its series; its plan is not opened before."""
-        if self.agreement.nodes[node].sealing_signature:
-            store.encrypt_states(key)
+        store.encrypt_states(key)
         self.inputs = Inputs(store, node=node, key=key)
         self.counters = Counters(store, self.inputs)
         self.derivation: Derivation | None = None

@@ -55,10 +55,7 @@ class OwnKeys:
 
     def claim(self, agreement: Agreement, /) -> X25519PrivateKey | None:
         """What opens an agreement's boxes, for it alone; nothing once it has ended."""
-        ours = agreement.nodes[self._node]
         key = self.sealing.pending(owner_of(agreement))
-        if not ours.sealing_signature:
-            key = self._keyring.sealing(ours.sealing_key)
         self.sealing.claim(owner_of(agreement))
         return key
 

@@ -101,7 +101,7 @@ class Store:
         self.answers = AnswerFile(folder / "answers")
         self._bytes = self._measured()
         self._cipher: SecretBox | None = None
-        self._erased = False
+        """For states; none before `encrypt_states`, nor once the agreement has ended."""
 
     @classmethod
     def create(
@@ -218,10 +218,7 @@ class Store:
 
     def encrypt_states(self, key: X25519PrivateKey | None, /) -> None:
         """Keep states under the agreement's key; without it, which has ended, there are none."""
-        if key is None:
-            self._erased = True
-            return
-        self._cipher = cipher_of_states(key)
+        self._cipher = None if key is None else cipher_of_states(key)
 
     def erase_states(self) -> None:
         """Delete the inputs, all shares and what was disclosed: nothing is kept here afterwards.
@@ -229,22 +226,21 @@ class Store:
         Inputs and shares are encrypted, and the key has been overwritten; so it is enough to
         remove them. What was disclosed is not, and a disk may keep blocks of it.
         """
-        self._cipher, self._erased = None, True
+        self._cipher = None
         for pattern in ("inputs/*", "best-*", "weighted", "sealed-*", "answers", "evaluated-*"):
             for path in self.folder.glob(pattern):
                 path.unlink()
         self._bytes = self._measured()
 
     def _save_state(self, name: str, data: bytes) -> None:
-        if self._erased:
+        if self._cipher is None:
             raise RefusedError("the node", "the agreement has ended; nothing is kept of it")
-        if self._cipher is not None:
-            data = bytes(self._cipher.encrypt(data))
-        replace_secret(self.folder / name, data)
+        replace_secret(self.folder / name, bytes(self._cipher.encrypt(data)))
 
-    def _load_state(self, path: Path) -> bytes:
-        data = path.read_bytes()
-        return data if self._cipher is None else self._cipher.decrypt(data)
+    def _load_state(self, path: Path) -> bytes | None:
+        if self._cipher is None or not path.exists():
+            return None
+        return self._cipher.decrypt(path.read_bytes())
 
     # Best so far.
 
@@ -254,13 +250,8 @@ class Store:
 
     def load_best(self, objective: int, /) -> list[StoredBest]:
         """The kept shares, none before the first evaluation."""
-        path = self.folder / f"best-{objective}"
-        if self._erased or not path.exists():
-            return []
-        try:
-            return _READ_BEST.decode(self._load_state(path))
-        except msgspec.ValidationError:
-            return []  # of an earlier version, whose runs do not go on
+        data = self._load_state(self.folder / f"best-{objective}")
+        return [] if data is None else _READ_BEST.decode(data)
 
     # Weights with their factors.
 
@@ -270,8 +261,7 @@ class Store:
 
     def load_weighted(self) -> bytes:
         """The kept shares, empty if there are none."""
-        path = self.folder / "weighted"
-        return b"" if self._erased or not path.exists() else self._load_state(path)
+        return self._load_state(self.folder / "weighted") or b""
 
     # Sealed searches.
 
@@ -285,10 +275,8 @@ class Store:
 
     def load_sealed(self, search: int, /) -> list[bytes]:
         """The kept states of a sealed search."""
-        if self._erased:
-            return []
-        found = self.folder.glob(f"sealed-{search}-*[0-9]")
-        return [self._load_state(path) for path in found]
+        found = map(self._load_state, self.folder.glob(f"sealed-{search}-*[0-9]"))
+        return [state for state in found if state is not None]
 
     # Plans for their owners.
 

@@ -25,7 +25,7 @@ import sys
 from pathlib import Path
 
 from tacit.engine.agreement import read_agreement
-from tacit.search import settings_written
+from tacit.search import parameters_of
 from tacit.service.execution.report import decode_report
 
 looked = []
@@ -38,7 +38,7 @@ agreements = [Path(each).read_bytes() for each in sys.argv[1:]]
 sys.setprofile(watch)
 read = [read_agreement(each) for each in agreements]
 read[1].sealed_run
-settings_written({"population": 40, "elites": 2})
+parameters_of({"population": 40, "elites": 2})
 decode_report(b"\\x81\\xa5stage\\xa5ready")
 sys.setprofile(None)
 print(looked)

@@ -14,7 +14,7 @@ from studies.report.z_scores import z_on_same_instance
 from studies.statistics import Spread
 from studies.study import Rows, Seeds
 from studies.tables import Block, Cell, ReportTable, plain
-from tacit.search import FORMER_TIES, TIES
+from tacit.search import TIES
 
 PREFIX = "ties-"
 CONFIGURATIONS = ("none", "quantiles:5", "top:60", "above:95", "above:90", "above:80")
@@ -120,7 +120,7 @@ def verdict(figures: Mapping[str, Medians], /) -> str:
     closer = sum(
         abs(gd["random"][each].median - paper[each].median)
         < abs(before.median - paper[each].median)
-        for each, before in gd[FORMER_TIES].items()
+        for each, before in gd["first"].items()
     )
     between = by_way[least] <= paper[COARSEST].median <= by_way[most]
     said = (
@@ -139,7 +139,7 @@ def verdict(figures: Mapping[str, Medians], /) -> str:
         count, label = len(medians[least]), name.split()[-1].upper()
         said += f"By {label} its place among the {count} is {_from_to(ranks)}. "
     return said + (
-        f"Our default was `{FORMER_TIES}` ({by_way[FORMER_TIES]:,.0f}) and is `random` "
+        f"Our default was `first` ({by_way['first']:,.0f}) and is `random` "
         f"({by_way['random']:,.0f}), which prefers nobody; it was changed for that reason, after "
         f"figures were known. By GD+ it is closer to the paper than before for {closer} of "
         f"{len(gd[least])} configurations."

@@ -15,15 +15,16 @@ import json
 from pathlib import Path
 
 from tacit.search import PRESETS
-from tests.golden.runs import golden_runs, golden_sealed
+from tests.golden.runs import golden_runs, golden_sealed, golden_ties_first
 
 FOLDER = Path(__file__).parent
 
 
 def main() -> None:
-    """Write one file per preset and one of sealed searches, one run per line."""
+    """Write one file per preset, of sealed searches and of another order of ties."""
     files = {preset: golden_runs(preset) for preset in PRESETS}
-    for name, golden in {**files, "sealed": golden_sealed()}.items():
+    files |= {"sealed": golden_sealed(), "ties-first": golden_ties_first()}
+    for name, golden in files.items():
         file = FOLDER / f"{name}.json"
         runs = ",\n    ".join(json.dumps(run) for run in golden.pop("runs"))
         head = json.dumps(golden, indent=2).removesuffix("\n}")

@@ -8,7 +8,7 @@ import pytest
 
 from tacit.search import PRESETS
 from tests.golden.regenerate import FOLDER
-from tests.golden.runs import golden_former, golden_runs, golden_sealed
+from tests.golden.runs import golden_runs, golden_sealed, golden_ties_first
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -20,8 +20,8 @@ def test_runs_give_the_bytes_that_they_gave(preset: str) -> None:
     assert found == kept
 
 
-def test_ties_broken_as_before_give_the_bytes_of_the_first_version() -> None:
-    assert golden_former() == json.loads((FOLDER / "ties-first.json").read_text())
+def test_ties_that_go_to_the_first_evaluated_give_the_bytes_on_record() -> None:
+    assert golden_ties_first() == json.loads((FOLDER / "ties-first.json").read_text())
 
 
 def test_sealed_runs_give_the_bytes_that_they_gave() -> None:

@@ -180,7 +180,7 @@ def test_what_was_shown_is_checked_though_it_is_not_said_again(
     assert tacit("result", *at).code == 0
     assert tacit("log", *at).code == 0
     for path in finished.north.folder.rglob("shown.json"):
-        path.unlink()  # as an earlier version has left it
+        path.unlink()  # somebody has tidied up
     assert tacit("log", *at).code == 0
 
 

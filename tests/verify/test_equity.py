@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from tacit.engine.agreement import Agreement, plan_digest
 from tacit.engine.records import EvaluationBegun, Kind, RunCounted, Sent
-from tacit.engine.wire import Attempt
+from tacit.engine.wire import NO_ATTEMPT, Attempt
 from tacit.equity import FIRST_HEAD, RunEntry, head_after
 from tacit.errors import LogError, UnprovenError
 from tacit.verify import Claim, check_counted, surely_counted
@@ -87,10 +87,10 @@ def test_a_public_plan_is_the_one_that_counts() -> None:
     entry = RunEntry(2, "3:5", tuple(KEYS), place=4, agreement=told.digest.hex())
     entry = dataclasses.replace(entry, plan=plan_digest(told, plan))
     line = replace(counted(), plan=entry.plan, head=head_after(FIRST_HEAD, entry))
-    log: list[Any] = [EvaluationBegun(0, 1, "aa"), EVALUATED, line]
+    log: list[Any] = [EvaluationBegun(0, 1, "aa", NO_ATTEMPT), EVALUATED, line]
     assert "counts once" in check_counted(told, [log] * 3, Claim(plan))
     assert "no balance has moved" in check_counted(told, [log[:1]] * 3, Claim())
-    more: list[Any] = [*log, EvaluationBegun(0, 2, "bb")]
+    more: list[Any] = [*log, EvaluationBegun(0, 2, "bb", NO_ATTEMPT)]
     lying: list[Any] = [replace(line, plan=plan_digest(told, other))]
     for logs, claim, why in (
         ([log] * 3, Claim(other), "not the one that was counted"),
@@ -113,9 +113,9 @@ def test_one_node_that_lies_does_not_make_a_run_count() -> None:
     entry = RunEntry(2, "3:5", tuple(KEYS), place=4, agreement=told.digest.hex())
     entry = dataclasses.replace(entry, plan=plan_digest(told, plan))
     line = replace(counted(), plan=entry.plan, head=head_after(FIRST_HEAD, entry))
-    without: list[Any] = [EvaluationBegun(0, 1, "aa")]
+    without: list[Any] = [EvaluationBegun(0, 1, "aa", NO_ATTEMPT)]
     log = [*without, line]
-    more = [*without, EvaluationBegun(0, 2, "bb")]
+    more = [*without, EvaluationBegun(0, 2, "bb", NO_ATTEMPT)]
     assert "counts once" in check_counted(told, [log, log, log, without], Claim(plan))
     for logs in ([without] * 3 + [log], [without] * 2 + [log] * 2, [log, log]):
         with pytest.raises(UnprovenError, match="of 4 nodes say that they counted"):

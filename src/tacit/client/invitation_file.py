@@ -14,7 +14,7 @@ import msgspec
 
 from tacit.client.certificates import certificate_fingerprint, checked_url, one_certificate
 from tacit.errors import FileError, InputError
-from tacit.files import read_bytes, replace_secret, writing
+from tacit.files import other_version, read_bytes, replace_secret, writing
 from tacit.plain_text import decoders_words, plain_line
 
 FORMAT: Literal["tacit-invitation/1"] = "tacit-invitation/1"
@@ -70,9 +70,8 @@ def read_invitation(path: Path, /) -> InvitationFile:
         if found.certificate is not None:
             found = msgspec.structs.replace(found, certificate=one_certificate(found.certificate))
     except (msgspec.DecodeError, ValueError) as error:
-        raise FileError(
-            path, None, f"is not an invitation ({decoders_words(error)})", _REMEDY
-        ) from None
+        what = other_version(raw, FORMAT) or f"is not an invitation ({decoders_words(error)})"
+        raise FileError(path, None, what, _REMEDY) from None
     except InputError as error:
         raise FileError(path, "url", str(error), _REMEDY) from None
     return found

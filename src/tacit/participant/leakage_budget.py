@@ -157,8 +157,8 @@ def budget_lines(spent: Sequence[Spent], /) -> list[str]:
         )
         if not each.comparable:
             lines.append(
-                "  its rows are not remembered (an earlier version, or another key), so what adds "
-                "up to it is not known"
+                "  its rows are not remembered (their file was removed, or was made with another "
+                "key), so what adds up to it is not known"
             )
         elif each.same_in:
             words = together_words(each.together)

@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from msgspec import UNSET, UnsetType
 from numpy.typing import NDArray
 
 from tacit.errors import ProblemError
@@ -18,7 +17,7 @@ BLOCK_PAIRS = 1 << 14
 
 
 class PublicProblem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The public part of a problem. What is unset is not written, as before there were such."""
+    """The public part of a problem."""
 
     name: str
     kind: str
@@ -30,9 +29,9 @@ class PublicProblem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Pairs of a row and a column that it may not take."""
     symmetric: bool = False
     """Whether ways cost the same in both directions, so that both count as one candidate."""
-    version: int | UnsetType = UNSET
-    """Of the kind, where it is not 1."""
-    data: dict[str, int | list[int]] | UnsetType = UNSET
+    version: int = 1
+    """Of the kind."""
+    data: dict[str, int | list[int]] = {}
     """What the kind knows besides, such as capacities."""
 
 
@@ -48,8 +47,8 @@ def public_problem(problem: Problem, /) -> PublicProblem:
         column_names=None if problem.column_names is None else list(problem.column_names),
         forbidden=[(row, column) for row, column in forbidden],
         symmetric=problem.is_symmetric,
-        version=UNSET if problem.version == 1 else problem.version,
-        data=problem.data or UNSET,
+        version=problem.version,
+        data=problem.data,
     )
 
 
@@ -87,8 +86,8 @@ def problem_without_weights(
 
     `proven` problems are not searched for a feasible plan: whoever drafted them has done that.
     """
-    kind = kind_named(public.kind, 1 if public.version is UNSET else public.version)
-    data: dict[str, Any] = {} if public.data is UNSET else dict(public.data)
+    kind = kind_named(public.kind, public.version)
+    data: dict[str, Any] = dict(public.data)
     if set(data) != set(kind.data_fields):
         wanted = " and ".join(kind.data_fields) or "no data"
         raise ProblemError(

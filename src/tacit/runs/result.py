@@ -7,15 +7,15 @@ for byte. Values are in the user's own unit: unscaled, costs positive.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from tacit.errors import FileError
-from tacit.files import read_bytes, writing
+from tacit.files import other_version, read_bytes, writing
 from tacit.plain_text import decoders_words
 
-FORMAT = "tacit-result/1"
+FORMAT: Literal["tacit-result/1"] = "tacit-result/1"
 
 
 class ProblemSummary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -88,7 +88,7 @@ class Result(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     paper's result, the estimated-best set of the last generation.
     """
 
-    format: str
+    format: Literal["tacit-result/1"]
     problem: ProblemSummary
     objectives: list[ObjectiveSummary]
     engine: str
@@ -136,8 +136,9 @@ _READ = msgspec.json.Decoder(Result)
 
 def load_result(path: str | Path, /) -> Result:
     """Read a result back from its file."""
+    data = read_bytes(path)
     try:
-        return _READ.decode(read_bytes(path))
+        return _READ.decode(data)
     except msgspec.DecodeError as error:
-        what = f"is not a result ({decoders_words(error)})"
+        what = other_version(data, FORMAT) or f"is not a result ({decoders_words(error)})"
         raise FileError(path, None, what, "give a file of tacit solve") from None

@@ -16,14 +16,13 @@ if TYPE_CHECKING:
     from tacit.search.genomes import random_permutations, repair
     from tacit.search.mutation import mutation_named, mutations
     from tacit.search.parameters import (
-        FORMER_TIES,
         PRESETS,
         TIES,
         SearchParameters,
         Ties,
+        parameters_of,
         preset_named,
         resembles_a_preset,
-        settings_written,
     )
     from tacit.search.random_words import RandomWords, draw_words, threshold
     from tacit.search.sealed import ClearTour, weighted_values

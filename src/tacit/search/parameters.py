@@ -30,8 +30,6 @@ Ties = Literal["random", "shared", "first", "last"]
 generation have the same random order. `first` and `last`: the order in which candidates are
 evaluated, which is offspring, elites, parents; or its reverse, so that parents win."""
 TIES: tuple[Ties, ...] = ("random", "shared", "first", "last")
-FORMER_TIES: Ties = "first"
-"""How it was before there was a choice. Settings that were written then do not name it."""
 
 APART = 210306068529402873165736369884012333109
 """How many draws lie between the streams of two generations: the jump of NumPy's `PCG64.jumped`,
@@ -226,14 +224,12 @@ def resembles_a_preset(parameters: SearchParameters, /, *, objectives: int = 1) 
     )
 
 
-def settings_written(settings: Mapping[str, object], /) -> SearchParameters:
-    """The settings that an agreement, a record or a checkpoint names, one by one.
+def parameters_of(settings: Mapping[str, object], /) -> SearchParameters:
+    """Return the parameters that an agreement, a record or a checkpoint names one by one.
 
-    Those of the first version do not say how ties are broken; then it is as it was.
-
-    >>> settings_written({"population": 40, "elites": 2}).ties
-    'first'
-    >>> settings_written({"population": 40, "islands": 2})
+    >>> parameters_of({"population": 40, "elites": 2}).ties
+    'random'
+    >>> parameters_of({"population": 40, "islands": 2})
     Traceback (most recent call last):
     tacit.errors.ParameterError: a search has no setting 'islands'
     """
@@ -241,7 +237,7 @@ def settings_written(settings: Mapping[str, object], /) -> SearchParameters:
     if unknown:
         raise ParameterError(f"a search has no setting {min(unknown)!r}")
     try:
-        return msgspec.convert({"ties": FORMER_TIES, **settings}, type=SearchParameters)
+        return msgspec.convert(settings, type=SearchParameters)
     except msgspec.ValidationError as error:
         raise ParameterError(decoders_words(error)) from None
 

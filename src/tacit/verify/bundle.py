@@ -31,6 +31,7 @@ from tacit.engine.agreement import Agreement, check_signatures, read_agreement
 from tacit.engine.derived import with_public_weights
 from tacit.engine.records import Log, check_log, read_ledger
 from tacit.errors import AgreementError, LogError
+from tacit.files import other_version
 from tacit.problems import Problem
 from tacit.verify.claims import Claim, ClaimedResult, read_claimed
 from tacit.verify.inputs import check_inputs
@@ -137,12 +138,18 @@ def _json(value: Any) -> bytes:  # noqa: ANN401 - whatever msgspec can write
     return msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=1) + b"\n"
 
 
+def _head(data: bytes) -> _Head:
+    if other := other_version(data, FORMAT):
+        raise LogError(f"this audit bundle {other}")
+    return _HEAD.decode(data)
+
+
 def read_bundle(data: bytes, /) -> Bundle:
     """Read a bundle, which anybody may have made."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             files = _Unpacking(archive)
-            head = _HEAD.decode(files.entry("bundle.json"))
+            head = _head(files.entry("bundle.json"))
             nodes = [each.node for each in head.logs]
             _check_nodes(nodes)
             public = files.entry("public.json") if "public.json" in archive.namelist() else b"{}"

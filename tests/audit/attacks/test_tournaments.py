@@ -113,14 +113,6 @@ def test_without_the_right_seed_nothing_is_replayed() -> None:
     assert replayed_search(recorded(wider, "order")) is None
 
 
-def test_a_record_that_does_not_name_ties_is_replayed_as_it_was_made() -> None:
-    view = recorded(ASSIGNMENT, "top:10", ties="first")
-    older = {name: value for name, value in view.search.items() if name != "ties"}
-    search = replayed_search(replace(view, search=older))
-    assert search is not None
-    assert search.parameters.ties == "first"
-
-
 def test_records_without_a_seed_are_audited_by_the_next_population() -> None:
     record = example_record("order", problem=ASSIGNMENT)
     weights = ASSIGNMENT.objectives[0].weights

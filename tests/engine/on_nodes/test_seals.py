@@ -33,7 +33,7 @@ from tacit.engine.local.cluster import LocalCluster
 from tacit.engine.local.engine import participant_keys
 from tacit.engine.records.events import InputOutOfRange
 from tacit.engine.wire.messages import Agree, Submit
-from tacit.errors import RefusedError, SealError
+from tacit.errors import RefusedError
 from tests.engine.agreed_cluster import AgreedCluster, ask, outcomes, populations, run
 from tests.engine.fixtures import example_cast
 
@@ -267,20 +267,6 @@ def test_shares_that_do_not_fit_are_refused_by_a_node_alone(
     honest[node] = box_with(agreed, who, components=parts)[node]
     wrong = with_boxes(agreed, who, honest)
     assert "other shares than its manifest names" in submit_error(agreed, wrong, node=node)
-
-
-def test_manifests_of_earlier_versions_are_refused_with_words_that_help() -> None:
-    cast = example_cast()
-    rows = seal_rows(
-        cast.agreement, "owner", 0, np.zeros((2, 2), np.int64), key=cast.participants["owner"]
-    )
-    old = msgspec.json.decode(rows.manifest)
-    del old["components"]
-    written = msgspec.json.encode(old, order="sorted")
-    signature = sign(cast.participants["owner"], "manifest", written)
-    manifest = read_manifest(cast.agreement, written, signature)  # as records have it
-    with pytest.raises(SealError, match="an earlier version"):
-        open_box(cast.agreement, manifest, rows.boxes[0], node=0, key=cast.sealing[0])
 
 
 @pytest.mark.parametrize("weight", [1001, -1, 2**63 - 1, -(2**63)])

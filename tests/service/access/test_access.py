@@ -75,10 +75,7 @@ def test_nobody_joins_with_a_key_that_it_does_not_hold(world: World) -> None:
 
 
 def test_what_is_signed_to_join_counts_for_one_account_at_one_platform(world: World) -> None:
-    """A platform in the middle hands in what it got: as it is, or with another account or address.
-
-    What an earlier version signs says neither, and could be handed in anywhere.
-    """
+    """A platform in the middle hands in what it got, also with another account or address."""
     url, keys = world.platform.settings.url, Keys.new("west")
     code, east = world.first_code("west", "participant"), world.first_code("east", "participant")
     mine = joining_body(code, keys, "west", url)
@@ -90,7 +87,7 @@ def test_what_is_signed_to_join_counts_for_one_account_at_one_platform(world: Wo
         ({**mine, "code": east}, "for the account 'east', and you join as 'west'"),
         ({**mine, "code": east, "account": "east"}, "not shown to be yours"),
         ({**mine, "code": "tci_none"}, "the code does not count"),
-        (bare, "as by an earlier version of tacit; upgrade tacit and join again"),
+        (bare, "signed for one account at one platform; give both"),
     ):
         refused = world.call("POST", "/join", json=body)
         assert (refused.status_code in (401, 422), said in refused.text) == (True, True), said

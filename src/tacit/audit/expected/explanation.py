@@ -10,7 +10,7 @@ from tacit.audit.expected.several_plans import words_for_plans
 from tacit.audit.expected.table import OPEN_ONLY_A_PLAN, Expected, Told, expected_leakage
 from tacit.audit.record.schedule import first_columns
 from tacit.errors import ParameterError
-from tacit.search import resembles_a_preset, settings_written
+from tacit.search import parameters_of, resembles_a_preset
 
 if TYPE_CHECKING:
     from tacit.engine.agreement import Agreement
@@ -99,7 +99,7 @@ def who_asks(agreement: Agreement, /) -> Asks:
         return "platform"
     settings = {"algorithm": agreement.search.algorithm, **agreement.search.parameters}
     try:
-        written, objectives = settings_written(settings), len(agreement.objectives)
+        written, objectives = parameters_of(settings), len(agreement.objectives)
     except ParameterError:
         return "unmeasured"
     return "nodes" if resembles_a_preset(written, objectives=objectives) else "unmeasured"

@@ -16,15 +16,15 @@ from typing import Any, Literal
 
 import msgspec
 import numpy as np
-from msgspec import UNSET, UnsetType
 from numpy.typing import NDArray
 
 from tacit.disclosure import SEALED, parse_disclosure
 from tacit.errors import FileError, InputError
-from tacit.files import read_bytes, writing
+from tacit.files import other_version, read_bytes, writing
 from tacit.problems import MOST_PAIRS, Objective, Problem, PublicProblem, problem_without_weights
 
-MAGIC = b"tacit-record/1\n"
+FORMAT = "tacit-record/1"
+MAGIC = f"{FORMAT}\n".encode()
 DIGEST_BYTES = 32
 LARGEST_SIDE = 2**16
 """Columns are kept in 16 bits."""
@@ -43,11 +43,10 @@ class RecordedProblem(msgspec.Struct, frozen=True, forbid_unknown_fields=True, d
     owners: list[tuple[str, list[int]]]
     """Participants and their rows."""
 
-    row_names: list[str] | UnsetType = UNSET
-    column_names: list[str] | UnsetType = UNSET
-    """Where there are names; older records have none."""
-    version: int | UnsetType = UNSET
-    data: dict[str, int | list[int]] | UnsetType = UNSET
+    row_names: list[str] | None = None
+    column_names: list[str] | None = None
+    version: int = 1
+    data: dict[str, int | list[int]] = {}
 
     @cached_property
     def known(self) -> Problem:
@@ -71,13 +70,13 @@ class RecordedObjective(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     weight_bound: int
     disclosure: str
     best: Literal["value", "improvement", "nothing"]
-    disclosed_best: list[int | bool | None] = msgspec.field(name="told")
-    """What was disclosed of the best fitness (`told` in files), one entry per evaluation; if
-    sealed, one per generation or one at the end, as agreed."""
+    disclosed_best: list[int | bool | None]
+    """What was disclosed of the best fitness, one entry per evaluation; if sealed, one at the end
+    where that was agreed."""
     disclosed: bytes
     """One value per candidate, in the order of the evaluations, deflated 64-bit words."""
-    scale: int | UnsetType = UNSET
-    """By how much weights were multiplied; older records do not say."""
+    scale: int = 1
+    """By how much weights were multiplied."""
 
 
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -99,7 +98,7 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     published_too: list[list[int]] = []
     """Further plans, where a sealed search opened one per weighting."""
     seed: int | None = None
-    """The seed of the agreed search, known to platform and nodes; older records have none."""
+    """The seed of the agreed search, known to platform and nodes; None of a sealed search."""
 
     @property
     def candidates(self) -> int:
@@ -157,7 +156,8 @@ def load_record(path: str | Path, /) -> Record:
 def decoded(content: bytes, /) -> Record:
     """Read a record from the bytes of its file."""
     if not content.startswith(MAGIC):
-        raise InputError("this is not a record of a run")
+        other = other_version(content, FORMAT)
+        raise InputError(f"the record {other}" if other else "this is not a record of a run")
     start = len(MAGIC) + DIGEST_BYTES
     body = content[start:]
     if hashlib.sha256(body).digest() != content[len(MAGIC) : start]:

@@ -8,7 +8,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import numpy as np
-from msgspec import UNSET
 
 from tacit.audit.record.record import Record, RecordedObjective, RecordedProblem
 from tacit.errors import ParameterError
@@ -116,8 +115,8 @@ def recorded_problem(problem: Problem, /) -> RecordedProblem:
         and all(each is None or np.array_equal(each, each.T) for each in weights),
         forbidden=public.forbidden,
         owners=[(each.name, list(each.rows)) for each in problem.participants],
-        row_names=UNSET if problem.row_names is None else list(problem.row_names),
-        column_names=UNSET if problem.column_names is None else list(problem.column_names),
+        row_names=None if problem.row_names is None else list(problem.row_names),
+        column_names=None if problem.column_names is None else list(problem.column_names),
         version=public.version,
         data=public.data,
     )

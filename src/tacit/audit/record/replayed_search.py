@@ -24,9 +24,9 @@ from tacit.search import (
     crossover_named,
     draw_words,
     mutation_named,
+    parameters_of,
     random_permutations,
     repair,
-    settings_written,
     threshold,
 )
 
@@ -188,5 +188,5 @@ def replayed_search(view: View, /) -> ReplayedSearch | None:
     if problem.forbidden:
         allowed = np.ones((problem.rows, problem.columns), dtype=np.bool_)
         allowed[tuple(np.array(problem.forbidden).T)] = False
-    search = ReplayedSearch(view, settings_written(view.search), allowed)
+    search = ReplayedSearch(view, parameters_of(view.search), allowed)
     return search if search.starts_as_recorded() else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from msgspec import UNSET
 from numpy.typing import NDArray
 
 from tacit.audit.record.record import Record, RecordedProblem
@@ -66,7 +65,7 @@ def _of_shape(problem: Problem, recorded: RecordedProblem) -> list[str]:
 
 def _of_objective(chosen: Objective, record: Record, objective: int) -> list[str]:
     recorded = record.objectives[objective]
-    if isinstance(recorded.scale, int) and chosen.scale != recorded.scale:
+    if chosen.scale != recorded.scale:
         return [f"has weights times {chosen.scale} and the record has them times {recorded.scale}"]
     assert chosen.weights is not None
     most = int(chosen.weights.max())
@@ -76,12 +75,12 @@ def _of_objective(chosen: Objective, record: Record, objective: int) -> list[str
 
 
 def _of_parts(problem: Problem, recorded: RecordedProblem, parts: list[str]) -> list[str]:
-    """Which public parts are others; what the record does not say is not compared."""
+    """Which public parts are others; names are compared where both have some."""
     ours = recorded_problem(problem)
     found = []
     for part in parts:
         given, wanted = getattr(ours, part), getattr(recorded, part)
-        if UNSET in (given, wanted) and (part.endswith("names") or wanted is UNSET):
+        if part.endswith("names") and None in (given, wanted):
             continue
         if part == "forbidden":
             given, wanted = sorted(map(tuple, given)), sorted(map(tuple, wanted))

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
         Manifest,
         SealedRows,
         box_hash,
-        check_names_shares,
         manifests_digest,
         read_manifest,
         seal_rows,

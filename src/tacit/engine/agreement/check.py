@@ -84,11 +84,6 @@ def _check_rule(agreement: Agreement) -> None:
 
 def _check_problem(agreement: Agreement) -> None:
     """Ask the kind."""
-    problem = agreement.problem
-    if problem.version == 1 or problem.data == {}:
-        raise AgreementError(
-            "version 1 of a kind, and no data of it, are not written; leave it out"
-        )
     try:
         agreement.known_problem  # noqa: B018 - it is built now, and kept
     except InputError as error:

@@ -2,8 +2,8 @@
 
 Both curves are one in two forms, so the public key that others have pinned gives the one to seal
 to, as libsodium offers it and as age seals to SSH keys; [thormarker2021] argues that one key may
-serve for both. Nobody has a second key to hand over, to pin or to lose, key files of before work,
-and whoever puts another key into an agreement contradicts the signing key beside it.
+serve for both. Nobody has a second key to hand over, to pin or to lose, and whoever puts another
+key into an agreement contradicts the signing key beside it.
 """
 
 from __future__ import annotations

@@ -59,8 +59,8 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     participant: str
     objective: int
     boxes: list[str]
-    components: list[str] = []
-    """A salted hash of each component; earlier versions had none."""
+    components: list[str]
+    """A salted hash of each component."""
 
 
 _READ_MANIFEST = msgspec.json.Decoder(Manifest)
@@ -142,7 +142,7 @@ def read_manifest(agreement: Agreement, data: bytes, signature: bytes) -> Manife
     if manifest.agreement != agreement_hash(agreement).hex():
         raise SealError(f"the manifest of {manifest.participant!r} belongs to another agreement")
     nodes = len(agreement.nodes)
-    fits = len(manifest.boxes) == nodes and len(manifest.components) in (0, nodes)
+    fits = len(manifest.boxes) == len(manifest.components) == nodes
     if manifest.objective not in agreement.confidential() or not fits:
         raise SealError(f"the manifest of {manifest.participant!r} fits no confidential objective")
     if not agreement.rows_of(manifest.participant, manifest.objective):
@@ -156,21 +156,11 @@ def read_manifest(agreement: Agreement, data: bytes, signature: bytes) -> Manife
     return manifest
 
 
-def check_names_shares(manifest: Manifest) -> None:
-    """Refuse a manifest of an earlier version, which is read in records and taken no more."""
-    if not manifest.components:
-        raise SealError(
-            f"the rows of {manifest.participant!r} were sealed by an earlier version of tacit, "
-            "whose manifests do not name the shares; update tacit and make a new agreement"
-        )
-
-
 def open_box(
     agreement: Agreement, manifest: Manifest, box: bytes, *, node: int, key: X25519PrivateKey
 ) -> ArithmeticShare:
     """A node's shares from its box, after checking everything that they are bound to."""
     who = repr(manifest.participant)
-    check_names_shares(manifest)
     if box_hash(box) != manifest.boxes[node]:
         raise SealError(f"the box is not the one that the manifest of {who} names for node {node}")
     contents = _contents(box, key, who)
@@ -240,5 +230,5 @@ def search_seed(
     if agreement.search.seed is not None:
         return agreement.search.seed
     text = ",".join(f"{k}:{digests[k]}:{contributions[k]}" for k in agreement.confidential())
-    digest = hashlib.sha256(b"tacit seed/2\n" + agreement_hash(agreement) + text.encode()).digest()
+    digest = hashlib.sha256(b"tacit seed/1\n" + agreement_hash(agreement) + text.encode()).digest()
     return int.from_bytes(digest[:8], "little") >> 1

@@ -16,6 +16,7 @@ from tacit.disclosure import PARETO, SEALED, parse_best_mode, parse_disclosure
 from tacit.engine.agreement.sealed_run import SealedRun
 from tacit.equity import RunEquity
 from tacit.errors import AgreementError
+from tacit.files import other_version
 from tacit.mpc import FitnessBound, ParetoWidths, Spec
 from tacit.problems import (
     Objective,
@@ -27,7 +28,7 @@ from tacit.problems import (
     PublicProblem as PublicProblem,
 )
 
-FORMAT = "tacit-agreement/1"
+FORMAT: Literal["tacit-agreement/1"] = "tacit-agreement/1"
 
 
 class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -141,7 +142,7 @@ FrontReveal = Literal["nothing", "plans", "values"]
 class Agreement(_Part, frozen=True, dict=True, omit_defaults=True):
     """Everything that the parties have agreed on. `engine.agree` makes one from a problem."""
 
-    format: str
+    format: Literal["tacit-agreement/1"]
     problem: PublicProblem
     participants: list[ParticipantTerms]
     nodes: list[NodeTerms]
@@ -318,9 +319,9 @@ def read_agreement(data: bytes) -> Agreement:
     try:
         agreement = _READ.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise AgreementError(f"this is not a valid agreement ({error}); draft it again") from None
-    if agreement.format != FORMAT:
-        raise AgreementError(f"the agreement has format {agreement.format!r}; this is {FORMAT}")
+        other = other_version(data, FORMAT)
+        what = f"the agreement {other}" if other else f"this is not a valid agreement ({error})"
+        raise AgreementError(f"{what}; draft it again") from None
     if canonical(agreement) != data:
         raise AgreementError("the agreement is not in canonical form; sort keys, leave out spaces")
     return agreement

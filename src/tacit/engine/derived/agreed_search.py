@@ -20,7 +20,7 @@ from tacit.engine.evaluators.objective_evaluator import ObjectiveEvaluation
 from tacit.engine.evaluators.simulated import ClearObjective
 from tacit.errors import AgreementError, ParameterError
 from tacit.problems import Evaluation, Problem
-from tacit.search import Evolution, SearchParameters, resembles_a_preset, settings_written, warm_up
+from tacit.search import Evolution, SearchParameters, parameters_of, resembles_a_preset, warm_up
 
 Weights = NDArray[np.int64]
 
@@ -29,7 +29,7 @@ def agreed_parameters(agreement: Agreement, /) -> SearchParameters:
     """The settings of the pinned search."""
     settings = {"algorithm": agreement.search.algorithm, **agreement.search.parameters}
     try:
-        return settings_written(settings)
+        return parameters_of(settings)
     except ParameterError as error:
         raise ParameterError(f"the agreed search cannot be run ({error}); agree anew") from None
 

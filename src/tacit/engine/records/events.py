@@ -6,13 +6,12 @@ docs/messages.md lists all of them.
 from __future__ import annotations
 
 import msgspec
-from msgspec import field
 
 from tacit.engine.records.disclosed import DisclosedProof, HeardBoxes, Kind
 from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
 
-FORMAT = 1
-"""The version of an agreement's log, which its first line tells."""
+FORMAT = "tacit-log/1"
+"""Of an agreement's log; its first line says so."""
 
 
 class Event(
@@ -36,8 +35,8 @@ class AgreementAccepted(Event, frozen=True, tag="agreed"):
 
     agreement: str
     """The hash of the agreement."""
-    format: int = FORMAT
-    """The version of the log."""
+    format: str = FORMAT
+    """Of the log."""
 
 
 class InputTaken(Event, frozen=True, tag="input"):
@@ -123,8 +122,8 @@ class EvaluationBegun(Event, frozen=True, tag="evaluate"):
     number: int
     request: str
     """The hash of the request, with its population."""
-    attempt: Attempt = NO_ATTEMPT
-    parent_attempt: Attempt = field(name="basis", default=NO_ATTEMPT)
+    attempt: Attempt
+    parent_attempt: Attempt = NO_ATTEMPT
     """The attempt whose best so far it builds on."""
 
 
@@ -134,7 +133,7 @@ class EvaluationRepeated(Event, frozen=True, tag="repeat"):
     objective: int
     number: int
     attempt: Attempt = NO_ATTEMPT
-    parent_attempt: Attempt = field(name="basis", default=NO_ATTEMPT)
+    parent_attempt: Attempt = NO_ATTEMPT
 
 
 class NumberAdopted(Event, frozen=True, tag="caught up"):
@@ -220,7 +219,7 @@ class PlanBound(Event, frozen=True, tag="open plan"):
     """The node binds itself to the one plan of a search that it may open."""
 
     search: int
-    attempt: Attempt = field(name="basis")
+    attempt: Attempt
     """The attempt whose state has the plan."""
 
 
@@ -228,7 +227,7 @@ class PlanSealed(Event, frozen=True, tag="sealed plan"):
     """What binds the node to its parts of a plan for its owners, before any of them leaves it."""
 
     search: int
-    attempt: Attempt = field(name="basis")
+    attempt: Attempt
     commitments: list[str]
     """Per component that it holds: all its holders have the same."""
     boxes: str

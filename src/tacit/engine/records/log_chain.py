@@ -14,7 +14,7 @@ from tacit.engine.records.events import FORMAT, AgreementAccepted, Event
 from tacit.engine.records.node_events import AnyEvent
 from tacit.engine.wire.attempt import decode_attempt
 from tacit.errors import LogError
-from tacit.files import reading
+from tacit.files import other_version, reading
 
 Log = Sequence[Event]
 E = TypeVar("E", bound=Event)
@@ -95,15 +95,15 @@ def _event(number: int, line: bytes, previous: str) -> Event:
         # Whoever changed a line is found out first, whatever it says now.
         _check_follows(number, line, previous)
         raise LogError(
-            f"line {number} is not an event of this version ({error}); the log was changed, or a "
-            "newer version wrote it"
+            f"line {number} is not an event of this version ({error}); the log was changed, or "
+            "another version of tacit wrote it"
         ) from None
     except (msgspec.DecodeError, RecursionError):
         raise LogError(f"line {number} is not an event; the log was changed") from None
     if event.previous != previous:
         raise LogError(f"line {number} does not follow line {number - 1}; the log was changed")
-    if isinstance(event, AgreementAccepted) and event.format > FORMAT:
-        raise LogError(f"a newer version wrote this log (format {event.format}); use that one")
+    if isinstance(event, AgreementAccepted) and event.format != FORMAT:
+        raise LogError(f"the log {other_version(msgspec.structs.asdict(event), FORMAT)}")
     return event
 
 

@@ -36,8 +36,9 @@ from tacit.engine.agreement.terms import (
 )
 from tacit.equity import FIRST_HEAD, EquityTerms, RunEquity
 from tacit.errors import AgreementError
+from tacit.files import other_version
 
-FORMAT = "tacit-series/1"
+FORMAT: Literal["tacit-series/1"] = "tacit-series/1"
 Part = Literal["rows", "columns", "forbidden", "data"]
 TimeOfDay = Annotated[str, msgspec.Meta(pattern="^([01][0-9]|2[0-3]):[0-5][0-9]$")]
 
@@ -108,7 +109,7 @@ class Schedule(_Part, frozen=True):
 class Series(_Part, frozen=True, dict=True, kw_only=True):
     """Everything that holds for all runs."""
 
-    format: str
+    format: Literal["tacit-series/1"]
     name: str
     problem: PublicProblem
     """The pattern: whatever does not vary is in every run as it is here."""
@@ -190,9 +191,9 @@ def read_series(data: bytes, /) -> Series:
     try:
         series = _READ.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise AgreementError(f"this is not a valid series ({error}); draw it up again") from None
-    if series.format != FORMAT:
-        raise AgreementError(f"the series has format {series.format!r}; this is {FORMAT}")
+        other = other_version(data, FORMAT)
+        what = f"the series {other}" if other else f"this is not a valid series ({error})"
+        raise AgreementError(f"{what}; draw it up again") from None
     if canonical(series) != data:
         raise AgreementError("the series is not in canonical form; sort keys, leave out spaces")
     return series

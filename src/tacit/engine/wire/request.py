@@ -67,7 +67,7 @@ def candidate_hashes(plans: NDArray[np.integer[Any]], /) -> set[bytes]:
 def advance_hash(request: Advance, /) -> bytes:
     """What names a request for steps of a sealed run."""
     numbers = (request.search, request.first, request.count, request.horizon)
-    words = "tacit request/2\nadvance\n" + "".join(f"{number}\n" for number in numbers)
+    words = "tacit request/1\nadvance\n" + "".join(f"{number}\n" for number in numbers)
     return hashlib.sha256(words.encode()).digest()
 
 

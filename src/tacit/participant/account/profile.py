@@ -24,6 +24,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -31,16 +32,16 @@ from tacit.client import PlatformClient
 from tacit.engine.agreement import Agreement, canonical, read_agreement
 from tacit.engine.identity import Keys, load_keys
 from tacit.errors import AgreementError, FileError, InputError, TrustError
-from tacit.files import check_secret
+from tacit.files import check_secret, other_version, read_bytes
 from tacit.participant.account.private_files import replace_private
 from tacit.plain_text import decoders_words
 
-FORMAT = "tacit-profile/1"
+FORMAT: Literal["tacit-profile/1"] = "tacit-profile/1"
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
 
 
 class _ProfileFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    format: str
+    format: Literal["tacit-profile/1"]
     url: str
     account: str
     token: str
@@ -202,12 +203,12 @@ def load_profile(folder: Path | None = None, /) -> Profile:
         remedy = "run tacit participant join with your invitation"
         raise FileError(folder, None, "there is no profile in it", remedy)
     check_secret(path, remedy="join again")
+    data = read_bytes(path, remedy="join again")
     try:
-        stored = msgspec.json.decode(path.read_bytes(), type=_ProfileFile)
-    except (OSError, msgspec.DecodeError) as error:
-        raise FileError(
-            path, None, f"is not a profile ({decoders_words(error)})", "join again"
-        ) from None
+        stored = msgspec.json.decode(data, type=_ProfileFile)
+    except msgspec.DecodeError as error:
+        what = other_version(data, FORMAT) or f"is not a profile ({decoders_words(error)})"
+        raise FileError(path, None, what, "join again") from None
     return Profile(
         folder, stored.url, stored.account, stored.token, stored.expires, folder / stored.key
     )

@@ -10,6 +10,7 @@ import hashlib
 import hmac
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -20,16 +21,17 @@ from numpy.typing import NDArray
 from tacit.engine.agreement import Agreement, agreement_hash
 from tacit.engine.identity import Keys
 from tacit.errors import FileError
+from tacit.files import other_version
 from tacit.participant.account.private_files import replace_private
 from tacit.participant.account.profile import Profile
 
-FORMAT = "tacit-sealed-rows/1"
+FORMAT: Literal["tacit-sealed-rows/1"] = "tacit-sealed-rows/1"
 
 
 class SealedHashes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What was sealed for one objective of an agreement."""
 
-    format: str
+    format: Literal["tacit-sealed-rows/1"]
     secret: str
     """Which secret the hashes are keyed with, as a hash of its own: after a change of keys nothing
     can be compared."""
@@ -46,7 +48,7 @@ class SealedEarlier:
     agreement: Agreement
     objective: int
     hashes: SealedHashes | None
-    """None where an earlier version sealed them, which remembered nothing."""
+    """None where somebody removed their file."""
 
     @property
     def name(self) -> tuple[str, int]:
@@ -97,12 +99,14 @@ def keep_hashes(
 def load_hashes(profile: Profile, run: str, objective: int, /) -> SealedHashes | None:
     """What is remembered of an objective's rows."""
     path = profile.hashes_file(run, objective)
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=SealedHashes)
-    except FileNotFoundError:
+    if not path.exists():
         return None
+    data = path.read_bytes()
+    try:
+        return msgspec.json.decode(data, type=SealedHashes)
     except msgspec.DecodeError as error:
-        raise FileError(path, None, f"was changed ({error})", "restore or remove it") from None
+        what = other_version(data, FORMAT) or f"was changed ({error})"
+        raise FileError(path, None, what, "restore or remove it") from None
 
 
 def sealed_earlier(profile: Profile, /) -> Iterator[SealedEarlier]:

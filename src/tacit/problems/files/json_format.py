@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tacit.disclosure import SEALED, parse_best_mode, parse_disclosure
 from tacit.errors import FileError
-from tacit.files import naming_file, read_text
+from tacit.files import naming_file, other_version, read_text
 from tacit.plain_text import decoders_words, nearest_word
 from tacit.problems.files.decimals import CellError, is_power_of_ten, scaled
 from tacit.problems.files.matrices import WeightTable, read_mask, read_weights
@@ -102,8 +102,9 @@ def decode_problem_file(path: Path, /) -> ProblemFile:
         raise _syntax_error(path, text, str(error)) from None
     except RecursionError:
         raise FileError(path, None, "the JSON is nested too deeply", _MANUAL) from None
+    other = other_version({"format": head.format}, FORMAT)
     what = "there is no format" if head.format is None else f"the format {head.format!r} is unknown"
-    raise FileError(path, "format", what, f'write "format": "{FORMAT}"')
+    raise FileError(path, "format", other or what, f'write "format": "{FORMAT}"')
 
 
 def _with_data(kind: str) -> type[ProblemFile]:

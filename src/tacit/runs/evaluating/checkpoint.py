@@ -17,18 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import FileError
-from tacit.files import read_bytes, replace_file, writing
+from tacit.files import other_version, read_bytes, replace_file, writing
 from tacit.problems import Problem
 from tacit.runs.best_known import BestKnown
 from tacit.runs.history import GenerationRecord
-from tacit.search import SearchState, settings_written
+from tacit.search import SearchState, parameters_of
 
 if TYPE_CHECKING:
     from tacit.runs.evaluating.driver import EvaluatingDriver
 
-FORMAT, OLDER = b"tacit-checkpoint/3\n", b"tacit-checkpoint/1\n"
-BEFORE_TIES = b"tacit-checkpoint/2\n"
-"""The same, but its parameters do not say how ties are broken."""
+FORMAT = "tacit-checkpoint/1"
+_FIRST_LINE = f"{FORMAT}\n".encode()
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +86,7 @@ def save_checkpoint(run: EvaluatingDriver, path: str | Path, /) -> None:
     )
     body = msgspec.msgpack.encode(stored, enc_hook=_store)
     with writing(path):
-        replace_file(Path(path), FORMAT + hashlib.sha256(body).digest() + body, durable=True)
+        replace_file(Path(path), _FIRST_LINE + hashlib.sha256(body).digest() + body, durable=True)
 
 
 def load_checkpoint(path: str | Path, run: EvaluatingDriver, /) -> None:
@@ -95,7 +94,7 @@ def load_checkpoint(path: str | Path, run: EvaluatingDriver, /) -> None:
     stored = _read(path)
     for what, there, here in (
         ("problem or disclosure", stored.problem, problem_digest(run.problem)),
-        ("set of parameters", settings_written(stored.parameters), run.parameters),
+        ("set of parameters", parameters_of(stored.parameters), run.parameters),
         ("seed", stored.seed, run.seed),
     ):
         if there != here:
@@ -107,17 +106,14 @@ def load_checkpoint(path: str | Path, run: EvaluatingDriver, /) -> None:
 
 def _read(path: str | Path) -> StoredRun:
     whole = read_bytes(path)
-    start = len(FORMAT) + hashlib.sha256().digest_size
+    start = len(_FIRST_LINE) + hashlib.sha256().digest_size
     body = whole[start:]
     try:
-        known = [head + hashlib.sha256(body).digest() for head in (FORMAT, BEFORE_TIES)]
-        if whole[:start] in known:
+        if whole[:start] == _FIRST_LINE + hashlib.sha256(body).digest():
             return _READ_RUN.decode(body)
     except (msgspec.DecodeError, ValueError, TypeError):
-        pass  # whole, but of another version
-    problem = "is not a tacit checkpoint, or is damaged"
-    if whole.startswith(OLDER):
-        problem = "is a checkpoint of an older version"
+        pass  # it is whole, but no checkpoint of a run
+    problem = other_version(whole, FORMAT) or "is not a tacit checkpoint, or is damaged"
     raise FileError(path, None, problem, "start without --resume")
 
 

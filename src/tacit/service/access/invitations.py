@@ -22,9 +22,9 @@ class JoiningKey:
 
     public: str
     signature: bytes
-    account: str = ""
-    """As whom it joins; empty in what an earlier version signed."""
-    platform: str = ""
+    account: str
+    """As whom it joins."""
+    platform: str
     """Where it joins."""
 
 
@@ -103,10 +103,7 @@ def redeem(
 def _check_joining(account: str, code: str, key: JoiningKey, here: frozenset[str]) -> None:
     """Refuse what somebody signed for another account or platform, or for none."""
     if not key.account or not key.platform:
-        raise ServiceError(
-            "it is not said for which account and platform this is signed, as by an earlier "
-            "version of tacit; upgrade tacit and join again, your invitation stays valid"
-        )
+        raise ServiceError("a joining is signed for one account at one platform; give both")
     if key.account != account:
         raise ServiceError(
             f"this invitation is for the account {account!r}, and you join as {key.account!r}; if "

@@ -10,12 +10,10 @@ from tacit.client import CarriedManifest
 from tacit.engine.agreement import (
     Agreement,
     SealedRows,
-    check_names_shares,
     read_agreement,
-    read_manifest,
 )
 from tacit.engine.series import SignedSeries
-from tacit.errors import NotThereError, SealError, WrongStateError
+from tacit.errors import NotThereError
 from tacit.service.storage import members_of, read_run, sealed_rows
 from tacit.service.workflow.lifecycle import State
 from tacit.service.workflow.series_lifecycle import signed_series
@@ -66,17 +64,6 @@ class StoredAgreement:
             for k in self.agreement.confidential()
             for owner in self.agreement.objectives[k].owners
         )
-
-    def check_goes_on(self) -> None:
-        """Refuse a run whose rows are sealed as nodes do not take them any more."""
-        for each in self.rows:
-            manifest = read_manifest(self.agreement, each.rows.manifest, each.rows.signature)
-            try:
-                check_names_shares(manifest)
-            except SealError as error:
-                raise WrongStateError(
-                    f"a run of an earlier version does not go on: {error}; its best so far is kept"
-                ) from None
 
     def manifests(self) -> dict[int, list[bytes]]:
         """Per objective, in the agreement's order of owners."""

@@ -52,12 +52,9 @@ def answer_of(
 
 
 def _weightings(agreement: Agreement, searches: Sequence[int]) -> list[str]:
-    """What each plan of a sealed search was found for, in the order of the plans.
-
-    Without numbers, which reports of before do not have, all of them.
-    """
+    """What each plan of a sealed search was found for, in the order of the plans."""
     written = [":".join(map(str, factors)) for factors in agreement.sealed_run.weightings]
-    return [written[search] for search in searches] or written
+    return [written[search] for search in searches]
 
 
 def _sentence(reason: str, trouble: str) -> str:

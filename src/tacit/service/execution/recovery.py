@@ -8,7 +8,6 @@ from pathlib import Path
 from sqlalchemy.orm import Session
 
 from tacit.engine.agreement import read_agreement
-from tacit.runs import StopReason
 from tacit.service.execution.answer import result_of
 from tacit.service.execution.queue import Waiting
 from tacit.service.execution.report import read_report, run_folder
@@ -40,10 +39,7 @@ def interrupt(session: Session, run_id: str, data: Path, reason: str, /) -> bool
         result = result_of(report, agreement)
     if report is not None and result is not None:
         set_progress(session, run_id, report.progress())
-    # A report of the first version does not say that a run which its nodes stopped may go on.
-    stopped = report is not None and report.stopped == StopReason.NODES and not report.can_retry
-    may_go_on = stopped and agreement is not None and not agreement.sealed
-    if report is not None and report.is_over and result is not None and not may_go_on:
+    if report is not None and report.is_over and result is not None:
         reason = f"it had its plan, then {reason}"
         set_state(session, run_id, State.FINISHED, reason=reason, result=result)
         return True

@@ -60,13 +60,6 @@ class RunSupervisor:
         stored = await self._services.database.read(stored_agreement, self._run_id)
         if stored.state is not State.SUBMITTED:
             return True
-        try:
-            stored.check_goes_on()
-        except WrongStateError as error:
-            await self._services.database.write(
-                set_state, self._run_id, State.FAILED, reason=str(error)
-            )
-            return True
         worker = self._worker = WorkerHandle(self._services.workers, self._request(stored))
         try:
             await worker.start()

@@ -112,9 +112,6 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 def load_settings(path: Path, /) -> Settings:
     """Read the platform's file."""
     table = read_toml(path, remedy="make it with tacit service init")
-    if "trio" in table:
-        remedy = "call it [[cluster]], with file in place of cluster"
-        raise FileError(path, "trio", "is of an older version", remedy)
     try:
         settings = msgspec.convert({**table, "folder": str(path.parent)}, type=Settings)
     except msgspec.ValidationError as error:

@@ -12,7 +12,6 @@ from sqlalchemy.orm import Session
 from tacit.engine.agreement import (
     agreement_hash,
     box_hash,
-    check_names_shares,
     is_signed,
     read_agreement,
     read_manifest,
@@ -115,7 +114,6 @@ def sealed_from(
     """Sealed rows, after checking all that can be seen from outside the boxes."""
     agreement = read_agreement(agreement_bytes(session, run_id)[0])
     named = read_manifest(agreement, manifest, signature)
-    check_names_shares(named)
     if named.participant != participant:
         raise SealError(f"the manifest is one of {named.participant!r}; seal rows of your own")
     if named.objective != objective:

@@ -65,11 +65,11 @@ class StoredInput(Stored, frozen=True, tag="input/1"):
 _READ_INPUT = msgspec.msgpack.Decoder(StoredInput)
 
 
-class StoredBest(Stored, frozen=True, tag="best/2"):
+class StoredBest(Stored, frozen=True, tag="best/1"):
     """Shares of the best fitness after an evaluation, and the attempt that they come from."""
 
     number: int
-    attempt: Attempt = msgspec.field(name="basis")
+    attempt: Attempt
     components: dict[int, int]
 
 

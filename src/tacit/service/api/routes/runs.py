@@ -26,7 +26,6 @@ from tacit.service.access.permissions import PARTICIPANT
 from tacit.service.api.answers import run_summaries, run_view
 from tacit.service.api.errors import error_responses
 from tacit.service.api.gate import AccountName, Asker, RunId, ThePlatform, gated_router
-from tacit.service.execution.agreed_runs import stored_agreement
 from tacit.service.storage import Event, Run, Sealed, create_run, read_run, sealed_of, set_state
 from tacit.service.workflow.drafting import checked_terms
 from tacit.service.workflow.invitation_files import invite_to_run
@@ -43,12 +42,6 @@ from tacit.service.workflow.submitting import (
 from tacit.service.workflow.terms import public_weights, stored_terms
 
 DRAFT = frozenset({State.DRAFT})
-
-
-def _check_goes_on(session: Session, run_id: str) -> None:
-    """Before its state changes: an interrupted run keeps what it has."""
-    if read_run(session, run_id).where is State.INTERRUPTED:
-        stored_agreement(session, run_id).check_goes_on()
 
 
 def _create(session: Session, terms: RunTerms, by: str) -> RunView:
@@ -168,7 +161,6 @@ def _add_endings(router: APIRouter) -> None:
     @router.post("/runs/{run_id}/resume", responses=error_responses(404, 409))
     async def resume(run_id: RunId, platform: ThePlatform) -> RunView:
         """Let an interrupted run wait for a slot again and go on from its checkpoint."""
-        await platform.database.read(_check_goes_on, run_id)
         await platform.database.write(
             set_state, run_id, State.SUBMITTED, only_from=frozenset({State.INTERRUPTED})
         )

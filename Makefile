@@ -102,7 +102,7 @@ hosts-test: .venv/ready-dev ## Nodes, platform and participants on hosts of thei
 postgres-test: .venv/ready-dev debian ## A database that restarts in mid-run (3 minutes)
 	@$(DEPLOYMENT) tests/deployment/test_postgres.py
 
-upgrade-test: .venv/ready-dev ## An earlier version with a run under way, upgraded to this one (5 minutes)
+upgrade-test: .venv/ready-dev ## The first release with a run under way, upgraded to this one (5 minutes)
 	@$(DEPLOYMENT) tests/deployment/test_upgrade.py
 
 deploy-test: .venv/ready-dev ## The images of deploy/Containerfile, built and run (root, Podman, debootstrap; 10 minutes)

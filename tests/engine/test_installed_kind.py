@@ -72,8 +72,6 @@ def test_a_kind_that_is_not_installed_is_refused(tmp_path: Path) -> None:
     [
         ({"kind": "knapsack"}, "the kind 'knapsack' is unknown here"),
         ({"version": 2}, "in version 1, not 2"),
-        ({"version": 1}, "leave it out"),
-        ({"data": {}}, "leave it out"),
         ({"data": {"capacities": [2, 2]}}, "has no data, not 'capacities'"),
         ({"kind": "capacitated"}, "has capacities, not none"),
         ({"kind": "capacitated", "data": {"capacities": [1, 0]}}, "take 1 in all"),

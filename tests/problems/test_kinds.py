@@ -211,14 +211,14 @@ def test_files_with_wrong_data_get_one_line(
         load_problem(tmp_path / "p.json")
 
 
-def test_what_old_agreements_say_of_their_problems_is_written_as_before() -> None:
+def test_the_public_part_names_the_version_and_the_data_of_its_kind() -> None:
     written = canonical(public_problem(generate_tour(1, cities=3)))
     assert written == (
-        b'{"column_names":null,"columns":3,"forbidden":[],"kind":"tour","name":"tour1K3",'
-        b'"row_names":null,"rows":3,"symmetric":true}'
+        b'{"column_names":null,"columns":3,"data":{},"forbidden":[],"kind":"tour",'
+        b'"name":"tour1K3","row_names":null,"rows":3,"symmetric":true,"version":1}'
     )
-    new = canonical(public_problem(generate_capacitated(1, rows=4, columns=2)))
-    assert b'"data":{"capacities":[3,3]}' in new
+    capacitated = canonical(public_problem(generate_capacitated(1, rows=4, columns=2)))
+    assert b'"data":{"capacities":[3,3]}' in capacitated
 
 
 def test_an_unknown_kind_version_or_datum_is_refused() -> None:

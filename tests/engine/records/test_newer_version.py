@@ -18,8 +18,8 @@ def test_what_a_newer_version_wrote_is_refused() -> None:
     assert verify_log(line(event="agreed", agreement="ab")) == [
         AgreementAccepted("ab", previous=FIRST)
     ]
-    with pytest.raises(LogError, match=r"a newer version wrote this log \(format 2\)"):
-        verify_log(line(event="agreed", agreement="ab", format=2))
+    with pytest.raises(LogError, match="the log has the format 'tacit-log/2' of another version"):
+        verify_log(line(event="agreed", agreement="ab", format="tacit-log/2"))
     with pytest.raises(LogError, match=r"not an event of this version \(Invalid value 'merged'"):
         verify_log(line(event="merged"))
     with pytest.raises(LogError, match=r"not a ledger entry \(Invalid value 'pareto'"):

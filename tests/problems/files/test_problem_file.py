@@ -123,7 +123,7 @@ def test_coordinates_without_a_metric_only_draw(tmp_path: Path) -> None:
         ('{"format": "tacit-problem/1"} x', "line 1, column 31: broken JSON, trailing characters"),
         ("[]", "p.json: expected named fields, got a list; correct it, see docs/problem-format.md"),
         ({}, 'p.json, format: there is no format; write "format": "tacit-problem/1"'),
-        ({"format": "tacit-problem/9"}, "format: the format 'tacit-problem/9' is unknown; write"),
+        ({"format": "tacit-problem/9"}, "has the format 'tacit-problem/9' of another version"),
         ({"format": "tacit-problem/1"}, "p.json: the field 'kind' is missing; add it, see"),
         (GOOD | {"kind": "knapsack"}, "kind: the kind 'knapsack' is unknown here; use one"),
         (GOOD | {"owner": 1}, "the field 'owner' is unknown; check its spelling or see docs"),

@@ -42,7 +42,6 @@ def test_other_databases_stay_as_they_are(tmp_path: Path) -> None:
         ("token_days = nan\n" + GOOD, "token_days"),
         ('tls_key = "k"\n' + GOOD, "certificate"),
         (GOOD + "slots = 0\n", "slot"),
-        ('url = "u"\n[[trio]]\nname = "t"\ncluster = "c.toml"\n', "trio.*older.*file in place of"),
     ],
 )
 def test_mistakes_are_told(tmp_path: Path, text: str, said: str) -> None:

@@ -100,7 +100,7 @@ def test_files_that_do_not_tell_enough_are_refused(tmp_path: Path) -> None:
     with pytest.raises(LogError, match="not what the agreed search asks for"):
         record_of_run(agreement, tmp_path)
     write_report(tmp_path, Report(stage="ended", plans=[[0, 1, 2, 3, 4, 5]]))
-    with pytest.raises(InputError, match="did not note the seed"):
+    with pytest.raises(InputError, match="names no seed"):
         record_of_run(agreement, tmp_path)
     write_report(tmp_path, Report(stage="ended", seed=SEED))
     with pytest.raises(InputError, match="found no plan"):

@@ -87,28 +87,33 @@ class Database:
 
     def migrate(self) -> None:
         """Bring the tables up to date."""
-        if self._is_up_to_date():
+        there = self._revision()
+        if there == HEAD:
             return
         # Here, since a restart must be quick, and most find nothing to do.
         from alembic import command
         from alembic.config import Config
-        from alembic.util import CommandError
+        from alembic.script import ScriptDirectory
 
         config = Config()
         config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+        known = {each.revision for each in ScriptDirectory.from_config(config).walk_revisions()}
+        if there is not None and there not in known:
+            raise InputError(
+                f"the database has the tables of another version of tacit ({there!r}, and this one "
+                f"has {HEAD!r}); run that version, or restore a backup of this one"
+            )
         with self._turn.taken(), self._writer.begin() as connection:
             config.attributes["connection"] = connection
-            try:
-                command.upgrade(config, "head")
-            except CommandError as error:
-                raise cannot_be_opened(error) from None
+            command.upgrade(config, "head")
 
-    def _is_up_to_date(self) -> bool:
+    def _revision(self) -> str | None:
+        """The step that the tables are at; None while there are none."""
         with self._engine.connect() as connection:
             if not inspect(connection).has_table("alembic_version"):
-                return False
-            found = connection.execute(text("SELECT version_num FROM alembic_version")).scalars()
-            return list(found) == [HEAD]
+                return None
+            found = connection.scalar(text("SELECT version_num FROM alembic_version"))
+            return None if found is None else str(found)
 
     @contextmanager
     def reading(self) -> Iterator[Session]:

@@ -47,7 +47,8 @@ def record_of_run(agreement: Agreement, folder: Path, public: Weights | None = N
         raise InputError("the run has found no plan, so there is nothing to record")
     if all(agreement.objectives[k].sealed for k in agreement.confidential()):
         return _sealed(agreement, report)
-    assert report.seed is not None  # it has plans, so it has begun
+    if report.seed is None:
+        raise InputError("the report of the run names no seed; restore the run's folder")
     recorder = Recorder()
     run_from_ledger(agreement, folder / LEDGER, seed=report.seed, observe=recorder, public=public)
     return recorder.record(report.plans[0])

@@ -44,9 +44,17 @@ class SlowStore(Store):
         self.writing -= 1
 
 
+CAST = example_cast()
+
+
 def store_in(folder: Path) -> SlowStore:
-    cast = example_cast()
-    return SlowStore(Store.create(folder, cast.agreement, cast.signatures).folder)
+    return opened(Store.create(folder, CAST.agreement, CAST.signatures).folder)
+
+
+def opened(folder: Path) -> SlowStore:
+    store = SlowStore(folder)
+    store.encrypt_states(CAST.sealing[0])
+    return store
 
 
 def state(generation: int) -> KeptState:
@@ -88,7 +96,7 @@ def test_the_first_plan_that_a_node_is_bound_to_counts_also_after_a_restart(
         for generation in (4, 8):
             await progress.keep(state(generation))
         assert await progress.bind(Attempt("4:1:1")) == "4:1:1"
-        for again in (progress, SealedProgress(Store(store.folder), (0,))):
+        for again in (progress, SealedProgress(opened(store.folder), (0,))):
             assert await again.bind(Attempt("8:1:1")) == "4:1:1"
             assert again.names == ["4:1:1"]
             with pytest.raises(RefusedError, match="happens once"):
@@ -122,7 +130,7 @@ def test_what_follows_a_state_is_fixed_once_it_has_begun_also_after_a_kill(tmp_p
         progress = SealedProgress(store, (0,))
         await progress.keep(state(0))
         progress.begin(asked, Attempt("4:1:2"), RUN)
-        for again in (progress, SealedProgress(Store(store.folder), (0,))):
+        for again in (progress, SealedProgress(opened(store.folder), (0,))):
             for other, words in others:
                 with pytest.raises(RefusedError, match=words):
                     again.begin(other, Attempt("4:2:1"), RUN)

@@ -1,4 +1,4 @@
-"""The tables of the first version."""
+"""The tables of the first release."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Go on from the step before."""
+    """Create all tables."""
     _accounts()
+    _series()
     _runs()
     _participation()
+    _notices()
 
 
 def _accounts() -> None:
@@ -55,6 +57,41 @@ def _accounts() -> None:
     op.create_index("ix_token_account", "token", ["account"])
 
 
+def _series() -> None:
+    op.create_table(
+        "series",
+        sa.Column("id", sa.String(length=16), nullable=False),
+        sa.Column("name", sa.String(length=200), nullable=False),
+        sa.Column("terms", sa.JSON(), nullable=False),
+        sa.Column("cluster", sa.String(length=100), nullable=False),
+        sa.Column("data", sa.LargeBinary(), nullable=True),
+        sa.Column("hash", sa.String(length=64), nullable=True),
+        sa.Column("created_by", sa.String(length=63), nullable=False),
+        sa.Column("created", sa.Double(), nullable=False),
+        sa.Column("next_at", sa.Double(), nullable=True),
+        sa.Column("ended", sa.Double(), nullable=True),
+        sa.Column("reason", sa.Text(), nullable=True),
+        sa.ForeignKeyConstraint(
+            ["created_by"], ["account.name"], name="fk_series_created_by_account"
+        ),
+        sa.PrimaryKeyConstraint("id", name="pk_series"),
+    )
+    op.create_table(
+        "series_member",
+        sa.Column("series", sa.String(length=16), nullable=False),
+        sa.Column("participant", sa.String(length=63), nullable=False),
+        sa.Column("position", sa.Integer(), nullable=False),
+        sa.Column("signature", sa.LargeBinary(), nullable=True),
+        sa.Column("signed", sa.Double(), nullable=True),
+        sa.ForeignKeyConstraint(["series"], ["series.id"], name="fk_series_member_series_series"),
+        sa.ForeignKeyConstraint(
+            ["participant"], ["account.name"], name="fk_series_member_participant_account"
+        ),
+        sa.PrimaryKeyConstraint("series", "participant", name="pk_series_member"),
+    )
+    op.create_index("ix_series_member_participant", "series_member", ["participant"])
+
+
 def _runs() -> None:
     op.create_table(
         "run",
@@ -63,7 +100,7 @@ def _runs() -> None:
         sa.Column("state", sa.String(length=16), nullable=False),
         sa.Column("reason", sa.Text(), nullable=True),
         sa.Column("terms", sa.JSON(), nullable=False),
-        sa.Column("trio", sa.String(length=100), nullable=True),
+        sa.Column("cluster", sa.String(length=100), nullable=True),
         sa.Column("agreement", sa.LargeBinary(), nullable=True),
         sa.Column("agreement_hash", sa.String(length=64), nullable=True),
         sa.Column("created_by", sa.String(length=63), nullable=False),
@@ -74,10 +111,13 @@ def _runs() -> None:
         sa.Column("progress", sa.JSON(), nullable=True),
         sa.Column("result", sa.JSON(), nullable=True),
         sa.Column("warnings", sa.JSON(), nullable=False),
+        sa.Column("series", sa.String(length=16), nullable=True),
+        sa.Column("series_number", sa.Integer(), nullable=True),
         sa.ForeignKeyConstraint(["created_by"], ["account.name"], name="fk_run_created_by_account"),
         sa.PrimaryKeyConstraint("id", name="pk_run"),
     )
     op.create_index("ix_run_state", "run", ["state"])
+    op.create_index("ix_run_series", "run", ["series"])
     op.create_table(
         "event",
         sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
@@ -121,6 +161,7 @@ def _participation() -> None:
         sa.Column("box0", sa.LargeBinary(), nullable=False),
         sa.Column("box1", sa.LargeBinary(), nullable=False),
         sa.Column("box2", sa.LargeBinary(), nullable=False),
+        sa.Column("box3", sa.LargeBinary(), nullable=True),
         sa.Column("state", sa.String(length=16), nullable=False),
         sa.Column("reason", sa.Text(), nullable=True),
         sa.ForeignKeyConstraint(
@@ -129,3 +170,48 @@ def _participation() -> None:
         sa.ForeignKeyConstraint(["run"], ["run.id"], name="fk_sealed_run_run"),
         sa.PrimaryKeyConstraint("run", "participant", "objective", name="pk_sealed"),
     )
+
+
+def _notices() -> None:
+    op.create_table(
+        "contact",
+        sa.Column("account", sa.String(length=63), nullable=False),
+        sa.Column("mail", sa.String(length=254), nullable=False),
+        sa.ForeignKeyConstraint(["account"], ["account.name"], name="fk_contact_account_account"),
+        sa.PrimaryKeyConstraint("account", name="pk_contact"),
+    )
+    op.create_table(
+        "webhook",
+        sa.Column("id", sa.String(length=16), nullable=False),
+        sa.Column("account", sa.String(length=63), nullable=False),
+        sa.Column("url", sa.Text(), nullable=False),
+        sa.Column("created", sa.Double(), nullable=False),
+        sa.Column("error", sa.Text(), nullable=True),
+        sa.ForeignKeyConstraint(["account"], ["account.name"], name="fk_webhook_account_account"),
+        sa.PrimaryKeyConstraint("id", name="pk_webhook"),
+    )
+    op.create_index("ix_webhook_account", "webhook", ["account"])
+    op.create_table(
+        "notice",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("account", sa.String(length=63), nullable=False),
+        sa.Column("webhook", sa.String(length=16), nullable=True),
+        sa.Column("kind", sa.String(length=24), nullable=False),
+        sa.Column("at", sa.Double(), nullable=False),
+        sa.Column("data", sa.JSON(), nullable=False),
+        sa.Column("attempts", sa.Integer(), nullable=False),
+        sa.Column("next_at", sa.Double(), nullable=True),
+        sa.Column("sent", sa.Double(), nullable=True),
+        sa.Column("error", sa.Text(), nullable=True),
+        sa.ForeignKeyConstraint(["account"], ["account.name"], name="fk_notice_account_account"),
+        sa.PrimaryKeyConstraint("id", name="pk_notice"),
+        sqlite_autoincrement=True,
+    )
+    op.create_index("ix_notice_next_at", "notice", ["next_at"])
+    op.create_table(
+        "notice_cursor",
+        sa.Column("id", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("event", sa.Integer(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name="pk_notice_cursor"),
+    )
+    op.execute("INSERT INTO notice_cursor (id, event) VALUES (1, 0)")

@@ -17,9 +17,10 @@ from tacit.audit.record.record import load_record
 from tacit.client.invitation_file import read_invitation
 from tacit.engine.agreement import read_agreement
 from tacit.engine.identity import Keys, load_half, load_keys, save_keys
+from tacit.engine.records.ledger import read_ledger
 from tacit.engine.records.log_chain import FIRST, verify_log
 from tacit.engine.series import read_series
-from tacit.errors import TacitError
+from tacit.errors import LogError, TacitError
 from tacit.participant.account.profile import Profile, load_profile
 from tacit.participant.account.sealed_before import load_hashes
 from tacit.problems import load_problem
@@ -49,9 +50,8 @@ def bundle(of: str) -> bytes:
     return packed.getvalue()
 
 
-def log(of: str) -> bytes:
-    line = {"event": "agreed", "at": 0, "previous": FIRST, "agreement": "ab", "format": of}
-    return msgspec.json.encode(line) + b"\n"
+def line(**fields: object) -> bytes:
+    return msgspec.json.encode({"at": 0, "previous": FIRST, **fields}) + b"\n"
 
 
 def half(path: Path, of: str) -> Path:
@@ -76,7 +76,7 @@ READERS: dict[str, Read] = {
     ),
     "tacit-invitation/1": lambda place, of: read_invitation(in_json(place / "it.tacit", of)),
     "tacit-keys/1": lambda place, of: load_keys(in_json(place / "north.key", of)),
-    "tacit-log/1": lambda place, of: verify_log(log(of)),
+    "tacit-log/1": lambda place, of: verify_log(line(event="agreed", agreement="ab", format=of)),
     "tacit-problem/1": lambda place, of: load_problem(in_json(place / "p.json", of)),
     "tacit-profile/1": lambda place, of: load_profile(in_json(place / "profile.json", of).parent),
     "tacit-public/1": lambda place, of: load_half(half(place / "a.public.toml", of)),
@@ -94,6 +94,13 @@ def test_what_another_version_wrote_is_said_to_be_that(name: str, tmp_path: Path
         READERS[name](tmp_path, other)
     said = f"has the format {other!r} of another version of tacit; this one reads {name!r}"
     assert str(caught.value).count(said) == 1
+
+
+def test_events_and_entries_that_are_unknown_are_refused() -> None:
+    with pytest.raises(LogError, match="not an event of this version"):
+        verify_log(line(event="merged"))
+    with pytest.raises(LogError, match="not a ledger entry"):
+        read_ledger(b'{"entry":"pareto"}\n')
 
 
 def test_every_format_begins_at_1_and_is_tried_here() -> None:

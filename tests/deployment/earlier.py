@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "build" / "earlier"
 _DONE = "complete"
 _COMPILE = """
-import tacit.service.execution.preloaded as preloaded
-(getattr(preloaded, "warm_up_all", None) or preloaded._warm_up_all)()
+from tacit.service.execution.preloaded import warm_up_all
+warm_up_all()
 """
 """Its search kernels, which it would otherwise compile while runs wait."""
 

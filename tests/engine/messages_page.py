@@ -98,14 +98,10 @@ def described(record: type) -> Iterator[tuple[str, str, str]]:
                 continue
             assert isinstance(statement.target, ast.Name)
             name = statement.target.id
-            encoded = record.__struct_encode_fields__[  # type: ignore[attr-defined]
-                record.__struct_fields__.index(name)  # type: ignore[attr-defined]
-            ]
             after = body.body[at + 1] if at + 1 < len(body.body) else None
             is_text = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
             meaning = " ".join(after.value.value.split()) if is_text else ""  # type: ignore[union-attr]
-            shown = encoded if encoded == name else f"{encoded}`, in the code `{name}"
-            yield shown, ast.unparse(statement.annotation), meaning
+            yield name, ast.unparse(statement.annotation), meaning
 
 
 def page() -> str:

@@ -76,12 +76,11 @@ def test_settings_that_contradict_each_other_are_refused(
         check_agreement(with_settings(agreed(), changed(SETTINGS, **changes), steps))
 
 
-@pytest.mark.parametrize("name", ["method", "finish", "phases", "start", "bisect", "block"])
-def test_settings_that_there_are_not_are_refused(name: str) -> None:
+def test_settings_that_there_are_not_are_refused() -> None:
     agreement = agreed()
-    parameters = {**agreement.search.parameters, name: 1}
+    parameters = {**agreement.search.parameters, "speed": 1}
     search = PinnedSearch("sealed", parameters, None)
-    with pytest.raises(AgreementError, match=f"no setting '{name}'"):
+    with pytest.raises(AgreementError, match="no setting 'speed'"):
         check_agreement(replace(agreement, search=search))
 
 
@@ -104,7 +103,7 @@ def test_settings_are_those_of_the_kind_of_problem() -> None:
     tour = agreed(TourParameters(), symmetric_tour())
     for name in ("gap", "checkpoints", "least"):
         search = PinnedSearch("sealed", {**tour.search.parameters, name: 4}, None)
-        with pytest.raises(AgreementError, match=f"no setting '{name}'"):
+        with pytest.raises(AgreementError, match="no setting 'speed'"):
             check_agreement(replace(tour, search=search))
 
 

@@ -103,7 +103,7 @@ def test_settings_are_those_of_the_kind_of_problem() -> None:
     tour = agreed(TourParameters(), symmetric_tour())
     for name in ("gap", "checkpoints", "least"):
         search = PinnedSearch("sealed", {**tour.search.parameters, name: 4}, None)
-        with pytest.raises(AgreementError, match="no setting 'speed'"):
+        with pytest.raises(AgreementError, match=f"no setting '{name}'"):
             check_agreement(replace(tour, search=search))
 
 

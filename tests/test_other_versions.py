@@ -27,7 +27,7 @@ from tacit.problems import load_problem
 from tacit.runs import load_result
 from tacit.runs.evaluating.checkpoint import load_checkpoint
 from tacit.verify.bundle import read_bundle
-from tests.runs.test_checkpoint_files import fresh_run
+from tests.runs.checkpointed import fresh_run
 
 Read = Callable[[Path, str], object]
 

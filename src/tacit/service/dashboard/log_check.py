@@ -27,6 +27,9 @@ class LogVerdict(msgspec.Struct, frozen=True):
     notes: list[str]
 
 
+_READ_VERDICT = msgspec.json.Decoder(LogVerdict)
+
+
 class LogChecks:
     """Checks bundles, one at a time."""
 
@@ -38,7 +41,7 @@ class LogChecks:
         async with self._turns.of(account):
             failed = "the logs cannot be checked now; download them, or try again later"
             said = await computed_elsewhere(__name__, packed, within=CHECK_SECONDS, failed=failed)
-        return msgspec.json.decode(said, type=LogVerdict)
+        return _READ_VERDICT.decode(said)
 
 
 def verdict_of(packed: bytes, /) -> LogVerdict:

@@ -16,13 +16,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from studies.benchmarks.attacker import ATTACKS, POPULATION, SMALL, attack
 from studies.benchmarks.measuring import options_of, write_json
 from studies.benchmarks.two_platforms import (
+    ATTACKS,
     MEGABYTE,
+    POPULATION,
+    SMALL,
     Platform,
     answered,
     assignment,
+    attack,
     forget_peaks,
     peak_megabytes,
     plans,

@@ -9,7 +9,7 @@ docs/figures/tours.json, whose pace on idle cores is known; only the ratio of th
 other programs may run. The runs are in the clear, which gives what nodes give, with as many
 generations as nodes do by the deadline, and no more than are agreed on. `top:15` has the pace of
 the fastest run of docs/figures/equal-time.json. Percentages are of a bound below which no tour is
-(`studies.benchmarks.tour_bounds`), so what is lost to the optimum is less.
+(`studies.benchmarks.drawn_tours`), so what is lost to the optimum is less.
 """
 
 from __future__ import annotations
@@ -23,10 +23,9 @@ import msgspec
 import numpy as np
 
 from studies.benchmarks import equal_time, tours
-from studies.benchmarks.drawn_tours import DIRECTED, FAMILIES, drawn_tour
+from studies.benchmarks.drawn_tours import DIRECTED, FAMILIES, drawn_tour, least_length
 from studies.benchmarks.measuring import FIGURES, options_of, write_json
 from studies.benchmarks.sealed import Work, pace
-from studies.benchmarks.tour_bounds import least_length
 from tacit.engine.derived import tour_length
 from tacit.engine.local import LocalCluster
 from tacit.problems import Problem, shipped_problem

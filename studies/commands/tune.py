@@ -15,8 +15,15 @@ from studies.evaluation.study import SearchStudy, study_named
 from studies.evaluation.time_budget import PAPER_BUDGET
 from studies.rows import write_whole
 from studies.running import executor, usable_cores
-from studies.tuning.held_out import held_out_sets, held_out_values
-from studies.tuning.tune import Tuned, known_set, rows_beside, tune, tuning_task
+from studies.tuning.tune import (
+    Tuned,
+    held_out_sets,
+    held_out_values,
+    known_set,
+    rows_beside,
+    tune,
+    tuning_task,
+)
 
 from tacit.cli.printing import terminal
 

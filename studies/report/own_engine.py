@@ -15,11 +15,11 @@ from studies.evaluation.time_budget import (
     budget_of,
     comparison_generations,
 )
+from studies.report.column_figures import Standing
 from studies.report.engine_times import EngineTimes
 from studies.report.evidence import CONFIGURABLE
 from studies.report.paper import COLUMNS
 from studies.report.results import Results
-from studies.report.standings import Standing
 from studies.tables import Block, Cell, ReportTable, plain
 from tacit.disclosure import split_disclosure
 

@@ -11,9 +11,8 @@ import msgspec
 
 from studies.evaluation.study import SearchStudy, shipped_study
 from studies.tables import Block, Cell, ReportTable, plain
-from studies.tuning.held_out import MOST_SETS, our_names, their_names
 from studies.tuning.plan import Choice
-from studies.tuning.tune import published_sets
+from studies.tuning.tune import MOST_SETS, our_names, published_sets, their_names
 
 NAMES = {
     "generations": "generations",

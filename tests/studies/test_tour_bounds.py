@@ -6,8 +6,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from studies.benchmarks.drawn_tours import FAMILIES, drawn_tour
-from studies.benchmarks.tour_bounds import least_length
+from studies.benchmarks.drawn_tours import FAMILIES, drawn_tour, least_length
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -9,8 +9,7 @@ import msgspec
 import pytest
 from studies.evaluation.study import shipped_study
 from studies.report.tuning_tables import tuning_record
-from studies.tuning.held_out import our_names, their_names
-from studies.tuning.tune import published_sets
+from studies.tuning.tune import our_names, published_sets, their_names
 
 from tacit.search import PRESETS
 

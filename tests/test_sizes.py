@@ -78,10 +78,6 @@ class Module:
         """Whether it stands for its package."""
         return self.path.stem == "__init__"
 
-    def nodes(self, *kinds: type[ast.AST]) -> Iterator[ast.AST]:
-        """All nodes of these kinds."""
-        return (node for node in ast.walk(self.tree) if isinstance(node, kinds))
-
     def lines_before_a_definition(self) -> int:
         """How many lines of docstring and imports come before anything is defined."""
         for node in self.tree.body:
@@ -108,9 +104,9 @@ def functions() -> Iterator[tuple[str, Function]]:
     for module in modules():
         if {COMMANDS, STEPS} & set(module.path.parents):
             continue
-        for node in module.nodes(ast.FunctionDef, ast.AsyncFunctionDef):
-            assert isinstance(node, Function)
-            yield f"{module.path.relative_to(ROOT)}::{node.name}", node
+        for node in ast.walk(module.tree):
+            if isinstance(node, Function):
+                yield f"{module.path.relative_to(ROOT)}::{node.name}", node
 
 
 def parameters(function: Function) -> int:
@@ -129,13 +125,12 @@ def lines(function: Function) -> int:
 
 def formats() -> dict[str, int]:
     """The formats that the code names, such as `tacit-keys/1`, with their numbers."""
-    found = {}
+    found: dict[str, int] = {}
     for module in modules():
-        for node in module.nodes(ast.Constant):
-            assert isinstance(node, ast.Constant)
-            named = isinstance(node.value, str) and _FORMAT.fullmatch(node.value)
-            if named:
-                found[node.value.strip()] = int(named[1])
+        for node in ast.walk(module.tree):
+            text = node.value if isinstance(node, ast.Constant) else None
+            if isinstance(text, str) and (named := _FORMAT.fullmatch(text)):
+                found[text.strip()] = int(named[1])
     return found
 
 

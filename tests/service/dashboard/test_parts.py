@@ -55,7 +55,7 @@ from tacit.service.dashboard.pages.runs_page import (
     standing,
     worrying_silence,
 )
-from tacit.service.dashboard.pages.series_page import runs_table, series_terms_list, signers_table
+from tacit.service.dashboard.pages.series_pages import runs_table, series_terms_list, signers_table
 from tacit.service.dashboard.pages.signing_in import own_path
 from tacit.service.dashboard.stalls import stall_words, waits_for_nodes
 from tacit.service.dashboard.words import WAY, disclosed_so_far, disclosure_words

@@ -31,8 +31,7 @@ from tacit.service.dashboard.pages.people_page import people_page
 from tacit.service.dashboard.pages.plain_pages import ICON, plain_page
 from tacit.service.dashboard.pages.run_page import run_page
 from tacit.service.dashboard.pages.runs_page import runs_page
-from tacit.service.dashboard.pages.series_list_page import series_list_page
-from tacit.service.dashboard.pages.series_page import series_page
+from tacit.service.dashboard.pages.series_pages import series_list_page, series_page
 from tacit.service.dashboard.pages.signing_in import (
     access_page,
     add_session_pages,

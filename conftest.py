@@ -21,7 +21,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 gc.disable()
 
 PROCESS_DOCTESTS = (
-    "tacit.engine.local.cluster.LocalCluster",
+    "tacit.local.cluster.LocalCluster",
     "studies.benchmarks.engine.measure_engine",
     "tacit.runs.plots.plot_result",
 )

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tacit.cli.main import main
-from tacit.engine.local.cluster import LocalCluster
+from tacit.local.cluster import LocalCluster
 from tacit.problems import Assignment, Objective, Tour, generate_assignment, generate_tour
 from tacit.search import SearchParameters
 from tests.support.mending import mend
@@ -92,7 +92,7 @@ def run_here(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
 def nodes_from_the_nursery() -> Iterator[None]:
     """Nodes of all clusters are forked from one process, with kernels loaded."""
     with pytest.MonkeyPatch.context() as patch:
-        for user in ("tacit.engine.local.cluster", "tacit.cli.main"):
+        for user in ("tacit.local.cluster", "tacit.cli.main"):
             patch.setattr(import_module(user), "shared_fork_server", nursery)
         yield
     nursery().close()

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tacit.engine.identity.config import (
+from tacit.identity.config import (
     ClusterConfig,
     ClusterNode,
     PeerConfig,
     show_cluster_config,
 )
-from tacit.engine.identity.joining import CLUSTER_HEAD
-from tacit.engine.identity.node_file import joined_text, node_file_text
+from tacit.identity.joining import CLUSTER_HEAD
+from tacit.identity.node_file import joined_text, node_file_text
 from tacit.service.server.new_settings import settings_text
 from tests.support.repository import ROOT
 

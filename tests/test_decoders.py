@@ -17,14 +17,25 @@ import pytest
 import tacit
 from tests.support.repository import ROOT
 
-SHARED = ("engine", "problems", "runs", "search", "service")
+SHARED = (
+    "agreement",
+    "identity",
+    "node",
+    "records",
+    "series",
+    "wire",
+    "problems",
+    "runs",
+    "search",
+    "service",
+)
 """The rooms of what platforms and nodes do, in threads."""
-SAMPLES = ROOT / "tests" / "engine" / "recorded_runs"
+SAMPLES = ROOT / "tests" / "on_nodes" / "recorded_runs"
 FIRST_READ = """
 import sys
 from pathlib import Path
 
-from tacit.engine.agreement import read_agreement
+from tacit.agreement import read_agreement
 from tacit.search import parameters_of
 from tacit.service.execution.report import decode_report
 

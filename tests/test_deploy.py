@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tacit.cli.main import make_app
-from tacit.engine.identity import (
+from tacit.identity import (
     ClusterConfig,
     NodeConfig,
     load_cluster_config,

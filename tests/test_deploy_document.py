@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit.engine.local import free_addresses
+from tacit.local import free_addresses
 from tests.support.document_commands import commands
 from tests.support.repository import ROOT
 

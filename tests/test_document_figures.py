@@ -11,16 +11,16 @@ from studies.benchmarks.document_figures import Held, content_of, found_cells, h
 from studies.benchmarks.steps_in_time import fitted, steps_within
 from studies.evaluation.time_budget import tour_group
 
+from tacit.agreement import TourGroup
 from tacit.cli.demo import demo_command
-from tacit.engine.agreement import TourGroup
-from tacit.engine.node import platform_connection
-from tacit.engine.node.links import peer_line
-from tacit.engine.node.work import plan_binding, session
 from tacit.mpc import Best, FitnessBound, Spec
 from tacit.mpc.disclose.node import cost as evaluation_cost
 from tacit.mpc.protocols.tournament import tournament
 from tacit.mpc.sealed import cost as sealed_cost
 from tacit.mpc.transport import HEADER_BYTES, early, mux
+from tacit.node import platform_connection
+from tacit.node.links import peer_line
+from tacit.node.work import plan_binding, session
 from tacit.problems import shipped_problem
 from tacit.runs import parse_duration
 from tacit.runs.sealed.pace import OPENING_SECONDS

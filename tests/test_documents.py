@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tacit.cli.main import main
-from tacit.engine.local import LocalCluster
+from tacit.local import LocalCluster
 
 pytestmark = pytest.mark.processes
 
@@ -38,7 +38,7 @@ def hurried(text: str) -> str:
 
 @pytest.fixture
 def _nodes_are_there(cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tacit.engine.local.LocalCluster", lambda **_: nullcontext(cluster))
+    monkeypatch.setattr("tacit.local.LocalCluster", lambda **_: nullcontext(cluster))
 
 
 def test_an_example_runs_as_a_program(tmp_path: Path) -> None:

@@ -21,11 +21,11 @@ from typing import Any
 
 import pytest
 
+from tacit.agreement.terms import read_agreement
 from tacit.cli.main import main
 from tacit.client import PlatformClient
-from tacit.engine.agreement.terms import read_agreement
-from tacit.engine.local.cluster import free_addresses
 from tacit.errors import UnreachableError
+from tacit.local.cluster import free_addresses
 from tests.participant.platform import NAMES, csv_of, slots
 from tests.support.cpu_waits import CpuWaits
 

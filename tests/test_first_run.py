@@ -21,7 +21,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tacit.cli.main import make_app
-from tacit.engine.local import free_addresses
+from tacit.local import free_addresses
 from tests.support.document_commands import Commands, commands
 from tests.support.repository import ROOT
 

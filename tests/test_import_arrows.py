@@ -31,14 +31,14 @@ ARROWS: dict[str, set[str]] = {
     "tacit.search": COMMON | {"tacit.problems"},
     "tacit.equity": COMMON | {"tacit.mpc", "tacit.problems"},
 }
-_ENGINE_STANDS_ON = COMMON | {
+_NODE_SIDE_STANDS_ON = COMMON | {
     "tacit.mpc",
     "tacit.equity",
     "tacit.disclosure",
     "tacit.problems",
     "tacit.search.moves",
 }
-_ENGINE = {
+_NODE_SIDE = {
     "identity": [],
     "agreement": ["identity"],
     "series": ["agreement", "identity"],
@@ -63,15 +63,14 @@ _ENGINE = {
     "coordinator": ["evaluators", "series", "records", "wire", "agreement", "identity"],
     "local": ["coordinator", "derived", "evaluators", "records", "wire", "agreement", "identity"],
 }
-for _room, _below in _ENGINE.items():
-    ARROWS[f"tacit.engine.{_room}"] = _ENGINE_STANDS_ON | {f"tacit.engine.{b}" for b in _below}
-ARROWS["tacit.engine.derived"] |= {"tacit.search"}
-ARROWS["tacit.engine"] = _ENGINE_STANDS_ON
+for _room, _below in _NODE_SIDE.items():
+    ARROWS[f"tacit.{_room}"] = _NODE_SIDE_STANDS_ON | {f"tacit.{b}" for b in _below}
+ARROWS["tacit.derived"] |= {"tacit.search"}
 ARROWS["tacit.runs"] = COMMON | {
     "tacit.search",
-    "tacit.engine",
     "tacit.problems",
     "tacit.disclosure",
+    *(f"tacit.{room}" for room in _NODE_SIDE),
 }
 ARROWS["tacit.verify"] = ARROWS["tacit.runs"] | {"tacit.runs", "tacit.mpc", "tacit.equity"}
 ARROWS["tacit.audit"] = ARROWS["tacit.runs"] | {"tacit.runs"}
@@ -191,19 +190,19 @@ def test_nobody_but_those_who_compose_imports_the_command_line() -> None:
         ("from tacit import search", ["tacit.search"]),
         ("from tacit import generate_assignment", ["tacit"]),
         ("from tacit.search import evolution", ["tacit.search.evolution"]),
-        ("from . import decode", ["tacit.engine.evaluators.decode"]),
-        ("from ...search import Evolution", ["tacit.search"]),
+        ("from . import decode", ["tacit.evaluators.decode"]),
+        ("from ..search import Evolution", ["tacit.search"]),
         ("def f():\n    from tacit.cli import main", ["tacit.cli.main"]),
         ("from tacitly import x\nimport tacitly", []),
     ],
 )
 def test_the_reader_of_imports_finds_them_all(source: str, found: list[str]) -> None:
-    assert list(imported_by(source, "tacit.engine.evaluators.simulated", is_package=False)) == found
+    assert list(imported_by(source, "tacit.evaluators.simulated", is_package=False)) == found
 
 
 @pytest.mark.processes
 def test_a_node_starts_without_scipy_and_matplotlib() -> None:
-    rooms = "tacit.problems, tacit.disclosure, tacit.engine.node.node, tacit.errors"
+    rooms = "tacit.problems, tacit.disclosure, tacit.node.node, tacit.errors"
     # Numba looks for SciPy itself when it is imported; a node has neither.
     code = (
         f"import sys; sys.modules['numba'] = None; import {rooms}; "
@@ -229,9 +228,8 @@ ROOMS = [
     for room in (
         *("disclosure", "mpc", "mpc.transport", "mpc.sealed", "mpc.assignment", "equity"),
         *("problems", "search", "search.moves"),
-        *("engine.identity", "engine.agreement", "engine.wire", "engine.records", "engine.node"),
-        *("engine.series",),
-        *("engine.coordinator", "engine.derived", "engine.evaluators", "engine.local"),
+        *("identity", "agreement", "wire", "records", "node", "series"),
+        *("coordinator", "derived", "evaluators", "local"),
         *("runs", "verify", "audit", "client", "participant", "service"),
     )
 ]
@@ -239,7 +237,9 @@ ROOMS = [
 
 
 def top(module: str) -> str:
-    return ".".join(module.split(".")[:2])
+    """The room at the top of the tree; those of nodes and coordinator count as one."""
+    name = ".".join(module.split(".")[:2])
+    return "nodes and coordinator" if name.removeprefix("tacit.") in _NODE_SIDE else name
 
 
 PROTOCOLS_OF_THEIR_OWN = {"tacit.equity": "tacit.mpc"}

@@ -13,19 +13,19 @@ import msgspec
 import pytest
 
 import tacit
+from tacit.agreement import read_agreement
 from tacit.audit.record.record import load_record
 from tacit.client.invitation_file import read_invitation
-from tacit.engine.agreement import read_agreement
-from tacit.engine.identity import Keys, load_half, load_keys, save_keys
-from tacit.engine.records.ledger import read_ledger
-from tacit.engine.records.log_chain import FIRST, verify_log
-from tacit.engine.series import read_series
 from tacit.errors import LogError, TacitError
+from tacit.identity import Keys, load_half, load_keys, save_keys
 from tacit.participant.account.profile import Profile, load_profile
 from tacit.participant.account.sealed_before import load_hashes
 from tacit.problems import load_problem
+from tacit.records.ledger import read_ledger
+from tacit.records.log_chain import FIRST, verify_log
 from tacit.runs import load_result
 from tacit.runs.evaluating.checkpoint import load_checkpoint
+from tacit.series import read_series
 from tacit.verify.bundle import read_bundle
 from tests.runs.checkpointed import fresh_run
 

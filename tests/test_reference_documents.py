@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tacit.engine.identity.config import (
+from tacit.identity.config import (
     ClusterConfig,
     ClusterNode,
     NodeConfig,

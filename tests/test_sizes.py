@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import get_args
 
 import tacit
-from tacit.engine.records.disclosed import Payload
+from tacit.records.disclosed import Payload
 from tacit.search import SearchParameters
 from tacit.search.moves import AssignmentParameters, TourParameters
-from tests.engine.messages_page import SECTIONS
+from tests.on_nodes.messages_page import SECTIONS
 
 ROOT = Path(tacit.__file__).parent
 TESTS = Path(__file__).parent

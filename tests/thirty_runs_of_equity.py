@@ -21,13 +21,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tacit.engine.agreement import canonical, read_agreement
-from tacit.engine.coordinator.sealed_search import SealedSearch
-from tacit.engine.identity import load_cluster_config
-from tacit.engine.local.cluster import LocalCluster
+from tacit.agreement import canonical, read_agreement
+from tacit.coordinator.sealed_search import SealedSearch
+from tacit.identity import load_cluster_config
+from tacit.local.cluster import LocalCluster
 from tacit.runs import Agreed, agreed_driver, drive
-from tests.engine.agreed_cluster import AgreedCluster, run
-from tests.engine.equity_series import EquitySeries, hand_over, problem_of
+from tests.on_nodes.agreed_cluster import AgreedCluster, run
+from tests.on_nodes.equity_series import EquitySeries, hand_over, problem_of
 from tests.support.mending import mend
 
 ROWS, COLUMNS, PARTICIPANTS = 40, 60, 4

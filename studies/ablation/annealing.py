@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.disclosure import Disclosure, Exact
-from tacit.engine.evaluators import ObjectiveEvaluation, ObjectiveEvaluator, SimulatedObjective
 from tacit.errors import ParameterError
+from tacit.evaluators import ObjectiveEvaluation, ObjectiveEvaluator, SimulatedObjective
 from tacit.problems import Problem
 from tacit.search import ClearTour
 from tacit.search.moves import Generation, MoveSet, Schedule, TourParameters

@@ -24,9 +24,9 @@ from scipy.optimize import linear_sum_assignment
 
 from studies.benchmarks.adversarial_costs import FAMILIES, Instance, instance
 from studies.benchmarks.measuring import options_of, write_json
-from tacit.engine.derived import KnownTime
-from tacit.engine.local import LocalCluster
+from tacit.derived import KnownTime
 from tacit.errors import ParameterError, ProblemError
+from tacit.local import LocalCluster
 from tacit.runs import EngineChoice, sealed_settings, solve
 
 PER_PLACE = 4

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.agreement import PinnedSearch
+from tacit.coordinator import SecureEngine, SecureObjective
 from tacit.disclosure import parse_best_mode, parse_disclosure
-from tacit.engine.agreement import PinnedSearch
-from tacit.engine.coordinator import SecureEngine, SecureObjective
-from tacit.engine.local import LocalCluster, open_engine
+from tacit.local import LocalCluster, open_engine
 from tacit.problems import generate_assignment
 
 DISCLOSURES = ("none", "order", "quantiles:5", "buckets:5", "top:10", "above:75")

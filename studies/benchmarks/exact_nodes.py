@@ -21,7 +21,7 @@ import numpy as np
 
 from studies.benchmarks.measuring import options_of, read_json, write_json
 from studies.benchmarks.solved_on_nodes import settings_for, solved
-from tacit.engine.local import LocalCluster
+from tacit.local import LocalCluster
 from tacit.problems import generate_assignment
 from tacit.search import weighted_values
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from studies.benchmarks.measuring import FAMILIES, options_of, problem_of, read_json, write_json
-from tacit.engine.local import LocalCluster
+from tacit.local import LocalCluster
 from tacit.runs import EngineChoice, solve
 
 ROWS, SEEDS, DEADLINES = 100, 5, (2.0, 5.0, 8.0)

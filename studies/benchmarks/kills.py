@@ -25,14 +25,14 @@ from typing import TypeVar
 import numpy as np
 
 from studies.benchmarks.measuring import options_of, write_json
+from tacit.agreement import pin_sealed
+from tacit.agreement.terms import OnLoss, PinnedSearch
+from tacit.coordinator.secure import SecureEngine
+from tacit.coordinator.secure_objective import SecureObjective
 from tacit.disclosure import BestMode, Sealed, parse_best_mode, parse_disclosure
-from tacit.engine.agreement import pin_sealed
-from tacit.engine.agreement.terms import OnLoss, PinnedSearch
-from tacit.engine.coordinator.secure import SecureEngine
-from tacit.engine.coordinator.secure_objective import SecureObjective
-from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.local.engine import open_engine
 from tacit.errors import PeerError, TacitError
+from tacit.local.cluster import LocalCluster
+from tacit.local.engine import open_engine
 from tacit.problems import Problem, generate_assignment
 from tacit.search.moves import AssignmentParameters
 

@@ -25,14 +25,14 @@ from numpy.typing import NDArray
 
 from studies.benchmarks.measuring import options_of, problem_of, read_json, write_json
 from studies.leakage.posterior import bound_of
+from tacit.agreement import AssignmentGroup, assignment_groups
 from tacit.audit import audit_of, prior_named, record_of_plans
 from tacit.audit.attacks.known_start import Opening, example_of, learned_from, recover
 from tacit.audit.attacks.priors.schedule import Schedule
 from tacit.audit.audit import Audit
 from tacit.audit.record.view import cells_of
+from tacit.derived import ClearRun, KnownTime
 from tacit.disclosure import SEALED
-from tacit.engine.agreement import AssignmentGroup, assignment_groups
-from tacit.engine.derived import ClearRun, KnownTime
 from tacit.problems import Problem, optimum
 from tacit.runs import sealed_settings, with_disclosures
 from tacit.search import weighted_values

@@ -24,13 +24,13 @@ import httpx
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.agreement.sealing import seal_rows
+from tacit.agreement.signatures import Joining, sign_agreement, sign_joining
+from tacit.agreement.terms import Agreement, read_agreement
 from tacit.client import PlatformClient, platform_address, tls_context
 from tacit.client.connection import API
-from tacit.engine.agreement.sealing import seal_rows
-from tacit.engine.agreement.signatures import Joining, sign_agreement, sign_joining
-from tacit.engine.agreement.terms import Agreement, read_agreement
-from tacit.engine.identity.keys import Keys
-from tacit.engine.local.cluster import LocalCluster, free_addresses, memory_folder
+from tacit.identity.keys import Keys
+from tacit.local.cluster import LocalCluster, free_addresses, memory_folder
 from tacit.service.server.new_settings import write_settings
 from tacit.service.server.settings import load_settings
 

@@ -31,14 +31,14 @@ from studies.benchmarks.two_platforms import (
     plans,
     two_platforms,
 )
-from tacit.engine.coordinator.coordinator import Coordinator
-from tacit.engine.coordinator.evaluations import Evaluations
-from tacit.engine.coordinator.node_client import NodeClient
-from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.records.events import RequestRefused
-from tacit.engine.records.node_log import NodeLog
-from tacit.engine.wire.messages import Ping
+from tacit.coordinator.coordinator import Coordinator
+from tacit.coordinator.evaluations import Evaluations
+from tacit.coordinator.node_client import NodeClient
 from tacit.errors import EngineError, TacitError
+from tacit.local.cluster import LocalCluster
+from tacit.records.events import RequestRefused
+from tacit.records.node_log import NodeLog
+from tacit.wire.messages import Ping
 
 LATE_SECONDS = 10.0
 

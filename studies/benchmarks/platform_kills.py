@@ -21,8 +21,8 @@ import numpy as np
 
 from studies.benchmarks.live_platform import ENDS, OPERATOR, LivePlatform
 from studies.benchmarks.measuring import options_of, write_json
-from tacit.engine.agreement.sealing import seal_rows
-from tacit.engine.agreement.signatures import sign_agreement
+from tacit.agreement.sealing import seal_rows
+from tacit.agreement.signatures import sign_agreement
 
 NAMES = ("north", "south", "west")
 DEADLINE = 2.5

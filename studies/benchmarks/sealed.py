@@ -23,10 +23,10 @@ from typing import Any
 
 from studies.benchmarks.engine import processor_seconds
 from studies.benchmarks.measuring import options_of, write_json
+from tacit.agreement import pin_sealed
+from tacit.derived import KnownTime
 from tacit.disclosure import BestMode, Sealed
-from tacit.engine.agreement import pin_sealed
-from tacit.engine.derived import KnownTime
-from tacit.engine.local import LocalCluster, open_engine
+from tacit.local import LocalCluster, open_engine
 from tacit.problems import Problem, generate_assignment, shipped_problem
 from tacit.runs import EngineChoice, sealed_settings, solve
 from tacit.search.moves import AssignmentParameters, TourParameters

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from studies.benchmarks.engine import processor_seconds
+from tacit.agreement import pin_sealed
+from tacit.derived import KnownTime
 from tacit.disclosure import BestMode, Sealed
-from tacit.engine.agreement import pin_sealed
-from tacit.engine.derived import KnownTime
-from tacit.engine.local import LocalCluster, open_engine
+from tacit.local import LocalCluster, open_engine
 from tacit.problems import Problem
 from tacit.runs import Limits, SealedDriver, drive, sealed_settings
 from tacit.search.moves import AssignmentParameters

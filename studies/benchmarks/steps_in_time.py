@@ -1,6 +1,6 @@
 """How many steps of a sealed assignment nodes do by a deadline, so that it can run in the clear.
 
-What steps take is the model of `tacit.engine.derived.timing`, times what a machine was measured to
+What steps take is the model of `tacit.derived.timing`, times what a machine was measured to
 take of it. The batches are those of the driver, against a clock that only counts.
 """
 
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tacit.engine.agreement import AssignmentGroup, assignment_groups
-from tacit.engine.derived import KnownTime, step_seconds
+from tacit.agreement import AssignmentGroup, assignment_groups
+from tacit.derived import KnownTime, step_seconds
 from tacit.problems import Problem
 from tacit.runs import EngineChoice, Limits, Result, sealed_settings, solve
 from tacit.runs.sealed.pace import Pace

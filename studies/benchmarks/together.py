@@ -15,10 +15,10 @@ import numpy as np
 
 from studies.benchmarks.engine import processor_seconds
 from studies.benchmarks.measuring import options_of, write_json
-from tacit.engine.agreement import PinnedSearch
-from tacit.engine.coordinator import SecureEngine, SecureObjective
-from tacit.engine.evaluators import SideBySide, Together
-from tacit.engine.local import LocalCluster, open_engine
+from tacit.agreement import PinnedSearch
+from tacit.coordinator import SecureEngine, SecureObjective
+from tacit.evaluators import SideBySide, Together
+from tacit.local import LocalCluster, open_engine
 from tacit.problems import generate_assignment
 from tacit.runs import with_disclosures
 

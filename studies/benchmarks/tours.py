@@ -21,8 +21,8 @@ import msgspec
 
 from studies.benchmarks.measuring import options_of, write_json
 from studies.benchmarks.sealed import Work, pace
-from tacit.engine.derived import KnownTime, fitted_tour, tour_length
-from tacit.engine.local import LocalCluster
+from tacit.derived import KnownTime, fitted_tour, tour_length
+from tacit.local import LocalCluster
 from tacit.problems import Problem, shipped_problem
 from tacit.runs import Limits, solve
 from tacit.search.moves import TourParameters, fitted_parameters

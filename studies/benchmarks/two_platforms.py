@@ -19,10 +19,9 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.typing import NDArray
 
-from tacit.disclosure import parse_best_mode, parse_disclosure
-from tacit.engine.agreement.draft import draft_agreement
-from tacit.engine.agreement.sealing import SealedRows, seal_rows
-from tacit.engine.agreement.terms import (
+from tacit.agreement.draft import draft_agreement
+from tacit.agreement.sealing import SealedRows, seal_rows
+from tacit.agreement.terms import (
     Agreement,
     AgreementLimits,
     Ownership,
@@ -31,24 +30,25 @@ from tacit.engine.agreement.terms import (
     agreement_hash,
     canonical,
 )
-from tacit.engine.coordinator.coordinator import Coordinator
-from tacit.engine.coordinator.evaluations import Evaluations
-from tacit.engine.coordinator.node_client import NodeClient
-from tacit.engine.identity.certificates import new_certificate, read_certificate
-from tacit.engine.identity.config import load_cluster_config
-from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.local.engine import (
+from tacit.coordinator.coordinator import Coordinator
+from tacit.coordinator.evaluations import Evaluations
+from tacit.coordinator.node_client import NodeClient
+from tacit.disclosure import parse_best_mode, parse_disclosure
+from tacit.errors import TacitError
+from tacit.identity.certificates import new_certificate, read_certificate
+from tacit.identity.config import load_cluster_config
+from tacit.local.cluster import LocalCluster
+from tacit.local.engine import (
     all_sign,
     offered_node_terms,
     participant_keys,
     platform_certificate,
     public_keys,
 )
-from tacit.engine.wire.attempt import NO_ATTEMPT
-from tacit.engine.wire.messages import TALK, Agree, Evaluate, FetchLog, Submit
-from tacit.errors import TacitError
 from tacit.mpc.transport import Header, Identity, encode
 from tacit.problems import Problem, generate_assignment
+from tacit.wire.attempt import NO_ATTEMPT
+from tacit.wire.messages import TALK, Agree, Evaluate, FetchLog, Submit
 
 MEGABYTE = 1_000_000
 EVALUATIONS = 1_000_000

@@ -26,8 +26,8 @@ from studies.benchmarks import equal_time, tours
 from studies.benchmarks.drawn_tours import DIRECTED, FAMILIES, drawn_tour, least_length
 from studies.benchmarks.measuring import FIGURES, options_of, write_json
 from studies.benchmarks.sealed import Work, pace
-from tacit.engine.derived import tour_length
-from tacit.engine.local import LocalCluster
+from tacit.derived import tour_length
+from tacit.local import LocalCluster
 from tacit.problems import Problem, shipped_problem
 from tacit.runs import Limits, solve
 

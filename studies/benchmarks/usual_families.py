@@ -21,7 +21,7 @@ import msgspec
 
 from studies.benchmarks.measuring import FAMILIES, options_of, problem_of, read_json, write_json
 from studies.benchmarks.steps_in_time import in_the_clear, measured_slower
-from tacit.engine.local import LocalCluster
+from tacit.local import LocalCluster
 from tacit.problems import generate_assignment
 from tacit.runs import EngineChoice, Limits, solve
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from studies.evaluation.instances import Reference, load_plugins, reference_of
 from studies.evaluation.settings import settings_of
 from studies.quality import distances_plus, normalized, relative_error
+from tacit.agreement import SealedRun
 from tacit.audit import Record, Recorder, counts_of, view_of
 from tacit.disclosure import BestMode, Leakage, Pareto, parse_disclosure
-from tacit.engine.agreement import SealedRun
 from tacit.errors import ParameterError
 from tacit.problems import Problem
 from tacit.runs import (

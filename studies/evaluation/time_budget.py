@@ -9,9 +9,9 @@ from fractions import Fraction
 import msgspec
 
 from studies.evaluation.settings import Settings
+from tacit.agreement import TourGroup, tour_groups
+from tacit.derived import step_seconds
 from tacit.disclosure import SEALED, split_disclosure
-from tacit.engine.agreement import TourGroup, tour_groups
-from tacit.engine.derived import step_seconds
 from tacit.errors import ParameterError
 from tacit.problems import Problem
 from tacit.search import SearchParameters
@@ -35,7 +35,7 @@ class TimeBudget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seconds: float
     evaluation_seconds: dict[str, float] = {}
     sealed: float | None = None
-    """How many times what the model says (`tacit.engine.derived`) a sealed generation takes."""
+    """How many times what the model says (`tacit.derived`) a sealed generation takes."""
 
     def generations(self, disclosure: str, problem: Problem, settings: Settings, /) -> int:
         """How many generations a run has time for.

@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tacit.agreement.plan_parts import SealedParts, commitment
 from tacit.audit import audit_of, audit_record, explain_leakage, load_record, sealed_record
 from tacit.audit.attacks import owner_view
 from tacit.audit.expected.explanation import BY_EXCLUSION
 from tacit.audit.record.recorder import recorded_problem
 from tacit.audit.record.sealed_recording import record_of_plans
 from tacit.audit.score.measure import Truth
-from tacit.engine.agreement.plan_parts import SealedParts, commitment
 from tacit.problems import Problem, generate_assignment, optimum
 from tacit.runs import Limits, with_disclosures
 from tests.conftest import RunTacit
-from tests.engine.owners_cast import OwnersCast, owners_cast
-from tests.engine.sealed_agreed_cluster import symmetric_tour
+from tests.on_nodes.owners_cast import OwnersCast, owners_cast
+from tests.on_nodes.sealed_agreed_cluster import symmetric_tour
 from tests.support.simulated import solve
 
 NEGLIGIBLE = 0.02

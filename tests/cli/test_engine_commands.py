@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.engine.local.cluster import free_addresses
+from tacit.local.cluster import free_addresses
 from tacit.mpc.transport import make_certificate
 from tacit.problems import generate_assignment, save_problem
 from tests.conftest import RunTacit
@@ -224,9 +224,9 @@ def test_a_small_problem_is_solved_without_what_takes_long_to_import(tmp_path: P
 def test_a_node_starts_without_what_it_may_never_need() -> None:
     """Its modules import neither Numba nor SciPy, and of problems what plans of a kind are."""
     code = (
-        "import sys; import tacit.engine.node.process\n"
+        "import sys; import tacit.node.process\n"
         "heavy = {'numba', 'scipy', 'matplotlib', 'tacit.runs'}\n"
-        "heavy |= {'tacit.search.sealed', 'tacit.problems.files', 'tacit.engine.coordinator'}\n"
+        "heavy |= {'tacit.search.sealed', 'tacit.problems.files', 'tacit.coordinator'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

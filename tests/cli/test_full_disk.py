@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tacit.engine.records import Ledger
 from tacit.errors import FileError
+from tacit.records import Ledger
 from tests.conftest import RunTacit
-from tests.engine.entries import evaluation
+from tests.on_nodes.entries import evaluation
 
 FULL = Path("/dev/full")
 """Whatever is written there meets a full disk."""

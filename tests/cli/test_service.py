@@ -15,9 +15,9 @@ import httpx
 import pytest
 
 from tacit.cli import service
-from tacit.engine.identity.cluster_files import write_cluster
-from tacit.engine.local import free_addresses
 from tacit.errors import InputError
+from tacit.identity.cluster_files import write_cluster
+from tacit.local import free_addresses
 from tests.conftest import RunTacit
 
 

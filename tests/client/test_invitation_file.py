@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from tacit.client import InvitationFile, certificate_fingerprint, read_invitation
-from tacit.engine.identity.config import ClusterConfig, ClusterNode, show_cluster_config
 from tacit.errors import FileError
+from tacit.identity.config import ClusterConfig, ClusterNode, show_cluster_config
 from tacit.mpc.transport import make_certificate
 
 OWN, OTHER = (make_certificate(name)[0] for name in ("own", "other"))

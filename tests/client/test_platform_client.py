@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from tacit.agreement import read_agreement, sign_agreement
 from tacit.client import PlatformClient, RunView, connection
-from tacit.engine.agreement import read_agreement, sign_agreement
 from tacit.errors import (
     CredentialError,
     ForbiddenError,

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 
-from tacit.engine.identity.config import parse_address
+from tacit.identity.config import parse_address
 
 CHUNK = 1 << 16
 AHEAD = 64

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.engine.local.cluster import free_addresses
+from tacit.local.cluster import free_addresses
 from tests.deployment.deployment import Deployment
 from tests.deployment.figures import Figures
 from tests.deployment.parties import Operator, slots

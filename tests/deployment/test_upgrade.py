@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tacit.engine.local.cluster import free_addresses
+from tacit.local.cluster import free_addresses
 from tests.deployment.deployment import Deployment
 from tests.deployment.earlier import commit_of, earlier_tacit
 from tests.deployment.parties import TACIT, slots, typed

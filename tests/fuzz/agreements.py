@@ -12,11 +12,10 @@ import numpy as np
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tacit.engine.agreement import AssignmentGroup, TourGroup, pin_sealed
-from tacit.engine.agreement.check import check_agreement
-from tacit.engine.agreement.signatures import check_signatures, sign
-from tacit.engine.agreement.terms import Agreement, PinnedSearch, canonical, read_agreement
-from tacit.engine.wire.request import unpack_candidates
+from tacit.agreement import AssignmentGroup, TourGroup, pin_sealed
+from tacit.agreement.check import check_agreement
+from tacit.agreement.signatures import check_signatures, sign
+from tacit.agreement.terms import Agreement, PinnedSearch, canonical, read_agreement
 from tacit.problems import (
     Problem,
     generate_assignment,
@@ -26,9 +25,10 @@ from tacit.problems import (
     public_problem,
 )
 from tacit.search.moves import AssignmentParameters, TourParameters
-from tests.engine.fixtures import Cast, example_cast
+from tacit.wire.request import unpack_candidates
 from tests.fuzz.harness import Target, Trial
 from tests.fuzz.mutations import as_json, mutated, sometimes_mangled
+from tests.on_nodes.fixtures import Cast, example_cast
 
 FEW_MOVES = TourParameters(children=3)
 FEW_STEPS = AssignmentParameters(

@@ -11,11 +11,11 @@ import numpy as np
 from hypothesis import strategies as st
 from nacl.public import PrivateKey, PublicKey, SealedBox
 
-from tacit.engine.agreement.sealing import box_hash, open_box, read_manifest, seal_rows
-from tacit.engine.agreement.signatures import sign
-from tests.engine.fixtures import example_cast
+from tacit.agreement.sealing import box_hash, open_box, read_manifest, seal_rows
+from tacit.agreement.signatures import sign
 from tests.fuzz.harness import Target, Trial
 from tests.fuzz.mutations import as_json, as_msgpack, mutated, sometimes_mangled
+from tests.on_nodes.fixtures import example_cast
 
 Drawn = tuple[bytes, bytes, bytes, bool]
 

@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
-from tacit.engine.identity.cluster_files import write_cluster
-from tacit.engine.identity.config import load_cluster_config, load_node_config
-from tacit.engine.local.cluster import memory_folder
+from tacit.identity.cluster_files import write_cluster
+from tacit.identity.config import load_cluster_config, load_node_config
+from tacit.local.cluster import memory_folder
 from tacit.problems import (
     Problem,
     generate_assignment,

@@ -15,19 +15,20 @@ import msgspec
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tacit.engine.agreement.terms import NodeTerms, agreement_hash, canonical
-from tacit.engine.coordinator.coordinator import Coordinator
-from tacit.engine.coordinator.evaluations import Evaluations
-from tacit.engine.coordinator.node_client import NodeClient
-from tacit.engine.identity.cluster_files import write_cluster
-from tacit.engine.identity.config import ClusterConfig, load_cluster_config, load_node_config
-from tacit.engine.local.cluster import LocalCluster, free_addresses, memory_folder
-from tacit.engine.local.engine import node_terms, platform_certificate
-from tacit.engine.node.node import Node
-from tacit.engine.records.events import Event
-from tacit.engine.records.node_events import InternalError
-from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
-from tacit.engine.wire.messages import (
+from tacit.agreement.terms import NodeTerms, agreement_hash, canonical
+from tacit.coordinator.coordinator import Coordinator
+from tacit.coordinator.evaluations import Evaluations
+from tacit.coordinator.node_client import NodeClient
+from tacit.errors import PeerError, TacitError
+from tacit.identity.cluster_files import write_cluster
+from tacit.identity.config import ClusterConfig, load_cluster_config, load_node_config
+from tacit.local.cluster import LocalCluster, free_addresses, memory_folder
+from tacit.local.engine import node_terms, platform_certificate
+from tacit.node.node import Node
+from tacit.records.events import Event
+from tacit.records.node_events import InternalError
+from tacit.wire.attempt import NO_ATTEMPT, Attempt
+from tacit.wire.messages import (
     Advance,
     Agree,
     Cancel,
@@ -42,14 +43,13 @@ from tacit.engine.wire.messages import (
     Submit,
     encode_message,
 )
-from tacit.engine.wire.replies import Message
-from tacit.engine.wire.request import pack_candidates
-from tacit.errors import PeerError, TacitError
-from tests.engine.agreed_cluster import AgreedCluster, make_clients, populations, problem
-from tests.engine.sealed_agreed_cluster import draft as draft_sealed
-from tests.engine.sealed_agreed_cluster import sealed
+from tacit.wire.replies import Message
+from tacit.wire.request import pack_candidates
 from tests.fuzz.harness import FindingError, Target, Trial
 from tests.fuzz.mutations import as_msgpack, mutated, sometimes_mangled
+from tests.on_nodes.agreed_cluster import AgreedCluster, make_clients, populations, problem
+from tests.on_nodes.sealed_agreed_cluster import draft as draft_sealed
+from tests.on_nodes.sealed_agreed_cluster import sealed
 
 MOST_REQUESTS = 12
 PLANS = populations(1)[0]

@@ -11,10 +11,10 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import msgspec
 from hypothesis import strategies as st
 
-from tacit.engine.wire.attempt import Attempt
-from tacit.engine.wire.messages import AnyRequest, decode_reply, decode_request, encode_message
-from tacit.engine.wire.peer_messages import PeerMessage, decode_peer_message, encode_peer_message
-from tacit.engine.wire.replies import Reply
+from tacit.wire.attempt import Attempt
+from tacit.wire.messages import AnyRequest, decode_reply, decode_request, encode_message
+from tacit.wire.peer_messages import PeerMessage, decode_peer_message, encode_peer_message
+from tacit.wire.replies import Reply
 from tests.fuzz.harness import FindingError, Target, Trial
 from tests.fuzz.mutations import as_msgpack, mutated, sometimes_mangled
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tacit.engine.identity import load_keys
-from tacit.engine.local.cluster import LocalCluster
+from tacit.identity import load_keys
+from tacit.local.cluster import LocalCluster
 from tacit.participant import (
     Profile,
     join,

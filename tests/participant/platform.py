@@ -14,15 +14,15 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace as replaced
 
+from tacit.agreement import Agreement, NodeTerms, agreement_hash, canonical, read_agreement
 from tacit.client.models import CarriedLog, CarriedLogs
+from tacit.coordinator import SecureEngine
 from tacit.disclosure import parse_disclosure
-from tacit.engine.agreement import Agreement, NodeTerms, agreement_hash, canonical, read_agreement
-from tacit.engine.coordinator import SecureEngine
-from tacit.engine.identity import CertificateFiles, load_cluster_config
-from tacit.engine.local import LocalCluster, offered_node_terms, platform_certificate
-from tacit.engine.records import Disclosed, load_ledger
 from tacit.errors import WrongStateError
+from tacit.identity import CertificateFiles, load_cluster_config
+from tacit.local import LocalCluster, offered_node_terms, platform_certificate
 from tacit.problems import Assignment, Objective, Participant, Problem
+from tacit.records import Disclosed, load_ledger
 from tacit.runs import Agreed, Progress, agreed_driver, drive
 from tacit.search import SearchParameters
 from tacit.service.access.invitations import invite

@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tacit.engine.agreement import Agreement, RunOfSeries, agreement_hash, seal_told
-from tacit.engine.records import RunCounted
-from tacit.engine.series import Series, series_hash
+from tacit.agreement import Agreement, RunOfSeries, agreement_hash, seal_told
 from tacit.equity import FIRST_HEAD, RunEntry, head_after
 from tacit.mpc.local import deal_integers
 from tacit.participant import account_lines, checking, counted_runs
@@ -20,8 +18,10 @@ from tacit.participant.explanations import equity_words
 from tacit.participant.following import series_review
 from tacit.participant.following.balances import account_of_run, head_refusals, keep_account
 from tacit.participant.following.run_records import keep_run, keep_series
+from tacit.records import RunCounted
+from tacit.series import Series, series_hash
 from tacit.verify import Claim, Finding, Verdict, check_counted
-from tests.engine.agreement.test_equity import (
+from tests.agreement.test_equity import (
     KEYS,
     RULES,
     TERMS,
@@ -30,7 +30,7 @@ from tests.engine.agreement.test_equity import (
     ranked,
     with_equity,
 )
-from tests.engine.series.made import series_like
+from tests.series.made import series_like
 
 SERIES = "s-abcdefghij"
 ME = "participant 2"

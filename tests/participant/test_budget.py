@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from tacit.agreement import Agreement
 from tacit.audit import expected_together
-from tacit.engine.agreement import Agreement
 from tacit.errors import FileError, InputError
 from tacit.participant import Profile, budget, budget_lines, new_key_file, repeated, sign, submit
 from tacit.participant.account.sealed_before import keep_hashes, row_hashes
-from tests.engine.fixtures import example_cast
+from tests.on_nodes.fixtures import example_cast
 from tests.participant.conftest import World
 from tests.participant.platform import RUN
 from tests.support.command_line import Tacit

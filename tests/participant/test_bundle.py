@@ -12,16 +12,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from tacit.engine.records import read_ledger
 from tacit.errors import LogError, TrustError
 from tacit.participant import check_logs
 from tacit.participant.bundle_checking import check_bundle_here
 from tacit.problems import save_problem
+from tacit.records import read_ledger
 from tacit.service.storage import read_run
 from tacit.service.workflow import bundling
 from tacit.verify import Bundle, LogSignature, check_bundle, read_bundle, write_bundle
 from tests.conftest import RunTacit
-from tests.engine.entries import evaluations_in, labels_of
+from tests.on_nodes.entries import evaluations_in, labels_of
 from tests.participant.conftest import World
 from tests.participant.platform import RUN
 from tests.support.command_line import Tacit

@@ -13,13 +13,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from tacit.engine.agreement.sealing import seal_rows
-from tacit.engine.records.events import Sent
-from tacit.engine.records.node_log import FIRST, check_log, line_hash
-from tacit.engine.wire import Attempt
+from tacit.agreement.sealing import seal_rows
 from tacit.participant import check_logs
 from tacit.participant.bundle_checking import check_bundle_here
-from tests.engine.entries import lying, turned
+from tacit.records.events import Sent
+from tacit.records.node_log import FIRST, check_log, line_hash
+from tacit.wire import Attempt
+from tests.on_nodes.entries import lying, turned
 from tests.participant.conftest import World
 from tests.participant.platform import RUN
 from tests.support.command_line import Tacit

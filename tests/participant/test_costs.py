@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tacit.engine.agreement.terms import Agreement, Ownership
+from tacit.agreement.terms import Agreement, Ownership
 from tacit.participant.costs import read_costs
 from tacit.problems.files.decimals import unscaled_text
-from tests.engine.fixtures import example_cast
+from tests.on_nodes.fixtures import example_cast
 
 COLUMNS = [f"slot {i}" for i in range(4)]
 WEIGHTS = st.lists(

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from tacit.client import InvitationFile
-from tacit.engine.identity import load_keys, read_certificate
-from tacit.engine.identity.public_half import node_half, show_half
-from tacit.engine.local.cluster import LocalCluster
+from tacit.identity import load_keys, read_certificate
+from tacit.identity.public_half import node_half, show_half
+from tacit.local.cluster import LocalCluster
 from tacit.participant import (
     join,
     load_profile,

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from tacit.disclosure import parse_best_mode, parse_disclosure
-from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.records import Kind
+from tacit.local.cluster import LocalCluster
 from tacit.participant import Profile, check_logs, join, new_key_file, result, sign, submit
 from tacit.problems import (
     Participant,
@@ -21,8 +20,9 @@ from tacit.problems import (
     generate_routing,
     generate_tour,
 )
+from tacit.records import Kind
 from tacit.search import SearchParameters
-from tests.engine.entries import turned
+from tests.on_nodes.entries import turned
 from tests.participant.conftest import pin_all
 from tests.participant.platform import EVALUATIONS, NAMES, PARAMETERS, RUN, Platform, served
 from tests.support.command_line import Tacit

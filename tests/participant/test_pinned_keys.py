@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from tacit.cli.keys import app as keys_app
-from tacit.engine.identity.keys import Keys, key_fingerprint
 from tacit.errors import TrustError
+from tacit.identity.keys import Keys, key_fingerprint
 from tacit.participant import (
     load_trust,
     participant_entry,

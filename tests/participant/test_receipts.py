@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from tacit.engine.agreement.terms import agreement_hash
-from tacit.engine.coordinator import SecureEngine
-from tacit.engine.local.cluster import LocalCluster
+from tacit.agreement.terms import agreement_hash
+from tacit.coordinator import SecureEngine
 from tacit.errors import LogError
+from tacit.local.cluster import LocalCluster
 from tacit.participant import check_logs, result, sign, submit
 from tacit.participant.receipts import receipts
 from tests.participant.conftest import World, join_all

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from tacit.engine.agreement.promise import loss_words, promise_of
-from tacit.engine.agreement.terms import Agreement, ParticipantTerms, agreement_hash, canonical
-from tacit.engine.identity.keys import Keys, key_fingerprint
-from tacit.engine.local.cluster import LocalCluster
+from tacit.agreement.promise import loss_words, promise_of
+from tacit.agreement.terms import Agreement, ParticipantTerms, agreement_hash, canonical
 from tacit.errors import AgreementError, FileError, PlatformError, TrustError
+from tacit.identity.keys import Keys, key_fingerprint
+from tacit.local.cluster import LocalCluster
 from tacit.participant import (
     join,
     load_profile,

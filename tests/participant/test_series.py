@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tacit.engine.agreement import Agreement, RunOfSeries, read_agreement
-from tacit.engine.identity.cluster_files import write_cluster
-from tacit.engine.series import read_series
+from tacit.agreement import Agreement, RunOfSeries, read_agreement
 from tacit.errors import TacitError, TrustError
+from tacit.identity.cluster_files import write_cluster
 from tacit.participant import (
     CommandCosts,
     FileCosts,
@@ -32,6 +31,7 @@ from tacit.participant import (
     sign_reviewed_series,
 )
 from tacit.participant.following.follower import following
+from tacit.series import read_series
 from tacit.service.server.app import make_app
 from tacit.service.workflow.lifecycle import State
 from tests.service.example_terms import plain_terms

@@ -13,8 +13,6 @@ import msgspec
 import pytest
 
 import tacit.participant.following.follower as followed
-from tacit.engine.series import DAY, check_series
-from tacit.engine.series.run_record import KEEP_SECONDS
 from tacit.errors import (
     AgreementError,
     InternalError,
@@ -33,6 +31,8 @@ from tacit.participant.following.run_records import (
     unseen_runs,
 )
 from tacit.participant.following.series_review import review_series
+from tacit.series import DAY, check_series
+from tacit.series.run_record import KEEP_SECONDS
 from tacit.service.workflow.lifecycle import State
 from tests.participant.test_series import Cast, cast, platform
 from tests.service.example_terms import plain_terms

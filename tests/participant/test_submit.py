@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-import tacit.engine.agreement.sealing
+import tacit.agreement.sealing
 import tacit.participant.submission as tacit_submission
-from tacit.engine.local.cluster import LocalCluster
 from tacit.errors import FileError, InputError, TrustError
+from tacit.local.cluster import LocalCluster
 from tacit.mpc import ArithmeticShare, deal
 from tacit.participant import Profile, sign, submissions, submit
 from tacit.participant.costs import read_costs
@@ -52,7 +52,7 @@ def test_no_weight_and_no_share_leaves_unsealed(
         dealt.extend(shares)
         return shares
 
-    monkeypatch.setattr(tacit.engine.agreement.sealing, "deal", watched)
+    monkeypatch.setattr(tacit.agreement.sealing, "deal", watched)
     before = {path: path.read_bytes() for path in agreed.folder.rglob("*") if path.is_file()}
     submit(agreed.north, RUN, agreed.csv())
     weights = agreed.platform.problem.objectives[0].weights

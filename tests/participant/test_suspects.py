@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tacit.engine.records import NodeReturned, RequestFailed
 from tacit.participant.checking import _mismatches
+from tacit.records import NodeReturned, RequestFailed
 
 FAILED = RequestFailed("evaluate", "node 1", "one lies", voucher="node 2")
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from tacit.agreement.terms import Agreement
 from tacit.client import Plan
-from tacit.engine.agreement.terms import Agreement
 from tacit.errors import InputError, TrustError
 from tacit.participant.account.shapes import Outcome
 from tacit.participant.account.trust import Trust, seen_trust, trust_refusals
@@ -41,9 +41,9 @@ from tacit.problems import (
     generate_tour,
 )
 from tacit.search.moves import AssignmentParameters
-from tests.engine.fixtures import example_cast
-from tests.engine.owners_cast import owners_cast
-from tests.engine.sealed_agreed_cluster import partly_forbidden, symmetric_tour
+from tests.on_nodes.fixtures import example_cast
+from tests.on_nodes.owners_cast import owners_cast
+from tests.on_nodes.sealed_agreed_cluster import partly_forbidden, symmetric_tour
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tacit.engine.agreement.terms import canonical
+from tacit.agreement.terms import canonical
 from tacit.errors import FileError, ProblemError
 from tacit.problems import (
     CapacitatedAssignment,

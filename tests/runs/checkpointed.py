@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tacit.disclosure import linear
-from tacit.engine.evaluators import SideBySide
+from tacit.evaluators import SideBySide
 from tacit.problems import Problem, generate_assignment, generate_tour
 from tacit.runs import EvaluatingDriver, Limits, simulated_evaluator, with_disclosures
 from tacit.search import SearchParameters

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tacit.engine.evaluators import SideBySide
+from tacit.evaluators import SideBySide
 from tacit.problems import Evaluation
 from tacit.runs import Checkpointing, EvaluatingDriver, Progress, StopReason, drive
 from tacit.runs.evaluating.checkpoint import load_checkpoint, save_checkpoint

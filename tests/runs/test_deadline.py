@@ -13,8 +13,8 @@ import pytest
 from numpy.typing import NDArray
 
 from tacit.disclosure import linear
-from tacit.engine.evaluators import SideBySide
 from tacit.errors import PeerTimeoutError
+from tacit.evaluators import SideBySide
 from tacit.problems import Assignment, Evaluation, Problem, generate_assignment, shipped_problem
 from tacit.runs import EvaluatingDriver, Limits, Progress, StopReason, drive, simulated_evaluator
 from tacit.search import SearchParameters

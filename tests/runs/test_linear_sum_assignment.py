@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import tacit
-from tacit.engine.local.cluster import LocalCluster
 from tacit.errors import TacitError
+from tacit.local.cluster import LocalCluster
 from tacit.problems import generate_assignment
 from tacit.runs import EngineChoice, Limits
 

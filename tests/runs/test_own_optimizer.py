@@ -21,8 +21,8 @@ from pymoo.operators.mutation.inversion import InversionMutation
 from pymoo.operators.sampling.rnd import PermutationRandomSampling
 from pymoo.optimize import minimize
 
-from tacit.engine.local import LocalCluster
 from tacit.errors import ParameterError
+from tacit.local import LocalCluster
 from tacit.problems import Problem, generate_assignment, generate_capacitated
 from tacit.pymoo import ComparedTogether, DisclosedProblem, FeasiblePlans
 from tacit.runs import Asking, EngineChoice, open_evaluations
@@ -97,7 +97,7 @@ def test_nodes_tell_pymoo_what_their_clear_twin_tells(
     cluster: LocalCluster,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("tacit.engine.local.LocalCluster", lambda **_: nullcontext(cluster))
+    monkeypatch.setattr("tacit.local.LocalCluster", lambda **_: nullcontext(cluster))
     problem = generate_assignment(3, rows=8, objectives=objectives, participants=2)
     runs = [
         searched(problem, kind, "order", generations=5, choice=choice)

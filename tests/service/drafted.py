@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tacit.agreement.terms import Agreement
 from tacit.client.terms import RunTerms
-from tacit.engine.agreement.terms import Agreement
 from tacit.service.workflow.drafting import agreement_of_terms, node_of_nobody
 from tacit.service.workflow.terms import stored_terms
 

@@ -9,12 +9,12 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from msgspec.structs import replace
 
+from tacit.agreement.sealing_offer import sign_offer
+from tacit.agreement.terms import NodeTerms, read_agreement
 from tacit.client.models import CarriedLog, CarriedLogs, ClusterView, FoundPlans, NodeView
-from tacit.engine.agreement.sealing_offer import sign_offer
-from tacit.engine.agreement.terms import NodeTerms, read_agreement
-from tacit.engine.identity.config import load_cluster_config
-from tacit.engine.identity.keys import load_keys
-from tacit.engine.local.engine import node_terms, platform_certificate
+from tacit.identity.config import load_cluster_config
+from tacit.identity.keys import load_keys
+from tacit.local.engine import node_terms, platform_certificate
 from tacit.service.execution.answer import found_plans
 from tacit.service.execution.progress_file import ProgressFile
 from tacit.service.execution.report import run_folder

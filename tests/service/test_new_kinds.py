@@ -8,9 +8,9 @@ import msgspec
 import numpy as np
 import pytest
 
+from tacit.agreement.terms import Agreement
 from tacit.client import Plan, RunTerms
 from tacit.client.models import FoundPlans, Generate
-from tacit.engine.agreement.terms import Agreement
 from tacit.errors import TacitError
 from tacit.participant.account.shapes import Outcome
 from tacit.participant.plan_table import plan_rows

@@ -16,12 +16,12 @@ import numpy as np
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from fastapi import FastAPI
 
+from tacit.agreement.sealing import seal_rows
+from tacit.agreement.signatures import Joining, sign_agreement, sign_joining
+from tacit.agreement.terms import read_agreement
 from tacit.client import platform_address
-from tacit.engine.agreement.sealing import seal_rows
-from tacit.engine.agreement.signatures import Joining, sign_agreement, sign_joining
-from tacit.engine.agreement.terms import read_agreement
-from tacit.engine.identity.keys import Keys
-from tacit.engine.series import read_series, sign_series
+from tacit.identity.keys import Keys
+from tacit.series import read_series, sign_series
 from tacit.service.access.invitations import invite
 from tacit.service.server.context import Platform
 from tacit.service.storage import create_account

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from studies.ablation.annealing import RANK, PlatformAnnealing, platform_annealing
 
 from tacit.disclosure import Disclosure, Exact, parse_disclosure
-from tacit.engine.evaluators import ObjectiveEvaluation, SimulatedObjective
 from tacit.errors import ParameterError
+from tacit.evaluators import ObjectiveEvaluation, SimulatedObjective
 from tacit.problems import Objective, Problem, Tour, generate_tour, shipped_problem
 from tacit.search import ClearTour
 from tacit.search.moves import TourParameters, sealed_parameters_for

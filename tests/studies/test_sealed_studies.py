@@ -19,8 +19,8 @@ from studies.evaluation.study import SearchJob, read_study, shipped_studies, shi
 from studies.running import run_study
 from studies.tuning.tune import Tuned, TunedSet, tune, tuning_task
 
-from tacit.engine.agreement import tour_groups
-from tacit.engine.derived import step_seconds
+from tacit.agreement import tour_groups
+from tacit.derived import step_seconds
 from tacit.errors import FileError, ParameterError
 from tacit.problems import Objective, Tour
 from tacit.runs import EngineChoice, Limits

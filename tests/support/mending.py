@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import time
 
-from tacit.engine.local.cluster import LocalCluster
+from tacit.local.cluster import LocalCluster
 
 UP_SECONDS = 120.0
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from tacit.engine.local.node_processes import NODE, ForkServer
+from tacit.local.node_processes import NODE, ForkServer
 from tests.support.repository import ROOT
 
 

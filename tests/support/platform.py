@@ -23,9 +23,9 @@ from fastapi import FastAPI
 from msgspec.structs import replace
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tacit.engine.agreement import canonical, read_agreement
-from tacit.engine.local import free_addresses
-from tacit.engine.records import encode_entry, read_ledger
+from tacit.agreement import canonical, read_agreement
+from tacit.local import free_addresses
+from tacit.records import encode_entry, read_ledger
 from tacit.service.server.connections import ImpatientLoop
 from tacit.service.server.new_settings import write_settings
 from tacit.service.server.serve import make_server

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from tacit.engine.local.node_processes import FORKED
+from tacit.local.node_processes import FORKED
 
 MARK = "processes"
 _EVENTS = {

@@ -1,6 +1,6 @@
 """`solve` on simulated nodes: the same bytes without three processes for every run.
 
-tests/engine/on_nodes/test_identical.py holds that they are the same.
+tests/on_nodes/test_identical.py holds that they are the same.
 """
 
 from __future__ import annotations

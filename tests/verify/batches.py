@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tacit.engine.records import BatchBegun
-from tacit.engine.wire.attempt import NO_ATTEMPT, Attempt
+from tacit.records import BatchBegun
+from tacit.wire.attempt import NO_ATTEMPT, Attempt
 
 
 def batch_begun(first: int, count: int, attempt: Attempt = NO_ATTEMPT) -> BatchBegun:

@@ -7,10 +7,10 @@ from typing import cast
 
 import pytest
 
-from tacit.engine.agreement import Agreement, SealedRun
-from tacit.engine.records import Disclosed
+from tacit.agreement import Agreement, SealedRun
 from tacit.errors import LogError
 from tacit.problems import Assignment, Objective, Problem
+from tacit.records import Disclosed
 from tacit.search.moves import AssignmentParameters
 from tacit.verify.claims import (
     Claim,
@@ -23,7 +23,7 @@ from tacit.verify.claims import (
     opened_plan_values,
     what_nodes_proved,
 )
-from tests.engine.entries import opened_plan
+from tests.on_nodes.entries import opened_plan
 
 
 def agreed(problem: Problem, *weightings: tuple[int, int]) -> Agreement:

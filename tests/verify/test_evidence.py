@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.engine.records import Log, NodeLost, NodeNamed, RequestFailed
 from tacit.errors import LogError
 from tacit.mpc import Statement
+from tacit.records import Log, NodeLost, NodeNamed, RequestFailed
 from tacit.verify.nodes import check_evidence, describe_loss
-from tests.engine.records.test_evidence import ANOTHER, CAST, WRONG, signed, statement
+from tests.records.test_evidence import ANOTHER, CAST, WRONG, signed, statement
 
 LIE, TRUTH = statement(1, 3, (1, 2), lies={1: WRONG}), statement(2, 3, (1, 2))
 AGAIN = (

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tacit.engine.agreement import Agreement
-from tacit.engine.records import (
+from tacit.agreement import Agreement
+from tacit.errors import LogError
+from tacit.records import (
     BuiltOnThree,
     Disclosed,
     DisclosedProof,
@@ -22,15 +23,14 @@ from tacit.engine.records import (
     NodeReturned,
     Sent,
 )
-from tacit.engine.wire import Attempt, sent_digest
-from tacit.errors import LogError
 from tacit.verify import disclosed
 from tacit.verify.disclosed import check_answers, check_disclosed, confirm
 from tacit.verify.logged import Key, LoggedDisclosures
 from tacit.verify.nodes import describe_loss
 from tacit.verify.steps import check_generations_asked
-from tests.engine.entries import evaluation
-from tests.engine.recorded import recorded
+from tacit.wire import Attempt, sent_digest
+from tests.on_nodes.entries import evaluation
+from tests.on_nodes.recorded import recorded
 from tests.verify.batches import batch_begun
 
 Part = list[tuple[int, list[bytes]]]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from tacit.engine.records import (
+from tacit.errors import LogError
+from tacit.records import (
     Disclosed,
     DisclosedBest,
     DisclosedLabels,
@@ -15,12 +16,11 @@ from tacit.engine.records import (
     Payload,
     Sent,
 )
-from tacit.engine.records.node_log import FIRST, verify_log
-from tacit.engine.wire import Attempt
-from tacit.errors import LogError
+from tacit.records.node_log import FIRST, verify_log
 from tacit.verify.disclosed import check_disclosed
+from tacit.wire import Attempt
 from tests.conftest import RunTacit
-from tests.engine.recorded import RUNS, recorded
+from tests.on_nodes.recorded import RUNS, recorded
 
 
 @pytest.mark.parametrize(

@@ -9,30 +9,30 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tacit.engine.agreement.terms import read_agreement
-from tacit.engine.coordinator.evaluations import Evaluated, Evaluations
-from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.records.disclosed import Disclosed
-from tacit.engine.records.events import (
+from tacit.agreement.terms import read_agreement
+from tacit.coordinator.evaluations import Evaluated, Evaluations
+from tacit.errors import LogError, PeerLostError
+from tacit.local.cluster import LocalCluster
+from tacit.problems import generate_assignment
+from tacit.records.disclosed import Disclosed
+from tacit.records.events import (
     EvaluationBegun,
     EvaluationRepeated,
     Event,
     NumberAdopted,
     Sent,
 )
-from tacit.engine.records.ledger import load_ledger
-from tacit.engine.records.node_log import Log, verify_log
-from tacit.engine.wire.attempt import Attempt
-from tacit.engine.wire.replies import PopulationEvaluated
-from tacit.errors import LogError, PeerLostError
-from tacit.problems import generate_assignment
+from tacit.records.ledger import load_ledger
+from tacit.records.node_log import Log, verify_log
 from tacit.runs import EngineChoice, Limits
 from tacit.search import SearchParameters
 from tacit.verify.disclosed import check_answers
 from tacit.verify.replay import replay
+from tacit.wire.attempt import Attempt
+from tacit.wire.replies import PopulationEvaluated
 from tests.conftest import RunTacit
-from tests.engine.agreed_cluster import AgreedCluster, populations, problem, run
-from tests.engine.entries import evaluations_in, lying, turned
+from tests.on_nodes.agreed_cluster import AgreedCluster, populations, problem, run
+from tests.on_nodes.entries import evaluations_in, lying, turned
 from tests.support.simulated import solve
 
 

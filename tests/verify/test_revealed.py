@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tacit.engine.agreement import Agreement
-from tacit.engine.records import Disclosed, DisclosedBest, Log
+from tacit.agreement import Agreement
+from tacit.records import Disclosed, DisclosedBest, Log
 from tacit.verify import Claim, check_run
 from tacit.verify.replay import replay
-from tests.engine.entries import lying
-from tests.engine.recorded import recorded
+from tests.on_nodes.entries import lying
+from tests.on_nodes.recorded import recorded
 
 Run = tuple[Agreement, Sequence[Log], Sequence[Disclosed]]
 

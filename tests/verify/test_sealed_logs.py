@@ -6,10 +6,11 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from tacit.engine.agreement import PlanHeads
-from tacit.engine.agreement.terms import agreement_hash
-from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.records import (
+from tacit.agreement import PlanHeads
+from tacit.agreement.terms import agreement_hash
+from tacit.errors import LogError
+from tacit.local.cluster import LocalCluster
+from tacit.records import (
     BatchBegun,
     Disclosed,
     DisclosedPlan,
@@ -20,16 +21,15 @@ from tacit.engine.records import (
     PlanBound,
     Sent,
 )
-from tacit.engine.wire.attempt import Attempt
-from tacit.errors import LogError
 from tacit.search.moves import AssignmentParameters
 from tacit.verify.disclosed import check_disclosed
 from tacit.verify.owners import check_own_parts
 from tacit.verify.steps import check_asked, early_words
-from tests.engine.agreed_cluster import run
-from tests.engine.entries import about_search, lying
-from tests.engine.owners_cast import owners_cast
-from tests.engine.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, symmetric_tour
+from tacit.wire.attempt import Attempt
+from tests.on_nodes.agreed_cluster import run
+from tests.on_nodes.entries import about_search, lying
+from tests.on_nodes.owners_cast import owners_cast
+from tests.on_nodes.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, symmetric_tour
 from tests.verify.batches import batch_begun
 
 

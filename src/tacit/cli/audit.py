@@ -114,8 +114,8 @@ def _of_bundle(content: bytes) -> Record:
     """The record of a bundle, which is checked first: else it might lack what was told."""
     import numpy as np
 
+    from tacit.agreement import read_agreement
     from tacit.audit import record_of_agreed
-    from tacit.engine.agreement import read_agreement
     from tacit.errors import UnprovenError
     from tacit.verify import Verdict, bundled_logs, check_bundle, claim_of, read_bundle
 

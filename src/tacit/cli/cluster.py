@@ -41,7 +41,7 @@ def new(
     Whoever runs this has had the keys of all; in production use tacit node init and cluster join.
     Give each node's operator the files that begin with its name and the .pem files of all.
     """
-    from tacit.engine.identity import write_cluster
+    from tacit.identity import write_cluster
 
     if folder.exists() and any(folder.iterdir()):
         raise InputError(f"{folder} is not empty; give a new folder")
@@ -62,7 +62,7 @@ def init(
     join.
     """
     from tacit.cli.keys import show_halves
-    from tacit.engine.identity import new_platform
+    from tacit.identity import new_platform
 
     half = new_platform(folder, name)
     show_halves([half], as_json=as_json, file=folder / f"{name}.public.toml")
@@ -86,7 +86,7 @@ def join(
     every other operator: whoever has the same one has the same keys.
     """
     from tacit.cli.keys import half_table, show_halves
-    from tacit.engine.identity import join_cluster
+    from tacit.identity import join_cluster
 
     joined = join_cluster(folder, files, replace=replace)
     halves = [*joined.nodes, *joined.platforms]

@@ -32,7 +32,7 @@ def demo_command(
 
     Everything is temporary. At a terminal the dashboard stays up until Ctrl-C.
     """
-    from tacit.engine.agreement import COUNTS, promise_of
+    from tacit.agreement import COUNTS, promise_of
     from tacit.runs import parse_duration
     from tacit.service import LocalPlatform, run_demo
 

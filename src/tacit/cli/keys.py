@@ -13,7 +13,7 @@ from tacit.cli.printing import AsJson, echo_json, example
 from tacit.errors import FileError, InputError
 
 if TYPE_CHECKING:
-    from tacit.engine.identity import PublicHalf, Rotated
+    from tacit.identity import PublicHalf, Rotated
 
 app = typer.Typer(no_args_is_help=True, help="Make, show and rotate keys and certificates.")
 
@@ -34,7 +34,7 @@ def new(
     out: Annotated[Path, typer.Option(help="File to write, readable by you alone.")],
 ) -> None:
     """Draw a key to sign with."""
-    from tacit.engine.identity import Keys, save_keys
+    from tacit.identity import Keys, save_keys
 
     keys = Keys.new(name)
     save_keys(keys, out)
@@ -66,10 +66,10 @@ def show(
 
     With --address it is what a node's operator gives to participants, for them to pin.
     """
-    from tacit.engine.identity import load_keys
+    from tacit.identity import load_keys
 
     if address is not None:
-        from tacit.engine.identity import parse_address
+        from tacit.identity import parse_address
         from tacit.participant import node_entry, trust_text
 
         parse_address(address)
@@ -89,8 +89,8 @@ def show(
 
 def _shown(path: Path) -> list[dict[str, Any]]:
     """What a file has or names, as a table for each key and certificate."""
-    from tacit.engine.identity import is_half, key_fingerprint, load_half, load_keys
     from tacit.files import read_bytes, read_toml
+    from tacit.identity import is_half, key_fingerprint, load_half, load_keys
 
     start = read_bytes(path).lstrip()[:40]
     if start.startswith(b"{"):
@@ -115,7 +115,7 @@ def _key_table(name: str, key: str, to_compare: str) -> dict[str, Any]:
 
 
 def _signed_by(half: PublicHalf) -> str:
-    from tacit.engine.identity import key_fingerprint
+    from tacit.identity import key_fingerprint
 
     return key_fingerprint(half.signing_key)
 
@@ -124,7 +124,7 @@ def _certificate_table(path: Path, pem: str | None = None) -> dict[str, Any]:
     import time
 
     from tacit.client import certificate_fingerprint
-    from tacit.engine.identity import expires, read_certificate
+    from tacit.identity import expires, read_certificate
     from tacit.mpc.transport import certificate_hosts, fingerprint
 
     pem = read_certificate(path) if pem is None else pem
@@ -140,7 +140,7 @@ def _certificate_table(path: Path, pem: str | None = None) -> dict[str, Any]:
 
 def show_keys(name: str, signing: str) -> None:
     """Print the public half of somebody's key."""
-    from tacit.engine.identity import key_fingerprint
+    from tacit.identity import key_fingerprint
 
     typer.echo(f"{name}\nsigning key  {signing}")
     typer.echo(f"to compare by phone: {key_fingerprint(signing)}")
@@ -148,7 +148,7 @@ def show_keys(name: str, signing: str) -> None:
 
 def half_table(half: PublicHalf, /) -> dict[str, Any]:
     """A public half for programs."""
-    from tacit.engine.identity import short_fingerprint
+    from tacit.identity import short_fingerprint
 
     table = {
         "kind": half.kind,
@@ -171,7 +171,7 @@ def show_halves(
     own: str | None = None,
 ) -> None:
     """Print public halves, with numbers if they are those of a cluster; `file` was just made."""
-    from tacit.engine.identity import half_lines
+    from tacit.identity import half_lines
 
     if as_json:
         echo_json({"file": str(file), **half_table(halves[0])})
@@ -198,8 +198,8 @@ def rotate(
     prepare draws new ones: give the file that it names, which holds the old and the new then, to
     everybody who pins it. switch uses the new ones. finish forgets the old ones.
     """
-    from tacit.engine.identity import load_keys, load_node_config, renewed_half
-    from tacit.engine.node import agreements_naming
+    from tacit.identity import load_keys, load_node_config, renewed_half
+    from tacit.node import agreements_naming
 
     rotated = _rotated(config)
     if step is Step.PREPARE:
@@ -232,7 +232,7 @@ def check(config: ConfigFile) -> None:
     """Show when each certificate expires; the exit code is 1 if one does within 30 days."""
     import time
 
-    from tacit.engine.identity import expires, expiry_warnings, last_expires, read_certificate
+    from tacit.identity import expires, expiry_warnings, last_expires, read_certificate
 
     own, others = _rotated(config).certificate, _pinned(config)
     when = {str(path): last_expires(read_certificate(path)) for path in others}
@@ -260,7 +260,7 @@ def _kind(config: Path) -> str:
 
 
 def _rotated(config: Path) -> Rotated:
-    from tacit.engine import identity
+    from tacit import identity
 
     kind = _kind(config)
     if kind == "node":
@@ -285,7 +285,7 @@ def _rotated(config: Path) -> Rotated:
 
 
 def _pinned(config: Path) -> list[Path]:
-    from tacit.engine.identity import load_cluster_config, load_node_config
+    from tacit.identity import load_cluster_config, load_node_config
 
     kind, folder = _kind(config), config.parent
     if kind == "node":

@@ -21,7 +21,7 @@ def verify(path: LogPath) -> None:
     """Check that the chain of a log is unbroken, and count what is in it."""
     from collections import Counter
 
-    from tacit.engine.records import FIRST, read_log
+    from tacit.records import FIRST, read_log
 
     head, counts = FIRST, Counter[str]()
     for line in read_log(path):
@@ -75,9 +75,9 @@ def replay(
 
     Only the logs of all nodes prove an answer.
     """
-    from tacit.engine.agreement import read_agreement
-    from tacit.engine.records import is_of, load_ledger, verify_log
+    from tacit.agreement import read_agreement
     from tacit.problems import load_problem
+    from tacit.records import is_of, load_ledger, verify_log
     from tacit.verify import Claim, check_run
 
     agreed = read_agreement(read_bytes(agreement).strip())

@@ -14,8 +14,8 @@ import typer
 import tacit
 from tacit.cli.printing import example
 from tacit.cli.usage_errors import usage_words
-from tacit.engine.local import shared_fork_server
 from tacit.errors import InputError, TacitError
+from tacit.local import shared_fork_server
 from tacit.plain_text import plain_line
 
 UsageError: Any = typer.BadParameter.__mro__[1]

@@ -39,7 +39,7 @@ def init(
     Nothing else leaves this machine. When you have those of all, run tacit cluster join.
     """
     from tacit.cli.keys import show_halves
-    from tacit.engine.identity import new_node
+    from tacit.identity import new_node
 
     half = new_node(folder, name, address, listen=listen, data=data)
     show_halves([half], as_json=as_json, file=folder / f"{name}.public.toml")
@@ -52,9 +52,9 @@ def run(
     ],
 ) -> None:
     """Run a node until Ctrl-C or SIGTERM; what it holds stays on its disk."""
-    from tacit.engine.identity import load_node_config
-    from tacit.engine.node import log_as_json_lines, run_node
     from tacit.files import check_user
+    from tacit.identity import load_node_config
+    from tacit.node import log_as_json_lines, run_node
 
     log_as_json_lines()
     loaded = load_node_config(config)

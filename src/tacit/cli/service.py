@@ -54,7 +54,7 @@ def init(
     Participants join with --ca ca.pem, browsers import it as an authority, curl takes --cacert. It
     vouches for this platform's names alone.
     """
-    from tacit.engine.identity import load_cluster_config
+    from tacit.identity import load_cluster_config
     from tacit.service import hidden_from_a_unit, load_settings, write_settings
 
     for file in cluster:
@@ -75,7 +75,7 @@ def init(
 
 
 def _show_new(settings: Settings, path: Path, *, as_json: bool) -> None:
-    from tacit.engine.identity import read_certificate, short_fingerprint
+    from tacit.identity import read_certificate, short_fingerprint
     from tacit.mpc.transport import certificate_hosts
 
     authority = settings.certificate_to_pin

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, SpinnerColumn, TextColumn
 from rich.progress import Progress as Bar
 from rich.table import Table
 
-from tacit.engine.agreement import COUNTS, promise_of
+from tacit.agreement import COUNTS, promise_of
 from tacit.problems import Problem
 from tacit.runs import (
     DEFAULT_GENERATIONS,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tacit.agreement import Agreement, canonical
 from tacit.client import CarriedLog
-from tacit.engine.agreement import Agreement, canonical
 from tacit.errors import TrustError
 from tacit.participant.account.profile import Profile
 from tacit.participant.own_parts import seen_before

@@ -11,16 +11,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+from tacit.agreement import Agreement
 from tacit.client import CarriedLog, CarriedLogs, PlatformClient, RunResult
-from tacit.engine.agreement import Agreement
-from tacit.engine.records import (
-    Log,
-    NodeReturned,
-    RequestFailed,
-    RequestRefused,
-    check_log,
-    read_ledger,
-)
 from tacit.errors import LogError, PlatformError, SealError, TrustError
 from tacit.participant.account.profile import Profile
 from tacit.participant.following.balances import keep_account
@@ -30,6 +22,14 @@ from tacit.participant.receipts import check_receipts
 from tacit.participant.results import with_shown
 from tacit.participant.reviewing import clock_warnings
 from tacit.plain_text import plain_line
+from tacit.records import (
+    Log,
+    NodeReturned,
+    RequestFailed,
+    RequestRefused,
+    check_log,
+    read_ledger,
+)
 from tacit.verify import (
     ClaimedResult,
     Finding,

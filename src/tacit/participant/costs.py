@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.agreement import Agreement, ObjectiveTerms
+from tacit.agreement import Agreement, ObjectiveTerms
 from tacit.errors import FileError, InputError
 from tacit.problems import CellFileError, Fault, WeightTable, read_csv_weights, unscaled_text
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import log2
 
-from tacit.audit import explain_leakage
-from tacit.disclosure import PARETO, leakage, split_disclosure
-from tacit.engine.agreement import (
+from tacit.agreement import (
     Agreement,
     AssignmentGroup,
     ObjectiveTerms,
 )
+from tacit.audit import explain_leakage
+from tacit.disclosure import PARETO, leakage, split_disclosure
 from tacit.equity import FINENESS, NEUTRAL
 from tacit.search.moves import AssignmentParameters, TourParameters
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.agreement import Agreement, agreement_hash
 from tacit.audit import Together, expected_together
-from tacit.engine.agreement import Agreement, agreement_hash
 from tacit.errors import InputError
 from tacit.participant.account.profile import Profile
 from tacit.participant.account.sealed_before import (

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import msgspec
 
-from tacit.client import PlatformClient
-from tacit.engine.agreement import (
+from tacit.agreement import (
     Agreement,
     CarriedPart,
     OwnPart,
     PlanHeads,
     put_together,
 )
+from tacit.client import PlatformClient
 from tacit.errors import PlatformError, TrustError, UnreadableError
 from tacit.participant.account.profile import Profile
 

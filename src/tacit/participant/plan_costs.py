@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.agreement import Agreement
+from tacit.agreement import Agreement
 from tacit.participant.account.profile import Profile
 from tacit.participant.account.sealed_before import load_hashes, row_hashes, secret_name
 from tacit.participant.account.shapes import Outcome

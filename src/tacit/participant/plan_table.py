@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.engine.agreement import Agreement
+from tacit.agreement import Agreement
 from tacit.errors import TrustError
 from tacit.files import replace_file, writing
 from tacit.participant.account.shapes import Outcome

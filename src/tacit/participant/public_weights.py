@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from tacit.agreement import Agreement
 from tacit.client import PlatformClient
-from tacit.engine.agreement import Agreement
-from tacit.engine.derived import with_public_weights
+from tacit.derived import with_public_weights
 from tacit.errors import AgreementError, PlatformError
 from tacit.problems import Problem
 

@@ -12,11 +12,11 @@ from collections.abc import Iterable
 
 import msgspec
 
+from tacit.agreement import Agreement
 from tacit.client import CarriedLog, PlatformClient
-from tacit.engine.agreement import Agreement
-from tacit.engine.records import is_head_signed, line_hash
 from tacit.errors import LogError, PlatformError
 from tacit.participant.account.profile import Profile
+from tacit.records import is_head_signed, line_hash
 
 
 class Receipt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from tacit.engine.agreement import BROKEN, loss_words, promise_of
-from tacit.engine.identity import key_fingerprint
+from tacit.agreement import BROKEN, loss_words, promise_of
+from tacit.identity import key_fingerprint
 from tacit.participant.account.trust import node_address
 from tacit.participant.costs import show_rows
 from tacit.participant.explanations import SearchWords, equity_words, plan_words, search_words

@@ -12,15 +12,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tacit.client import MemberView, PlatformClient, RunView
-from tacit.engine.agreement import (
+from tacit.agreement import (
     Agreement,
     agreement_hash,
     check_agreement,
     read_agreement,
     sign_agreement,
 )
-from tacit.engine.derived import check_derivable
+from tacit.client import MemberView, PlatformClient, RunView
+from tacit.derived import check_derivable
 from tacit.errors import InputError, TacitError, TrustError
 from tacit.participant.account.profile import Profile
 from tacit.participant.account.trust import Trust, load_trust, trust_refusals

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tacit.engine.agreement import Agreement
+from tacit.agreement import Agreement
 from tacit.errors import InputError
 from tacit.participant.account.shapes import Outcome
 from tacit.participant.plan_table import plan_rows

@@ -10,8 +10,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.agreement import Agreement, Manifest, agreement_hash, seal_rows
 from tacit.client import PlatformClient, RunView, SubmittedRows
-from tacit.engine.agreement import Agreement, Manifest, agreement_hash, seal_rows
 from tacit.errors import FileError, InputError, NotThereError, TrustError
 from tacit.participant.account.profile import Profile
 from tacit.participant.account.sealed_before import keep_hashes, row_hashes

@@ -12,8 +12,8 @@ from tacit.errors import ParameterError
 from tacit.problems import Problem
 
 if TYPE_CHECKING:
-    from tacit.engine.agreement import FrontReveal, PinnedSearch
-    from tacit.engine.coordinator import SecureEngine
+    from tacit.agreement import FrontReveal, PinnedSearch
+    from tacit.coordinator import SecureEngine
 
 Announce = Callable[[str], None]
 ENGINES = ("nodes", "simulated")
@@ -75,7 +75,7 @@ class EngineChoice:
         """How many nodes compute, where nodes do."""
         if self.cluster is None:
             return self.local_nodes
-        from tacit.engine.identity import load_cluster_config
+        from tacit.identity import load_cluster_config
 
         return len(load_cluster_config(Path(self.cluster)).nodes)
 
@@ -94,10 +94,10 @@ def engine_on_nodes(
     """An engine on nodes here or elsewhere, with the inputs checked."""
     # Here, since a simulation needs none of what nodes need.
     try:
-        from tacit.engine.agreement import COUNTS
-        from tacit.engine.identity import load_cluster_config
-        from tacit.engine.local import LocalCluster, open_engine
-        from tacit.engine.records import Ledger
+        from tacit.agreement import COUNTS
+        from tacit.identity import load_cluster_config
+        from tacit.local import LocalCluster, open_engine
+        from tacit.records import Ledger
     except ImportError as error:
         raise ParameterError(
             f"nodes need {error.name}; pip install 'tacit[node]', or use the simulated engine"

@@ -25,7 +25,7 @@ from tacit.search.moves import (
 )
 
 if TYPE_CHECKING:
-    from tacit.engine.derived import KnownTime
+    from tacit.derived import KnownTime
 
 Settings = SearchParameters | TourParameters | AssignmentParameters
 AnySettings = TypeVar("AnySettings", bound=Settings)
@@ -81,7 +81,7 @@ class SolveSettings:
                     "parameters of the genetic search out, or choose another disclosure, such as "
                     "top:15"
                 )
-            from tacit.engine.derived import KnownTime
+            from tacit.derived import KnownTime
 
             limits = limits or Limits()
             given_steps = [n for n in (limits.generations, limits.evaluations) if n is not None]
@@ -137,7 +137,7 @@ def sealed_settings(
             f"{min(of_populations)!r} is a setting of the genetic search, and the run is sealed; "
             "leave it out, or choose another disclosure, such as top:15"
         )
-    from tacit.engine.derived import KnownTime, fitted_assignment, fitted_tour
+    from tacit.derived import KnownTime, fitted_assignment, fitted_tour
 
     factors = weightings or default_weightings(problem)
     if problem.sealed_moves != "tour":

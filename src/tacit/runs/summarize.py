@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.evaluators import RevealedFront
+from tacit.evaluators import RevealedFront
 from tacit.problems import Problem
 from tacit.runs.driver import Disclosed, Outcome
 from tacit.runs.history import GenerationRecord

@@ -27,12 +27,12 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
-from tacit.engine.agreement import Agreement, check_signatures, read_agreement
-from tacit.engine.derived import with_public_weights
-from tacit.engine.records import Log, check_log, read_ledger
+from tacit.agreement import Agreement, check_signatures, read_agreement
+from tacit.derived import with_public_weights
 from tacit.errors import AgreementError, LogError
 from tacit.files import other_version
 from tacit.problems import Problem
+from tacit.records import Log, check_log, read_ledger
 from tacit.verify.claims import Claim, ClaimedResult, read_claimed
 from tacit.verify.inputs import check_inputs
 from tacit.verify.nodes import check_evidence, describe_loss

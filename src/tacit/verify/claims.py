@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import msgspec
 
-from tacit.engine.agreement import Agreement, PlanHeads
-from tacit.engine.records import Disclosed, DisclosedPlan, DisclosedToOwners, Log
+from tacit.agreement import Agreement, PlanHeads
 from tacit.errors import LogError
+from tacit.records import Disclosed, DisclosedPlan, DisclosedToOwners, Log
 from tacit.runs import opened_values
 from tacit.verify.owners import check_own_parts
 from tacit.verify.steps import check_generations_asked, early_words

@@ -19,8 +19,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from tacit.engine.agreement import COUNTS, Agreement
-from tacit.engine.records import (
+from tacit.agreement import COUNTS, Agreement
+from tacit.errors import LogError, UnprovenError
+from tacit.records import (
     BatchBegun,
     Disclosed,
     DisclosedBest,
@@ -33,8 +34,6 @@ from tacit.engine.records import (
     in_words,
     payload_from_parts,
 )
-from tacit.engine.wire import plan_hash
-from tacit.errors import LogError, UnprovenError
 from tacit.verify.logged import Key, LoggedDisclosures, another_answer, answered_attempts, key_of
 from tacit.verify.nodes import to_the_end
 from tacit.verify.owners import check_boxes
@@ -44,6 +43,7 @@ from tacit.verify.steps import (
     check_generations_asked,
     check_told,
 )
+from tacit.wire import plan_hash
 
 UNPROVEN = (
     "a node failed before it had logged its part, or was cut off by the platform, which can then "

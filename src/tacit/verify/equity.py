@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tacit.engine.agreement import Agreement, equity_shape, owners_by_name, plan_digest
-from tacit.engine.records import (
+from tacit.agreement import Agreement, equity_shape, owners_by_name, plan_digest
+from tacit.equity import RunEntry, head_after
+from tacit.errors import LogError, UnprovenError
+from tacit.records import (
     EvaluationBegun,
     Event,
     Log,
@@ -14,8 +16,6 @@ from tacit.engine.records import (
     RunCounted,
     Sent,
 )
-from tacit.equity import RunEntry, head_after
-from tacit.errors import LogError, UnprovenError
 from tacit.verify.claims import Claim
 
 NEEDED_WHERE_KNOWN = 3

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tacit.engine.agreement import Agreement, Manifest, manifests_digest, read_manifest
-from tacit.engine.records import InputTaken, Log, frozen_inputs
+from tacit.agreement import Agreement, Manifest, manifests_digest, read_manifest
 from tacit.errors import LogError, SealError
+from tacit.records import InputTaken, Log, frozen_inputs
 
 Manifests = Mapping[tuple[str, int], tuple[str, str]]
 """Per participant and objective, a manifest and its signature in hexadecimal."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tacit.engine.records import (
+from tacit.errors import LogError
+from tacit.records import (
     BatchBegun,
     Disclosed,
     EvaluationBegun,
@@ -23,9 +24,8 @@ from tacit.engine.records import (
     RevealBegun,
     Sent,
 )
-from tacit.engine.wire import REVEAL_NUMBER, Attempt, plan_hash, sent_digest
-from tacit.errors import LogError
 from tacit.verify.nodes import PhaseOfThree, fits_loss, phase_of_three
+from tacit.wire import REVEAL_NUMBER, Attempt, plan_hash, sent_digest
 
 Key = tuple[Kind, int, int]
 """A disclosure: its kind, the objective or search, and the number of an evaluation or step.

@@ -15,8 +15,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tacit.engine.agreement import Agreement
-from tacit.engine.records import (
+from tacit.agreement import Agreement
+from tacit.errors import LogError
+from tacit.records import (
     BuiltOnThree,
     Log,
     NodeLost,
@@ -27,8 +28,7 @@ from tacit.engine.records import (
     read_evidence,
     suspects,
 )
-from tacit.engine.wire import Attempt
-from tacit.errors import LogError
+from tacit.wire import Attempt
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from tacit.engine.agreement import Agreement, PlanHeads
-from tacit.engine.records import (
+from tacit.agreement import Agreement, PlanHeads
+from tacit.errors import LogError
+from tacit.mpc import held_by, left_without
+from tacit.records import (
     Disclosed,
     DisclosedToOwners,
     HeardBoxes,
@@ -20,8 +22,6 @@ from tacit.engine.records import (
     Sent,
     events_of,
 )
-from tacit.errors import LogError
-from tacit.mpc import held_by, left_without
 from tacit.verify.nodes import lost_by
 
 Seen = Mapping[int, Mapping[int, PlanHeads]]

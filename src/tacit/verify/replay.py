@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.agreement import Agreement, search_seed
-from tacit.engine.derived import AgreedSearch
-from tacit.engine.records import (
+from tacit.agreement import Agreement, search_seed
+from tacit.derived import AgreedSearch
+from tacit.errors import AgreementError, LogError
+from tacit.problems import Problem
+from tacit.records import (
     Disclosed,
     DisclosedBest,
     DisclosedFront,
@@ -22,12 +24,10 @@ from tacit.engine.records import (
     Log,
     frozen_inputs,
 )
-from tacit.engine.wire import pack_candidates, request_hash
-from tacit.errors import AgreementError, LogError
-from tacit.problems import Problem
 from tacit.runs import BestKnown, evaluated_values, update_best_known
 from tacit.verify.claims import Claim, KnownValues, add_values, check_nothing_proved, check_values
 from tacit.verify.logged import LoggedDisclosures
+from tacit.wire import pack_candidates, request_hash
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tacit.engine.agreement import Agreement
-from tacit.engine.records import (
+from tacit.agreement import Agreement
+from tacit.errors import LogError, UnprovenError
+from tacit.records import (
     BatchBegun,
     BuiltOnThree,
     DisclosedProof,
@@ -20,7 +21,6 @@ from tacit.engine.records import (
     Sent,
     events_of,
 )
-from tacit.errors import LogError, UnprovenError
 from tacit.verify.nodes import throughout
 
 _Run = tuple[int, int, int]

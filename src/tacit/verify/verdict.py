@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from tacit.engine.agreement import Agreement
-from tacit.engine.records import Disclosed, Log
+from tacit.agreement import Agreement
 from tacit.errors import LogError, UnprovenError
 from tacit.problems import Problem
+from tacit.records import Disclosed, Log
 from tacit.verify.claims import Claim, check_plan
 from tacit.verify.disclosed import check_disclosed, check_populations
 from tacit.verify.equity import check_counted

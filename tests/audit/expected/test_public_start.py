@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from studies.benchmarks.known_start import Figures, measure, read, table
 
+from tacit.agreement import Agreement, pin_sealed
 from tacit.audit.expected.explanation import explain_leakage
 from tacit.audit.expected.public_start import (
     MASKS,
@@ -17,9 +18,8 @@ from tacit.audit.expected.public_start import (
     public_start,
     words_for_start,
 )
-from tacit.engine.agreement import Agreement, pin_sealed
 from tacit.search.moves import AssignmentParameters
-from tests.engine.fixtures import example_cast
+from tests.on_nodes.fixtures import example_cast
 from tests.support.repository import ROOT
 
 FIGURES = read(ROOT / "docs/figures/known-start.json")

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tacit.agreement import assignment_groups
 from tacit.audit.expected.several_plans import (
     AFTER_LEAST,
     MEASURED,
     plans_together,
     words_for_plans,
 )
-from tacit.engine.agreement import assignment_groups
-from tacit.engine.derived import ClearRun
+from tacit.derived import ClearRun
 from tacit.problems import Problem, generate_assignment
 from tacit.search import weighted_values
 from tacit.search.moves import AssignmentParameters

@@ -8,14 +8,14 @@ import msgspec
 import pytest
 
 import tacit.audit
+from tacit.agreement import pin_sealed
 from tacit.audit.expected.explanation import Asks, explain_expected, explain_leakage
 from tacit.audit.expected.table import Entry, Expected, Told, expected_leakage, measured_entries
 from tacit.disclosure import PAPER_CONFIGURATIONS
-from tacit.engine.agreement import pin_sealed
 from tacit.lazy import public_names
 from tacit.search import SearchParameters, resembles_a_preset
 from tacit.search.moves import AssignmentParameters
-from tests.engine.fixtures import example_cast
+from tests.on_nodes.fixtures import example_cast
 
 
 def entry(disclosure: str, evaluations: int, honest: float, **more: Any) -> Entry:

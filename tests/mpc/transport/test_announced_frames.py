@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from tacit.engine.identity.certificates import new_certificate
+from tacit.identity.certificates import new_certificate
 from tacit.mpc.transport import Channel, FrameBudget, Header, Identity, TlsLink, connect, encode
 from tacit.mpc.transport.listener import Listener
 

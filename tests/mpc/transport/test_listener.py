@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tacit.engine.identity.certificates import CertificateFiles, new_certificate
 from tacit.errors import PeerError
+from tacit.identity.certificates import CertificateFiles, new_certificate
 from tacit.mpc.transport import Identity, TlsLink, connect, listener, make_certificate
 
 

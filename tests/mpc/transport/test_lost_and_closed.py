@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tacit.engine.identity.certificates import new_certificate
 from tacit.errors import PeerLostError
+from tacit.identity.certificates import new_certificate
 from tacit.mpc.transport import Identity, TlsLink, connect, listener
 
 

@@ -21,9 +21,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 from tacit.client import PlatformClient, tls_context
-from tacit.engine.identity.certificates import CertificateFiles, new_certificate
-from tacit.engine.local.cluster import LocalCluster, free_addresses
 from tacit.errors import InputError, NotThereError, PlatformError, TrustError
+from tacit.identity.certificates import CertificateFiles, new_certificate
+from tacit.local.cluster import LocalCluster, free_addresses
 from tacit.participant import join, load_profile, result, runs, sign, withdraw
 from tacit.problems import Objective
 from tacit.service.access.tokens import revoke_all

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tacit.engine.identity import new_certificate, write_https_certificate
 from tacit.errors import TacitError, TrustError
+from tacit.identity import new_certificate, write_https_certificate
 from tacit.participant import join, new_key_file
 from tests.conftest import RunTacit
 from tests.support.website import served

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from tacit.engine.agreement.terms import read_agreement
-from tacit.engine.identity.config import load_cluster_config
+from tacit.agreement.terms import read_agreement
+from tacit.identity.config import load_cluster_config
 from tacit.runs.agreed.agreed import Agreed
 from tacit.runs.agreed.driver import agreed_driver
 from tacit.runs.agreed.evaluating import AgreedEvaluating

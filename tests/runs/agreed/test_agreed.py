@@ -12,22 +12,21 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from tacit.engine.agreement.terms import agreement_hash, canonical
-from tacit.engine.coordinator.secure import SecureEngine
-from tacit.engine.derived import agreed_parameters
-from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.node.state.store import Store, folder_name
-from tacit.engine.records.disclosed import Kind
-from tacit.engine.records.events import (
+from tacit.agreement.terms import agreement_hash, canonical
+from tacit.coordinator.secure import SecureEngine
+from tacit.derived import agreed_parameters
+from tacit.errors import LogError
+from tacit.local.cluster import LocalCluster
+from tacit.node.state.store import Store, folder_name
+from tacit.records.disclosed import Kind
+from tacit.records.events import (
     EvaluationBegun,
     EvaluationRepeated,
     Event,
     NumberAdopted,
     Sent,
 )
-from tacit.engine.records.ledger import load_ledger
-from tacit.engine.wire.attempt import Attempt
-from tacit.errors import LogError
+from tacit.records.ledger import load_ledger
 from tacit.runs.agreed.agreed import LEDGER
 from tacit.runs.agreed.evaluating import CHECKPOINTS, search_up_to
 from tacit.runs.driver import drive
@@ -36,8 +35,9 @@ from tacit.runs.result import Result, Timing
 from tacit.runs.summarize import summarize
 from tacit.verify.disclosed import check_answers
 from tacit.verify.replay import replay
-from tests.engine.agreed_cluster import AgreedCluster, problem
-from tests.engine.entries import evaluations_in
+from tacit.wire.attempt import Attempt
+from tests.on_nodes.agreed_cluster import AgreedCluster, problem
+from tests.on_nodes.entries import evaluations_in
 from tests.runs.agreed.agreed_process import Stored, open_run
 from tests.support.cpu_waits import CpuWaits
 from tests.support.simulated import solve

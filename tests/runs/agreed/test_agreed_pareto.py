@@ -7,20 +7,20 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tacit.engine.agreement.draft import with_front
-from tacit.engine.agreement.terms import PinnedSearch, canonical
-from tacit.engine.coordinator.secure import SecureEngine
-from tacit.engine.derived import agreed_parameters
-from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.records import Kind, Sent, load_ledger
+from tacit.agreement.draft import with_front
+from tacit.agreement.terms import PinnedSearch, canonical
+from tacit.coordinator.secure import SecureEngine
+from tacit.derived import agreed_parameters
 from tacit.errors import UnprovenError
+from tacit.local.cluster import LocalCluster
 from tacit.problems import generate_assignment
+from tacit.records import Kind, Sent, load_ledger
 from tacit.runs import EngineChoice, Limits, StopReason, with_disclosures
 from tacit.runs.agreed.agreed import LEDGER
 from tacit.runs.agreed.evaluating import search_up_to
 from tacit.verify.disclosed import check_answers, check_disclosed
 from tacit.verify.replay import replay
-from tests.engine.agreed_cluster import AgreedCluster
+from tests.on_nodes.agreed_cluster import AgreedCluster
 from tests.runs.agreed.agreed_process import Stored, open_run
 from tests.support.simulated import solve
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from tacit.engine.agreement.sealed_groups import (
+from tacit.agreement.sealed_groups import (
     GROUP_BYTES,
     AssignmentGroup,
     assignment_groups,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tacit.engine.derived import KnownTime
+from tacit.derived import KnownTime
 from tacit.errors import AgreementError
 from tacit.problems import Problem, generate_assignment, generate_named
 from tacit.runs import Limits, even_weightings, sealed_settings, solve

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tacit.engine.coordinator import SecureEngine
-from tacit.engine.local.cluster import LocalCluster
+from tacit.coordinator import SecureEngine
+from tacit.local.cluster import LocalCluster
 from tacit.problems import generate_assignment, generate_named
 from tacit.runs import EngineChoice, Limits, Progress, solve
 

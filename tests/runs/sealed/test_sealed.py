@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from tacit.disclosure import BestMode, Exact
-from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.records import DisclosedPlan, load_ledger
 from tacit.errors import ParameterError
+from tacit.local.cluster import LocalCluster
 from tacit.problems import (
     Problem,
     generate_assignment,
@@ -20,6 +19,7 @@ from tacit.problems import (
     save_problem,
     shipped_problem,
 )
+from tacit.records import DisclosedPlan, load_ledger
 from tacit.runs import Checkpointing, EngineChoice, Limits, Progress, Result
 from tacit.runs.result import Timing
 from tacit.runs.sealed.pace import OPENING_SECONDS

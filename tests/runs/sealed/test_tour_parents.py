@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tacit.engine.derived import KnownTime, tour_length
+from tacit.derived import KnownTime, tour_length
 from tacit.problems import Problem, generate_tour, shipped_problem
 from tacit.runs import sealed_settings
 from tacit.search.moves import TourParameters, fitted_parameters

@@ -12,9 +12,9 @@ import pytest
 from msgspec.structs import replace
 from sqlalchemy import update
 
-from tacit.engine.agreement.signatures import Joining, sign
-from tacit.engine.identity import write_https_certificate
-from tacit.engine.identity.keys import Keys
+from tacit.agreement.signatures import Joining, sign
+from tacit.identity import write_https_certificate
+from tacit.identity.keys import Keys
 from tacit.service.access.addresses import own_addresses
 from tacit.service.server.logs import JsonLines
 from tacit.service.server.settings import Settings

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tacit.engine.agreement import canonical, read_agreement
-from tacit.engine.series import departures, read_series, series_hash
+from tacit.agreement import canonical, read_agreement
 from tacit.equity import FIRST_HEAD
 from tacit.search.moves import AssignmentParameters
+from tacit.series import departures, read_series, series_hash
 from tacit.service.execution.series_schedule import SeriesSchedule
 from tacit.service.storage import read_run
 from tacit.service.workflow.lifecycle import State

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tacit.engine.agreement import read_agreement
+from tacit.agreement import read_agreement
 from tacit.service.execution.series_schedule import SeriesSchedule
 from tacit.service.storage import read_standing_series
 from tacit.service.workflow.lifecycle import State

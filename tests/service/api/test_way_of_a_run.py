@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from tacit.engine.agreement.terms import Agreement, read_agreement
-from tacit.engine.identity.keys import Keys
+from tacit.agreement.terms import Agreement, read_agreement
 from tacit.errors import ServiceError
+from tacit.identity.keys import Keys
 from tacit.service.storage import set_agreement
 from tacit.service.workflow import submitting
 from tacit.service.workflow.lifecycle import State

@@ -6,10 +6,10 @@ import asyncio
 import sys
 from typing import Any
 
-from tacit.engine.local.cluster import LocalCluster
-from tacit.engine.node import process
-from tacit.engine.node.state.derivation import Derivation
-from tacit.engine.node.work.session import NodeComputation
+from tacit.local.cluster import LocalCluster
+from tacit.node import process
+from tacit.node.state.derivation import Derivation
+from tacit.node.work.session import NodeComputation
 from tests.support.nursery import nursery
 
 DELAY_SECONDS = 1.0

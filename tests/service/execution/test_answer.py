@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tacit.engine.agreement import pin_sealed
-from tacit.engine.agreement.terms import Agreement
+from tacit.agreement import pin_sealed
+from tacit.agreement.terms import Agreement
 from tacit.search.moves import TourParameters
 from tacit.service.execution.answer import answer_of
 from tacit.service.execution.report import Report
 from tacit.service.workflow.lifecycle import State
-from tests.engine.fixtures import example_cast
+from tests.on_nodes.fixtures import example_cast
 
 FOUND: dict[str, Any] = {
     "generation": 3,

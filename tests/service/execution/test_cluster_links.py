@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.engine.local.cluster import LocalCluster
+from tacit.local.cluster import LocalCluster
 from tacit.service.execution import cluster_links
 from tacit.service.execution.cluster_links import ClusterLinks
 from tacit.service.execution.executor import Executor

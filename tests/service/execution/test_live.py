@@ -15,16 +15,16 @@ import numpy as np
 import pytest
 from studies.benchmarks.live_platform import ENDS, OPERATOR, LivePlatform
 
+from tacit.agreement.terms import agreement_hash
 from tacit.audit import load_record
-from tacit.engine.agreement.terms import agreement_hash
-from tacit.engine.records.ledger import read_ledger
-from tacit.engine.records.node_log import check_log
 from tacit.errors import WrongStateError
 from tacit.problems import Problem, generate_capacitated, generate_routing
+from tacit.records.ledger import read_ledger
+from tacit.records.node_log import check_log
 from tacit.service.workflow.recording import record_run
 from tacit.service.workflow.terms import terms_of_problem
 from tacit.verify.replay import replay
-from tests.engine.entries import evaluations_in, labels_of
+from tests.on_nodes.entries import evaluations_in, labels_of
 from tests.service.execution.punctual import answered_on_time, caught, finished
 
 pytestmark = pytest.mark.processes

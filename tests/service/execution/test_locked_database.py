@@ -31,7 +31,7 @@ from tacit.service.storage import (
     database as storing,
 )
 from tacit.service.workflow.lifecycle import State
-from tests.engine.fixtures import example_cast
+from tests.on_nodes.fixtures import example_cast
 
 HELD_SECONDS = 0.4
 

@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from studies.benchmarks.live_platform import OPERATOR, LivePlatform
 
-from tacit.engine.records.disclosed import DisclosedPlan
-from tacit.engine.records.events import BatchBegun
-from tacit.engine.records.ledger import read_ledger
-from tacit.engine.records.node_log import verify_log
 from tacit.errors import LogError
 from tacit.participant import Profile, check_logs, join, new_key_file, result, review, sign, submit
 from tacit.participant.review_words import review_lines
+from tacit.records.disclosed import DisclosedPlan
+from tacit.records.events import BatchBegun
+from tacit.records.ledger import read_ledger
+from tacit.records.node_log import verify_log
 from tacit.verify.claims import Claim, check_plan
 from tacit.verify.disclosed import check_disclosed
 from tacit.verify.steps import check_asked
-from tests.engine.entries import evaluation, lying
+from tests.on_nodes.entries import evaluation, lying
 from tests.service.execution.punctual import answered_on_time, caught, finished
 
 pytestmark = pytest.mark.processes

@@ -18,8 +18,8 @@ from msgspec.structs import replace
 
 from tacit.client import check_webhook
 from tacit.client.models import ClusterView, NodeView
-from tacit.engine.local import free_addresses
 from tacit.errors import ServiceError, TrustError
+from tacit.local import free_addresses
 from tacit.service.notices import notifier
 from tacit.service.notices.kinds import WATCHED
 from tacit.service.notices.notifier import Notifier

@@ -19,9 +19,9 @@ from aiosmtpd.smtp import AuthResult, LoginPassword
 from msgspec.structs import replace
 
 from tacit.client import check_webhook
-from tacit.engine.identity import write_https_certificate
-from tacit.engine.local import free_addresses
 from tacit.errors import FileError
+from tacit.identity import write_https_certificate
+from tacit.local import free_addresses
 from tacit.service.notices.mail import message_about, send_mail
 from tacit.service.notices.webhooks import UndeliveredError, call_webhook, trusted_authorities
 from tacit.service.server.settings import MailSettings, Settings

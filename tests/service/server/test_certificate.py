@@ -8,7 +8,7 @@ import ssl
 import pytest
 from fastapi import FastAPI
 
-from tacit.engine.identity.rotation import Rotated
+from tacit.identity.rotation import Rotated
 from tacit.mpc.transport import fingerprint, make_certificate
 from tacit.service.server.serve import make_server
 from tacit.service.server.settings import Settings

@@ -9,13 +9,13 @@ import msgspec
 import pytest
 from msgspec import ValidationError
 
+from tacit.agreement.check import check_agreement
+from tacit.agreement.participant_keys import sealing_public
+from tacit.agreement.terms import Agreement
 from tacit.client.models import Generate
 from tacit.client.terms import RunTerms
-from tacit.engine.agreement.check import check_agreement
-from tacit.engine.agreement.participant_keys import sealing_public
-from tacit.engine.agreement.terms import Agreement
-from tacit.engine.identity.keys import Keys
 from tacit.errors import TacitError
+from tacit.identity.keys import Keys
 from tacit.search import SearchParameters
 from tacit.search.moves import AssignmentParameters, TourParameters
 from tacit.service.api.routes.watching import generated_terms

@@ -9,15 +9,14 @@ import msgspec
 import numpy as np
 import pytest
 
+from tacit.agreement.terms import Agreement, read_agreement
 from tacit.audit import Record, Recorder, audit_record, load_record
 from tacit.cli import service
+from tacit.derived import agreed_parameters
 from tacit.disclosure import estimator_named
-from tacit.engine.agreement.terms import Agreement, read_agreement
-from tacit.engine.derived import agreed_parameters
-from tacit.engine.records.ledger import FileLedger
-from tacit.engine.wire.request import pack_candidates, request_hash
 from tacit.errors import InputError, LogError, NotThereError, WrongStateError
 from tacit.problems import Problem
+from tacit.records.ledger import FileLedger
 from tacit.runs import EvaluatingDriver, Limits, Progress, drive, simulated_evaluator
 from tacit.runs.agreed.agreed import LEDGER
 from tacit.service.dashboard.drafts import ObjectiveRule, drawn_problem, usual_terms
@@ -25,7 +24,8 @@ from tacit.service.execution.report import Report, run_folder, write_report
 from tacit.service.server.settings import Settings
 from tacit.service.storage import read_run
 from tacit.service.workflow.recording import RECORD, record_of_run
-from tests.engine.entries import evaluation
+from tacit.wire.request import pack_candidates, request_hash
+from tests.on_nodes.entries import evaluation
 from tests.service.drafted import agreement_on
 from tests.service.world import World
 

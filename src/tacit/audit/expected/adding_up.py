@@ -18,7 +18,7 @@ from tacit.audit.expected.table import OPEN_ONLY_A_PLAN, Expected
 from tacit.disclosure import SEALED
 
 if TYPE_CHECKING:
-    from tacit.engine.agreement import Agreement
+    from tacit.agreement import Agreement
 
 
 @dataclass(frozen=True)

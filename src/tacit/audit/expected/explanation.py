@@ -13,7 +13,7 @@ from tacit.errors import ParameterError
 from tacit.search import parameters_of, resembles_a_preset
 
 if TYPE_CHECKING:
-    from tacit.engine.agreement import Agreement
+    from tacit.agreement import Agreement
     from tacit.problems import Problem
 
 BANDS = (

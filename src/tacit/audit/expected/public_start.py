@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from tacit.audit.record.schedule import first_columns
 
 if TYPE_CHECKING:
-    from tacit.engine.agreement import Agreement
+    from tacit.agreement import Agreement
 
 MEASURED_KIND = "assignment"
 EXCEEDS = 0.02

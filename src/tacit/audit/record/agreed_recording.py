@@ -13,18 +13,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.agreement import Agreement, search_seed
 from tacit.audit.record.record import Record
 from tacit.audit.record.recorder import Recorder
 from tacit.audit.record.sealed_recording import record_of_plans
-from tacit.engine.agreement import Agreement, search_seed
-from tacit.engine.records import (
+from tacit.errors import InputError
+from tacit.records import (
     Disclosed,
     DisclosedPlan,
     Log,
     frozen_inputs,
     read_ledger,
 )
-from tacit.errors import InputError
 from tacit.runs import LEDGER, run_from_ledger
 
 NO_PLAN = "this run has found no plan, so there is nothing to audit; give one that has"

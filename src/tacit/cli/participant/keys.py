@@ -39,7 +39,7 @@ def keys_show(
     if not as_toml:
         _show_key(path)
         return
-    from tacit.engine.identity import load_keys
+    from tacit.identity import load_keys
 
     keys, name = load_keys(path), ""
     if (folder / "profile.json").exists():  # the operator may have chosen another name for you
@@ -49,7 +49,7 @@ def keys_show(
 
 
 def _show_key(path: Path) -> None:
-    from tacit.engine.identity import key_fingerprint, load_keys
+    from tacit.identity import key_fingerprint, load_keys
 
     keys = load_keys(path)
     typer.echo(f"{keys.name}\nsigning key  {keys.signing_public}")

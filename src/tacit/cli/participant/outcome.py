@@ -17,7 +17,7 @@ from tacit.files import read_bytes
 from tacit.plain_text import plain_line
 
 if TYPE_CHECKING:
-    from tacit.engine.agreement import Agreement
+    from tacit.agreement import Agreement
 
 NOTHING_TOLD = "counts for balances, and nothing is told of it"
 OWN_PART = "this is your own part of the plan; nobody but you has it, so keep it"

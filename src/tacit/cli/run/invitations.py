@@ -41,6 +41,6 @@ def opened_invitation(given: str, code: str | None, ca: Path | None, /) -> Invit
 
 
 def _pem(path: Path) -> str:
-    from tacit.engine.identity import read_certificate
+    from tacit.identity import read_certificate
 
     return read_certificate(path)

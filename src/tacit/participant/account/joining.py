@@ -6,9 +6,8 @@ import unicodedata
 from pathlib import Path
 from typing import NamedTuple
 
+from tacit.agreement import Joining, sign_joining
 from tacit.client import JoinAnswer, PlatformClient, checked_url
-from tacit.engine.agreement import Joining, sign_joining
-from tacit.engine.identity import Keys, load_keys, read_certificate, save_keys
 from tacit.errors import (
     CredentialError,
     FileError,
@@ -17,6 +16,7 @@ from tacit.errors import (
     NotThereError,
     TrustError,
 )
+from tacit.identity import Keys, load_keys, read_certificate, save_keys
 from tacit.participant.account.private_files import replace_private
 from tacit.participant.account.profile import Profile, default_folder, load_profile
 

@@ -28,11 +28,11 @@ from typing import Literal
 
 import msgspec
 
+from tacit.agreement import Agreement, canonical, read_agreement
 from tacit.client import PlatformClient
-from tacit.engine.agreement import Agreement, canonical, read_agreement
-from tacit.engine.identity import Keys, load_keys
 from tacit.errors import AgreementError, FileError, InputError, TrustError
 from tacit.files import check_secret, other_version, read_bytes
+from tacit.identity import Keys, load_keys
 from tacit.participant.account.private_files import replace_private
 from tacit.plain_text import decoders_words
 

@@ -18,10 +18,10 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from numpy.typing import NDArray
 
-from tacit.engine.agreement import Agreement, agreement_hash
-from tacit.engine.identity import Keys
+from tacit.agreement import Agreement, agreement_hash
 from tacit.errors import FileError
 from tacit.files import other_version
+from tacit.identity import Keys
 from tacit.participant.account.private_files import replace_private
 from tacit.participant.account.profile import Profile
 

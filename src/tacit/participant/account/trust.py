@@ -20,15 +20,15 @@ from typing import Annotated
 
 import msgspec
 
-from tacit.engine.agreement import Agreement, NodeTerms
-from tacit.engine.identity import (
+from tacit.agreement import Agreement, NodeTerms
+from tacit.errors import FileError, TrustError
+from tacit.files import read_toml
+from tacit.identity import (
     Keys,
     is_half,
     key_fingerprint,
     load_half,
 )
-from tacit.errors import FileError, TrustError
-from tacit.files import read_toml
 from tacit.participant.account.private_files import replace_private
 from tacit.plain_text import decoders_words
 

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tacit.engine.agreement import Agreement, open_told
-from tacit.engine.records import Log
+from tacit.agreement import Agreement, open_told
 from tacit.equity import FINENESS, FIRST_HEAD, MEAN, NEUTRAL, SPREAD, UNIT
 from tacit.errors import SealError
 from tacit.participant.account.profile import Profile
@@ -23,6 +22,7 @@ from tacit.participant.following.run_records import (
     keep_run,
     series_named,
 )
+from tacit.records import Log
 from tacit.verify import counted_run, surely_counted
 
 

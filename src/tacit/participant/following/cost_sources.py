@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tacit.engine.agreement import Agreement
+from tacit.agreement import Agreement
 from tacit.errors import FileError, InputError
 
 SETTLED_SECONDS = 2.0

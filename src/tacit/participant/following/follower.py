@@ -16,9 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tacit.agreement import Agreement
 from tacit.client import RunSummary
-from tacit.engine.agreement import Agreement
-from tacit.engine.series import DAY, series_hash
 from tacit.errors import (
     CredentialError,
     FileError,
@@ -55,6 +54,7 @@ from tacit.participant.plan_table import own_lines, store_plan
 from tacit.participant.results import result, runs
 from tacit.participant.reviewing import review, sign
 from tacit.participant.submission import submissions, submit
+from tacit.series import DAY, series_hash
 
 
 @dataclass

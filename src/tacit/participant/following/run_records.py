@@ -22,12 +22,12 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from tacit.engine.agreement import Agreement, agreement_hash, canonical
-from tacit.engine.series import Series, TakenRun, read_series, series_hash
+from tacit.agreement import Agreement, agreement_hash, canonical
 from tacit.errors import AgreementError, FileError, InputError, TrustError
 from tacit.files import check_secret
 from tacit.participant.account.private_files import changing, replace_private
 from tacit.participant.account.profile import Profile
+from tacit.series import Series, TakenRun, read_series, series_hash
 
 MOST_UNSEEN = 3
 """With so many runs whose logs were never shown, nothing more is signed."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import time
 
-from tacit.engine.agreement import Agreement
-from tacit.engine.series import check_still_runs, departures, objection_to_pace, objection_to_run
+from tacit.agreement import Agreement
 from tacit.errors import AgreementError
 from tacit.participant.account.profile import Profile
 from tacit.participant.following.balances import head_refusals
 from tacit.participant.following.run_records import as_followed, followed_runs, series_named
+from tacit.series import check_still_runs, departures, objection_to_pace, objection_to_run
 
 
 def series_refusals(

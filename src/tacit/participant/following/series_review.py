@@ -8,16 +8,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from tacit.agreement import canonical
 from tacit.client import SeriesView
-from tacit.engine.agreement import canonical
-from tacit.engine.series import (
-    Series,
-    check_series,
-    check_still_runs,
-    read_series,
-    series_hash,
-    sign_series,
-)
 from tacit.errors import TacitError, TrustError
 from tacit.participant.account.profile import Profile
 from tacit.participant.account.trust import Trust, load_trust, trust_refusals
@@ -37,6 +29,14 @@ from tacit.participant.reviewing import (
     refusals_of_pattern,
 )
 from tacit.plain_text import plain_line
+from tacit.series import (
+    Series,
+    check_series,
+    check_still_runs,
+    read_series,
+    series_hash,
+    sign_series,
+)
 
 WHAT_VARIES = {
     "rows": "rows, their names and who owns them",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.agreement import Agreement
+from tacit.agreement import Agreement
 
 LEDGER = "ledger.jsonl"
 

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from tacit.engine.agreement import Agreement, manifests_digest, search_seed
-from tacit.engine.coordinator import SecureEngine
-from tacit.engine.derived import agreed_parameters, with_public_weights
-from tacit.engine.identity import ClusterConfig
-from tacit.engine.records import FileLedger, PlanParts
+from tacit.agreement import Agreement, manifests_digest, search_seed
+from tacit.coordinator import SecureEngine
+from tacit.derived import agreed_parameters, with_public_weights
+from tacit.identity import ClusterConfig
+from tacit.records import FileLedger, PlanParts
 from tacit.runs.agreed.agreed import LEDGER, Agreed
 from tacit.runs.agreed.evaluating import resumed
 from tacit.runs.driver import SearchDriver

@@ -15,12 +15,12 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.coordinator import SecureEngine
-from tacit.engine.evaluators import RevealedFront
-from tacit.engine.records import DisclosedBest, DisclosedFront, FileLedger
+from tacit.coordinator import SecureEngine
 from tacit.errors import FileError
+from tacit.evaluators import RevealedFront
 from tacit.files import replace_secret
 from tacit.problems import Problem
+from tacit.records import DisclosedBest, DisclosedFront, FileLedger
 from tacit.runs.agreed.agreed import LEDGER
 from tacit.runs.agreed.ledger import LedgerObjective, answered, objectives_from, revealed
 from tacit.runs.driver import drive

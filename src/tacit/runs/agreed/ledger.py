@@ -18,11 +18,12 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.agreement import Agreement
+from tacit.coordinator import SecureEngine, SecureObjective
+from tacit.derived import agreed_parameters, with_public_weights
 from tacit.disclosure import Estimator, estimator_named
-from tacit.engine.agreement import Agreement
-from tacit.engine.coordinator import SecureEngine, SecureObjective
-from tacit.engine.derived import agreed_parameters, with_public_weights
-from tacit.engine.evaluators import (
+from tacit.errors import LogError
+from tacit.evaluators import (
     ClearObjective,
     ObjectiveEvaluation,
     ObjectiveEvaluator,
@@ -31,7 +32,8 @@ from tacit.engine.evaluators import (
     Together,
     as_evaluation,
 )
-from tacit.engine.records import (
+from tacit.problems import Problem
+from tacit.records import (
     Disclosed,
     DisclosedBest,
     DisclosedFront,
@@ -39,12 +41,10 @@ from tacit.engine.records import (
     Kind,
     decode_entry,
 )
-from tacit.engine.wire import pack_candidates, request_hash
-from tacit.errors import LogError
-from tacit.problems import Problem
 from tacit.runs.driver import Observer, drive
 from tacit.runs.evaluating.driver import EvaluatingDriver
 from tacit.runs.limits import Limits
+from tacit.wire import pack_candidates, request_hash
 
 
 class LedgerObjective:

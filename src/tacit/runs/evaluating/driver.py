@@ -9,8 +9,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.evaluators import RevealedFront, SideBySide, Together
 from tacit.errors import EngineError, MpcError, ParameterError, TacitError
+from tacit.evaluators import RevealedFront, SideBySide, Together
 from tacit.problems import Problem
 from tacit.runs.best_known import update_best_known
 from tacit.runs.driver import LATE_SECONDS, Disclosed, Outcome, Progress, end_of
@@ -34,7 +34,7 @@ REVEAL_SECONDS = 0.3
 class EvaluatingDriver:
     """A search with its evaluator and limits; see `SearchDriver`.
 
-    >>> from tacit.engine.evaluators import ClearObjective
+    >>> from tacit.evaluators import ClearObjective
     >>> from tacit.problems import Assignment, Objective
     >>> from tacit.runs.driver import drive
     >>> pay = Objective("pay", np.array([[1, 9], [8, 3]]))

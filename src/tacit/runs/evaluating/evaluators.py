@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from tacit.disclosure import Estimator, estimator_named
-from tacit.engine.evaluators import (
+from tacit.evaluators import (
     ClearObjective,
     ObjectiveEvaluator,
     SideBySide,
@@ -22,8 +22,8 @@ from tacit.runs.limits import Limits
 from tacit.search import SearchParameters
 
 if TYPE_CHECKING:
-    from tacit.engine.agreement import PinnedSearch
-    from tacit.engine.coordinator import SecureEngine
+    from tacit.agreement import PinnedSearch
+    from tacit.coordinator import SecureEngine
 
 
 def simulated_evaluator(
@@ -57,7 +57,7 @@ def evaluator_on_nodes(
     """An evaluator on nodes, for evaluations within these limits."""
 
     def pinned() -> PinnedSearch:
-        from tacit.engine.agreement import PinnedSearch
+        from tacit.agreement import PinnedSearch
 
         settings = asdict(parameters)
         # Nodes derive a search from its start. Those on this machine protect nobody from it, and
@@ -91,7 +91,7 @@ def chosen_sets_on_nodes(
     """An evaluator on nodes for sets that no agreed search gives: somebody chooses them."""
 
     def pinned() -> PinnedSearch:
-        from tacit.engine.agreement import PinnedSearch
+        from tacit.agreement import PinnedSearch
 
         return PinnedSearch("genetic", {}, 0, "chosen")
 
@@ -102,7 +102,7 @@ def chosen_sets_on_nodes(
 
 
 def _secure_evaluator(problem: Problem, engine: SecureEngine, estimator: Estimator) -> SideBySide:
-    from tacit.engine.coordinator import SecureObjective
+    from tacit.coordinator import SecureObjective
 
     if problem.evaluates_together:
         first = SecureObjective(engine, 0, estimator=estimator)

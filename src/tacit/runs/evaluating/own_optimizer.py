@@ -18,7 +18,7 @@ from tacit.runs.evaluating.evaluators import chosen_sets_on_nodes, simulated_eva
 from tacit.runs.solve import with_disclosures
 
 if TYPE_CHECKING:
-    from tacit.engine.evaluators import SideBySide
+    from tacit.evaluators import SideBySide
 
 SIMULATED = EngineChoice(engine="simulated")
 

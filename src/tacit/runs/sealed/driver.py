@@ -26,8 +26,8 @@ from tacit.runs.summarize import plan_set
 from tacit.search.moves import named_settings
 
 if TYPE_CHECKING:
-    from tacit.engine.agreement import SealedRun
-    from tacit.engine.records import SealedPlan
+    from tacit.agreement import SealedRun
+    from tacit.records import SealedPlan
 
 TOGETHER_AT_A_TIME = 12
 """Steps in a batch of weightings that are solved together, which take long: a node that dies costs
@@ -39,7 +39,7 @@ ASK_AGAIN_SECONDS = 0.2
 def steps_within(run: SealedRun, limits: Limits, /) -> int:
     """Return how many steps each search makes, unless its deadline comes before.
 
-    >>> from tacit.engine.agreement import SealedRun
+    >>> from tacit.agreement import SealedRun
     >>> from tacit.problems import generate_assignment
     >>> from tacit.search.moves import AssignmentParameters
     >>> parameters = AssignmentParameters(generations=20, iterations=120, least=40)
@@ -93,7 +93,7 @@ class SealedDriver:
 
     def _iteration_ratio(self) -> float:
         """How many times longer an iteration takes than a generation, by the model."""
-        from tacit.engine.derived import step_seconds
+        from tacit.derived import step_seconds
 
         seconds = step_seconds(self.run.groups[0])
         return seconds.iteration / seconds.generation
@@ -205,7 +205,7 @@ class SealedDriver:
 
     def _open_in_time(self, search: int, until: float | None) -> SealedPlan:
         """Open a plan, which nodes refuse after few steps until the deadline has nearly come."""
-        from tacit.engine.wire import RefusalKind
+        from tacit.wire import RefusalKind
 
         while True:
             try:

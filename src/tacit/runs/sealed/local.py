@@ -18,7 +18,7 @@ from tacit.runs.weightings import default_weightings
 from tacit.search.moves import AssignmentParameters, SealedParameters
 
 if TYPE_CHECKING:
-    from tacit.engine.agreement import PinnedSearch, SealedRun
+    from tacit.agreement import PinnedSearch, SealedRun
 
 FOR_OWNERS = (
     "each owner got its own rows of the plan, sealed; all owners are here, so it is put together"
@@ -62,7 +62,7 @@ def local_sealed(
         return
 
     def pinned() -> PinnedSearch:
-        from tacit.engine.agreement import pin_sealed
+        from tacit.agreement import pin_sealed
 
         return pin_sealed(parameters, factors)
 
@@ -94,7 +94,7 @@ def sealed_run(
     /,
 ) -> SealedRun:
     """Return what an agreement about this run would say of it."""
-    from tacit.engine.agreement import SealedRun
+    from tacit.agreement import SealedRun
 
     return SealedRun(
         problem,
@@ -110,7 +110,7 @@ def agreed_steps(problem: Problem, parameters: SealedParameters, limits: Limits,
     """Return how many steps an agreement about a run with these limits allows."""
     if isinstance(parameters, AssignmentParameters):
         return parameters.steps
-    from tacit.engine.derived import tour_length
+    from tacit.derived import tour_length
 
     given = [n for n in (limits.generations, limits.evaluations) if n is not None]
     # Without a deadline somebody has said how many generations there are.
@@ -148,7 +148,7 @@ def _check(
     if choice.reveal_best:
         raise ParameterError("a sealed search opens its best plan anyway; leave reveal_best out")
     if problem.objectives[0].best_mode is BestMode.IMPROVEMENT:
-        from tacit.engine.agreement import NO_IMPROVEMENTS
+        from tacit.agreement import NO_IMPROVEMENTS
 
         raise ParameterError(NO_IMPROVEMENTS)
     if any(len(each) != len(problem.objectives) for each in weightings):

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 from tacit.search import ClearTour, weighted_values
 
 if TYPE_CHECKING:
-    from tacit.engine.agreement import SealedGroup, SealedRun
-    from tacit.engine.derived import ClearRun
-    from tacit.engine.records import SealedPlan
+    from tacit.agreement import SealedGroup, SealedRun
+    from tacit.derived import ClearRun
+    from tacit.records import SealedPlan
 
 
 class SealedSearching(Protocol):
@@ -56,8 +56,8 @@ class SimulatedSearch:
     opened = False
 
     def __init__(self, run: SealedRun, group: SealedGroup, /) -> None:
-        from tacit.engine.agreement import AssignmentGroup
-        from tacit.engine.derived import ClearRun
+        from tacit.agreement import AssignmentGroup
+        from tacit.derived import ClearRun
         from tacit.search.moves import TourParameters
 
         self._run, self.seed, self.searches = run, group.seed, group.searches
@@ -104,7 +104,7 @@ class SimulatedSearch:
         until: float | None,  # noqa: ARG002 - never waits
     ) -> SealedPlan:
         """Open the plan of a weighting, and what is proved of it."""
-        from tacit.engine.records import OUTCOMES, SealedPlan
+        from tacit.records import OUTCOMES, SealedPlan
 
         twin = self.twins[search]
         value = twin.value if self._run.opens_value else None

@@ -6,7 +6,7 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from tacit.client import platform_address
-from tacit.engine.identity import parse_address, read_certificate
+from tacit.identity import parse_address, read_certificate
 from tacit.mpc.transport import certificate_hosts
 from tacit.service.server.settings import Settings
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
-from tacit.engine.agreement import Joining, is_joining_signed
+from tacit.agreement import Joining, is_joining_signed
 from tacit.errors import CredentialError, NotThereError, ServiceError
 from tacit.service.access.credentials import CODE_PREFIX, new_secret, secret_hash
 from tacit.service.storage import Account, Invitation

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 
 from sqlalchemy.orm import Session
 
-from tacit.client import CarriedManifest
-from tacit.engine.agreement import (
+from tacit.agreement import (
     Agreement,
     SealedRows,
     read_agreement,
 )
-from tacit.engine.series import SignedSeries
+from tacit.client import CarriedManifest
 from tacit.errors import NotThereError
+from tacit.series import SignedSeries
 from tacit.service.storage import members_of, read_run, sealed_rows
 from tacit.service.workflow.lifecycle import State
 from tacit.service.workflow.series_lifecycle import signed_series

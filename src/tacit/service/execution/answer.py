@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from tacit.agreement import Agreement
 from tacit.client import FoundPlans, Plan
-from tacit.engine.agreement import Agreement
 from tacit.problems import Problem
 from tacit.service.execution.report import Report
 from tacit.service.workflow.lifecycle import State

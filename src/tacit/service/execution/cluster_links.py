@@ -8,21 +8,21 @@ import time
 from pathlib import Path
 
 from tacit.client import ClusterView, NodeView
-from tacit.engine.coordinator import (
+from tacit.coordinator import (
     Coordinator,
     NodeOffer,
     ask_for_sealing_keys,
     clients_of,
 )
-from tacit.engine.identity import (
+from tacit.errors import TacitError
+from tacit.identity import (
     expires,
     expiry_warnings,
     last_expires,
     load_cluster_config,
     read_certificate,
 )
-from tacit.engine.local import node_terms, platform_certificate
-from tacit.errors import TacitError
+from tacit.local import node_terms, platform_certificate
 from tacit.service.execution.agreed_runs import StoredAgreement
 
 LOOK_EVERY_SECONDS = 2.0

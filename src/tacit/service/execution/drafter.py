@@ -11,13 +11,13 @@ import secrets
 from collections.abc import Callable
 from contextlib import suppress
 
-from tacit.engine.coordinator import head_of_series
-from tacit.engine.derived import check_nodes_allow
-from tacit.engine.wire import RefusalKind
+from tacit.coordinator import head_of_series
+from tacit.derived import check_nodes_allow
 from tacit.errors import MpcError, RefusedError, StorageError, TacitError
 from tacit.service.execution.cluster_links import ClusterLinks
 from tacit.service.storage import Database, add_warning
 from tacit.service.workflow.inviting import drafted, keep_draft, ready_to_draft
+from tacit.wire import RefusalKind
 
 RETRY_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)
 log = logging.getLogger("tacit.service.execution")

@@ -10,8 +10,8 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from tacit.agreement import read_agreement
 from tacit.client import CarriedLog, CarriedLogs, ClusterView
-from tacit.engine.agreement import read_agreement
 from tacit.errors import NotThereError, StorageError, WrongStateError
 from tacit.service.execution.agreed_runs import stored_agreement
 from tacit.service.execution.answer import result_of

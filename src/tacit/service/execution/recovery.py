@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sqlalchemy.orm import Session
 
-from tacit.engine.agreement import read_agreement
+from tacit.agreement import read_agreement
 from tacit.service.execution.answer import result_of
 from tacit.service.execution.queue import Waiting
 from tacit.service.execution.report import read_report, run_folder

@@ -14,8 +14,8 @@ from collections.abc import Awaitable, Callable
 from sqlalchemy.orm import Session
 
 from tacit.client import NextRun
-from tacit.engine.series import read_series
 from tacit.errors import StorageError, TacitError
+from tacit.series import read_series
 from tacit.service.server.settings import Settings
 from tacit.service.storage import Database, list_series, read_standing_series, runs_of_series
 from tacit.service.workflow.lifecycle import State

@@ -25,10 +25,10 @@ from queue import SimpleQueue
 import msgspec
 import numpy as np
 
-from tacit.engine.agreement import read_agreement
-from tacit.engine.identity import ClusterConfig, load_cluster_config
+from tacit.agreement import read_agreement
 from tacit.errors import MpcError, RefusedError, TacitError
 from tacit.files import remove_drafts
+from tacit.identity import ClusterConfig, load_cluster_config
 from tacit.runs import (
     Agreed,
     Progress,

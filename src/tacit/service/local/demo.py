@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tacit.agreement import COUNTS
 from tacit.client import PlatformClient, RunResult
 from tacit.disclosure import SEALED
-from tacit.engine.agreement import COUNTS
-from tacit.engine.identity import load_keys
 from tacit.errors import EngineError
+from tacit.identity import load_keys
 from tacit.participant import (
     Profile,
     check_logs,

@@ -13,9 +13,9 @@ import time
 from pathlib import Path
 
 from tacit.client import PlatformClient
-from tacit.engine.identity import LOCAL_PREFIX
-from tacit.engine.local import LocalCluster, free_addresses, memory_folder
 from tacit.errors import EngineError, UnreachableError
+from tacit.identity import LOCAL_PREFIX
+from tacit.local import LocalCluster, free_addresses, memory_folder
 from tacit.service.access.invitations import invite
 from tacit.service.server.new_settings import write_settings
 from tacit.service.server.settings import Settings, load_settings

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import msgspec
 
-from tacit.engine.identity import (
+from tacit.errors import FileError
+from tacit.files import writing
+from tacit.identity import (
     AUTHORITY_FILE,
     https_hosts,
     parse_address,
     write_https_certificate,
 )
-from tacit.errors import FileError
-from tacit.files import writing
 from tacit.service.server.settings import FILE_NAME
 
 _HIDDEN = ("/home", "/root", "/run/user")

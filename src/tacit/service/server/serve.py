@@ -12,8 +12,8 @@ from pathlib import Path
 import uvicorn
 from fastapi import FastAPI
 
-from tacit.engine.identity import expires, expiry_warnings, parse_address, read_certificate
 from tacit.files import check_secret
+from tacit.identity import expires, expiry_warnings, parse_address, read_certificate
 from tacit.service.execution.executor import Executor
 from tacit.service.server.app import MakeExecution, make_app
 from tacit.service.server.connections import (

@@ -10,9 +10,9 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from tacit.engine.identity import AUTHORITY_FILE, parse_address
 from tacit.errors import FileError
 from tacit.files import read_toml
+from tacit.identity import AUTHORITY_FILE, parse_address
 from tacit.plain_text import decoders_words
 
 FILE_NAME = "service.toml"

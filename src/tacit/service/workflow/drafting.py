@@ -9,9 +9,7 @@ from math import ceil
 
 from msgspec.structs import replace
 
-from tacit.client import RunTerms
-from tacit.disclosure import SEALED
-from tacit.engine.agreement import (
+from tacit.agreement import (
     Agreement,
     AgreementLimits,
     NodeTerms,
@@ -23,11 +21,12 @@ from tacit.engine.agreement import (
     sign_offer,
     with_front,
 )
-from tacit.engine.derived import KnownTime, tour_length
-from tacit.engine.identity import Keys
-from tacit.engine.series import Series, check_within, series_hash
+from tacit.client import RunTerms
+from tacit.derived import KnownTime, tour_length
+from tacit.disclosure import SEALED
 from tacit.equity import FIRST_HEAD, EquityTerms, RunEquity, first_come
 from tacit.errors import ParameterError
+from tacit.identity import Keys
 from tacit.problems import (
     Problem,
 )
@@ -37,6 +36,7 @@ from tacit.runs import (
     sealed_settings,
 )
 from tacit.search.moves import AssignmentParameters, TourParameters
+from tacit.series import Series, check_within, series_hash
 from tacit.service.workflow.terms import (
     parameters_of_terms,
     population_of_terms,

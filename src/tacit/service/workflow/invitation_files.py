@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy.orm import Session
 
 from tacit.client import InvitationFile, certificate_to_pin
-from tacit.engine.identity import read_certificate
+from tacit.identity import read_certificate
 from tacit.service.access.invitations import invite
 from tacit.service.server.settings import Settings
 from tacit.service.storage import Account, read_member, read_run

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
+from tacit.agreement import Agreement, NodeTerms, agreement_hash, canonical
 from tacit.client import RunTerms
-from tacit.engine.agreement import Agreement, NodeTerms, agreement_hash, canonical
-from tacit.engine.series import Series, read_series, series_hash
 from tacit.equity import FIRST_HEAD
 from tacit.errors import ServiceError, WrongStateError
+from tacit.series import Series, read_series, series_hash
 from tacit.service.access.addresses import own_addresses
 from tacit.service.access.invitations import (
     JoiningKey,

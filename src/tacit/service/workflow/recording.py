@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tacit.agreement import Agreement, read_agreement
 from tacit.audit import Record, Recorder, record_of_plans
-from tacit.engine.agreement import Agreement, read_agreement
 from tacit.errors import InputError
 from tacit.runs import LEDGER, run_from_ledger
 from tacit.service.execution.report import Report, read_report, run_folder

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from tacit.engine.series import Schedule
+from tacit.series import Schedule
 
 
 def next_time(schedule: Schedule, after: float, /) -> float:

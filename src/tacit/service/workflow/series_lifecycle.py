@@ -14,16 +14,18 @@ import msgspec
 from msgspec.structs import replace
 from sqlalchemy.orm import Session
 
+from tacit.agreement import canonical, is_signed, read_agreement
 from tacit.client import (
     EquitySettings,
     NextRun,
     RunTerms,
     SeriesTerms,
 )
-from tacit.engine.agreement import canonical, is_signed, read_agreement
-from tacit.engine.identity import Keys, load_cluster_config
-from tacit.engine.local import node_terms, platform_certificate
-from tacit.engine.series import (
+from tacit.equity import EquityTerms
+from tacit.errors import NotThereError, ServiceError, WrongStateError
+from tacit.identity import Keys, load_cluster_config
+from tacit.local import node_terms, platform_certificate
+from tacit.series import (
     Schedule,
     Series,
     SeriesLimits,
@@ -34,8 +36,6 @@ from tacit.engine.series import (
     read_series,
     series_hash,
 )
-from tacit.equity import EquityTerms
-from tacit.errors import NotThereError, ServiceError, WrongStateError
 from tacit.service.access.invitations import accounts_with_open_invitation, new_invitation
 from tacit.service.server.settings import Settings
 from tacit.service.storage import (

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
-from tacit.engine.agreement import (
+from tacit.agreement import (
     agreement_hash,
     box_hash,
     is_signed,

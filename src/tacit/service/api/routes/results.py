@@ -11,6 +11,7 @@ from pathlib import Path
 from fastapi import APIRouter, Response
 from fastapi.responses import StreamingResponse
 
+from tacit.agreement import Agreement, carried_parts, read_agreement
 from tacit.client import (
     CarriedLogs,
     LogQuestion,
@@ -18,10 +19,9 @@ from tacit.client import (
     Parts,
     RunResult,
 )
-from tacit.engine.agreement import Agreement, carried_parts, read_agreement
-from tacit.engine.records import PlanParts
 from tacit.errors import WrongStateError
 from tacit.plain_text import plain_cell
+from tacit.records import PlanParts
 from tacit.service.api.answers import run_result
 from tacit.service.api.errors import error_responses
 from tacit.service.api.gate import Asker, RunId, ThePlatform, gated_router

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Response
 from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
+from tacit.agreement import box_hash
 from tacit.client import (
     InvitationFile,
     PublicWeights,
@@ -20,7 +21,6 @@ from tacit.client import (
     SubmitRows,
     SubmittedRows,
 )
-from tacit.engine.agreement import box_hash
 from tacit.errors import WrongStateError
 from tacit.service.access.permissions import PARTICIPANT
 from tacit.service.api.answers import run_summaries, run_view

@@ -8,8 +8,8 @@ from html import escape
 from nicegui import ui
 
 from tacit.client import ClusterView, NodeView
-from tacit.engine.identity import key_fingerprint
 from tacit.errors import ServiceError
+from tacit.identity import key_fingerprint
 from tacit.service.dashboard.frame import Visitor, hint, html, native, page_frame, show_error, table
 from tacit.service.dashboard.pages.run_parts import clock_markup, reachable_markup
 from tacit.service.dashboard.words import ago, moment, number, time_left

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from html import escape
 
+from tacit.agreement import promise_of
 from tacit.client import ClusterView, MemberView, ProblemTerms, RunObjective, RunTerms, RunView
-from tacit.engine.agreement import promise_of
 from tacit.service.dashboard.frame import hint, mark, table
 from tacit.service.dashboard.stalls import QUIET_SECONDS, SILENT_SEALED_SECONDS, silence
 from tacit.service.dashboard.words import WAY, exact_number, number, objective_words, state_name

@@ -6,9 +6,9 @@ from html import escape
 
 from nicegui import ui
 
+from tacit.agreement import COUNTS
 from tacit.client import RunResult, RunView
 from tacit.disclosure import SEALED
-from tacit.engine.agreement import COUNTS
 from tacit.problems import Objective, problem_without_weights
 from tacit.service.dashboard.frame import file_link, html, native, section
 from tacit.service.dashboard.pages.front_choice import FrontChoice

@@ -1,0 +1,309 @@
+"""A node's components of a plan, sealed to the participants, and what binds it to them.
+
+A commitment is the hash of a component of one row with a nonce, which all holders of the component
+draw from their common key: so they are bound to the same numbers before anything is opened, and who
+gets another number sees whose it is. Without the nonce a word of 32 bits would be guessed. A box
+holds the components and nonces of one participant's rows, signed by the node. All boxes have one
+size.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from nacl.exceptions import CryptoError
+from nacl.public import PublicKey, SealedBox
+from numpy.typing import NDArray
+
+from tacit.agreement.owners import HASH_BYTES, NONCE_BYTES, contents_size, rows_for
+from tacit.agreement.participant_keys import sealing_private
+from tacit.agreement.signatures import is_signed, sign
+from tacit.agreement.terms import Agreement, agreement_hash
+from tacit.errors import SealError
+from tacit.mpc import held_by
+
+_LENGTH_BYTES = 4
+
+
+class PlanContext(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
+    """Which plan it is: commitments and boxes of another one do not pass for it."""
+
+    agreement: bytes
+    search: int
+    attempt: str
+    """Whose state has the plan."""
+    members: tuple[int, ...]
+    """The nodes that hold it: all, or of four the three that went on without one."""
+
+    @property
+    def digest(self) -> bytes:
+        """A hash of all of it."""
+        return hashlib.sha256(b"tacit plan/1\n" + msgspec.msgpack.encode(self)).digest()
+
+    def held_by(self, node: int, /) -> tuple[int, ...]:
+        """The components that a node holds, in the order in which they are sent."""
+        return held_by(self.members.index(node), len(self.members))
+
+
+class SealedParts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What one node sealed of a plan, for the platform to hand out."""
+
+    boxes: list[bytes]
+    """One per participant, in the agreement's order."""
+    commitments: list[bytes]
+    """Per component that the node holds: a hash per row."""
+
+    @property
+    def box_hashes(self) -> list[bytes]:
+        """What the list of boxes consists of."""
+        return [_sha256(box) for box in self.boxes]
+
+    @property
+    def heads(self) -> PlanHeads:
+        """What the node's log says of it."""
+        roots = [commitments_root(each) for each in self.commitments]
+        return PlanHeads(roots, boxes_root(self.box_hashes))
+
+
+class PlanHeads(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Hashes that bind a node to its parts of a plan and to the boxes that they are in."""
+
+    commitments: list[str]
+    """Per component that the node holds, the hash of its commitments to all rows."""
+    boxes: str
+    """The hash of all its boxes."""
+
+
+class CarriedPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What one node sealed for one participant, as the platform brings it."""
+
+    node: int
+    box: bytes
+    box_hashes: list[bytes]
+    """Of all boxes of the node, in the agreement's order of participants."""
+    commitments: list[bytes]
+
+
+def carried_parts(sealed: Sequence[SealedParts | None], place: int, /) -> list[CarriedPart]:
+    """What all nodes sealed for the participant at a place of the agreement's list."""
+    return [
+        CarriedPart(node, each.boxes[place], each.box_hashes, each.commitments)
+        for node, each in enumerate(sealed)
+        if each is not None
+    ]
+
+
+class _Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
+    """What the node signs inside a box."""
+
+    context: PlanContext
+    node: int
+    participant: int
+    components: list[bytes]
+    """Those that the node holds, one word for each row of the participant."""
+    nonces: list[bytes]
+    roots: list[str]
+    """Of the node's commitments, one for each component."""
+
+
+_READ_BODY = msgspec.msgpack.Decoder(_Body)
+
+
+class _Contents(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
+    body: bytes
+    signature: bytes
+
+
+_READ_CONTENTS = msgspec.msgpack.Decoder(_Contents)
+
+
+def _sha256(data: bytes) -> bytes:
+    return hashlib.sha256(data).digest()
+
+
+def commitments_root(commitments: bytes, /) -> str:
+    """What binds a node to its commitments to all rows of a component."""
+    return hashlib.sha256(b"tacit plan commitments/1\n" + commitments).hexdigest()
+
+
+def boxes_root(box_hashes: Sequence[bytes], /) -> str:
+    """What binds a node to its list of boxes."""
+    return hashlib.sha256(b"tacit plan boxes/1\n" + b"".join(box_hashes)).hexdigest()
+
+
+def row_nonce(key: bytes, context: bytes, row: int, /) -> bytes:
+    """The nonce of a row, the same for all who hold the component's key."""
+    about = b"tacit plan nonce/1\n" + context + row.to_bytes(4, "little")
+    return hmac.digest(key, about, "sha256")[:NONCE_BYTES]
+
+
+def commitment(context: bytes, row: int, component: int, nonce: bytes, word: bytes, /) -> bytes:
+    """What binds to a component of a row; it tells nothing of it to those without the nonce."""
+    about = context + row.to_bytes(4, "little") + bytes([component])
+    return _sha256(b"tacit plan component/1\n" + about + nonce + word)
+
+
+def seal_plan(
+    agreement: Agreement,
+    context: PlanContext,
+    node: int,
+    parts: Mapping[int, NDArray[np.unsignedinteger]],
+    keys: Mapping[int, bytes],
+    /,
+    *,
+    signing: Ed25519PrivateKey,
+) -> SealedParts:
+    """Commit to a node's components of a plan, a word per row, and seal each owner its own."""
+    held, about = context.held_by(node), context.digest
+    words = {c: _words(parts[c]) for c in held}
+    rows = range(agreement.problem.rows)
+    nonces = {c: [row_nonce(keys[c], about, row) for row in rows] for c in held}
+    commitments = [
+        b"".join(commitment(about, row, c, nonces[c][row], words[c][row]) for row in rows)
+        for c in held
+    ]
+    size = contents_size(agreement, context.search)
+    boxes = []
+    for number, participant in enumerate(agreement.participants):
+        own = rows_for(agreement, participant.name)
+        body = _Body(
+            context,
+            node,
+            number,
+            [b"".join(words[c][row] for row in own) for c in held],
+            [b"".join(nonces[c][row] for row in own) for c in held],
+            [commitments_root(each) for each in commitments],
+        )
+        to = PublicKey(bytes.fromhex(participant.sealing_key))
+        boxes.append(SealedBox(to).encrypt(_padded(_signed(body, signing), size)))
+    return SealedParts(boxes, commitments)
+
+
+def _words(part: NDArray[np.unsignedinteger]) -> list[bytes]:
+    size = part.dtype.itemsize
+    data = np.ascontiguousarray(part).astype(part.dtype.newbyteorder("<")).tobytes()
+    return [data[at : at + size] for at in range(0, len(data), size)]
+
+
+def _signed(body: _Body, signing: Ed25519PrivateKey) -> bytes:
+    written = msgspec.msgpack.encode(body)
+    return msgspec.msgpack.encode(_Contents(written, sign(signing, "plan part", written)))
+
+
+def _padded(contents: bytes, size: int) -> bytes:
+    return len(contents).to_bytes(_LENGTH_BYTES, "little") + contents.ljust(size, b"\0")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedPart:
+    """What one node says of a participant's rows; it fits what the node is bound to."""
+
+    node: int
+    context: PlanContext
+    heads: PlanHeads
+    components: dict[int, NDArray[np.unsignedinteger]]
+    """A word for each row of the participant."""
+
+    def root(self, component: int, /) -> str:
+        """The commitments that the node is bound to for a component."""
+        return self.heads.commitments[self.context.held_by(self.node).index(component)]
+
+
+def open_part(
+    agreement: Agreement,
+    search: int,
+    participant: str,
+    part: CarriedPart,
+    /,
+    *,
+    key: Ed25519PrivateKey,
+) -> OpenedPart:
+    """A node's components of a participant's rows, once everything that binds them is checked."""
+    who = f"node {part.node}"
+    names = [each.name for each in agreement.participants]
+    place = names.index(participant)
+    if part.node not in range(len(agreement.nodes)) or len(part.box_hashes) != len(names):
+        raise SealError(f"{who}: the platform brings boxes that do not fit the agreement")
+    if _sha256(part.box) != part.box_hashes[place]:
+        raise SealError(f"{who}: the box is not the one that the list of its boxes names for you")
+    body = _opened(agreement, part, key)
+    if body.context.agreement != agreement_hash(agreement) or body.context.search != search:
+        raise SealError(f"{who}: the box is of another run or another plan; ask for yours")
+    if (body.node, body.participant) != (part.node, place):
+        raise SealError(f"{who}: the box was sealed by another node, or for another participant")
+    _check_members(agreement, body)
+    held = body.context.held_by(part.node)
+    rows = rows_for(agreement, participant)
+    word = agreement.sealed_run.group_of(search).word
+    sizes = (
+        (body.components, word.itemsize * len(rows)),
+        (body.nonces, NONCE_BYTES * len(rows)),
+        (part.commitments, HASH_BYTES * agreement.problem.rows),
+    )
+    fits = all([*map(len, found)] == [size] * len(held) for found, size in sizes)
+    if not fits or body.roots != [commitments_root(each) for each in part.commitments]:
+        raise SealError(f"{who}: the box does not go with the commitments beside it")
+    for at, component in enumerate(held):
+        _check_component(body, at, component, rows, part.commitments[at])
+    components = {
+        c: np.frombuffer(data, dtype=word.newbyteorder("<")).astype(word)
+        for c, data in zip(held, body.components, strict=True)
+    }
+    return OpenedPart(
+        part.node, body.context, PlanHeads(body.roots, boxes_root(part.box_hashes)), components
+    )
+
+
+def _opened(agreement: Agreement, part: CarriedPart, key: Ed25519PrivateKey) -> _Body:
+    who = f"node {part.node}"
+    try:
+        padded = SealedBox(sealing_private(key)).decrypt(part.box)
+        length = int.from_bytes(padded[:_LENGTH_BYTES], "little")
+        written = padded[_LENGTH_BYTES : _LENGTH_BYTES + length]
+        contents = _READ_CONTENTS.decode(written)
+    except (CryptoError, ValueError, TypeError, msgspec.DecodeError):
+        raise SealError(
+            f"{who}: the box does not open with your key: it is damaged, or not for you"
+        ) from None
+    signer = agreement.nodes[part.node].signing_key
+    if not is_signed(signer, "plan part", contents.body, contents.signature):
+        raise SealError(f"{who}: what is in the box is not signed by the node")
+    try:
+        return _READ_BODY.decode(contents.body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise SealError(f"{who}: the box holds something else than a part of a plan") from None
+
+
+def _check_members(agreement: Agreement, body: _Body) -> None:
+    """A plan is held by all nodes, or by three of four, where one was lost or has cheated.
+
+    Two boxes at least must say so, and of four nodes one of any two is honest.
+    """
+    everyone = range(len(agreement.nodes))
+    members = body.context.members
+    lost = len(everyone) - len(members)
+    known = [*members] == sorted({*members} & {*everyone})
+    if not known or body.node not in members or lost not in (0, len(everyone) - 3):
+        raise SealError(f"node {body.node}: the plan is held by other nodes than were agreed on")
+
+
+def _check_component(
+    body: _Body, at: int, component: int, rows: Sequence[int], commitments: bytes
+) -> None:
+    context = body.context.digest
+    size = len(body.components[at]) // max(1, len(rows))
+    for number, row in enumerate(rows):
+        nonce = body.nonces[at][NONCE_BYTES * number : NONCE_BYTES * (number + 1)]
+        word = body.components[at][size * number : size * (number + 1)]
+        made = commitment(context, row, component, nonce, word)
+        if made != commitments[HASH_BYTES * row : HASH_BYTES * (row + 1)]:
+            raise SealError(
+                f"node {body.node}: component {component} of row {row} is not what the node is "
+                "bound to; keep the box, which shows it, and tell the others"
+            )

@@ -1,0 +1,278 @@
+"""A sealed run as its agreement pins it: what is searched, in which stages, and what is opened.
+
+An agreement names one search per weighting of its objectives; each opens one plan. `SealedRun` is
+read once from the agreement, and everything public of the run follows from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from functools import cached_property
+from math import gcd
+
+import msgspec
+
+from tacit.agreement.sealed_groups import SealedGroup, grouped_searches
+from tacit.errors import AgreementError, ParameterError, ProblemError
+from tacit.mpc.assignment import heads
+from tacit.problems import Problem
+from tacit.search.moves import (
+    AssignmentParameters,
+    SealedParameters,
+    TourParameters,
+    named_settings,
+)
+
+MOST_TOURS, MOST_ASSIGNMENTS = 64, 128
+"""Weightings of one run."""
+MOST_FACTOR = 1 << 20
+NO_IMPROVEMENTS = (
+    "a sealed run has no plans on the way that could be told to improve; disclose the best value "
+    "or nothing"
+)
+for _kind in (TourParameters, AssignmentParameters):
+    msgspec.json.Decoder(_kind)  # before threads meet them; see `terms.read_agreement`
+
+
+class StageKind(StrEnum):
+    """What the nodes do in a stage."""
+
+    START = "start"
+    """Draw the first plan, or take the public one. It takes no step."""
+    ANNEALING = "annealing"
+    """Generations of moves of a tour."""
+    DESCENT = "descent"
+    """Generations of block descent of an assignment."""
+    CYCLES = "cycles"
+    """Iterations that cancel negative cycles. At the end of a batch the plan is proved, or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Steps of one kind. Steps are numbered from 1, through all stages of a run."""
+
+    kind: StageKind
+    first: int = 0
+    """How many steps come before it."""
+    end: int = 0
+    """How many steps there are with it."""
+
+
+@dataclass(frozen=True)
+class SealedRun:
+    """Everything public of a sealed run: its stages, its weightings, and what it opens.
+
+    >>> from tacit.problems import generate_assignment
+    >>> settings = AssignmentParameters(generations=20, iterations=90, least=30, checkpoints="48")
+    >>> run = SealedRun(generate_assignment(1, rows=100), settings, ((1,),), settings.steps)
+    >>> [(stage.kind.value, stage.first, stage.end) for stage in run.stages]
+    [('start', 0, 0), ('descent', 0, 20), ('cycles', 20, 110)]
+    >>> run.least_steps, run.checkpoints, run.opened_heads
+    (50, (68,), 1)
+    """
+
+    problem: Problem
+    """Without its weights, unless it is simulated."""
+    parameters: SealedParameters
+    weightings: tuple[tuple[int, ...], ...]
+    """One list of whole factors per search, one factor for each objective."""
+    steps: int
+    """How many steps each search makes at most."""
+    for_owners: bool = False
+    """Whether each plan is opened to its owners alone, each its own rows."""
+    opens_value: bool = False
+    """Whether the value of each plan is opened with it."""
+
+    @classmethod
+    def read(
+        cls,
+        settings: Mapping[str, bool | int | str],
+        problem: Problem,
+        /,
+        *,
+        steps: int,
+        for_owners: bool,
+        opens_value: bool,
+    ) -> SealedRun:
+        """Read the settings that an agreement pins, or refuse them with an `AgreementError`."""
+        named = dict(settings)
+        written = str(named.pop("weightings", ""))
+        kind: type[SealedParameters] = (
+            TourParameters if "children" in named else AssignmentParameters
+        )
+        unknown = set(named) - {field.name for field in fields(kind)}
+        if unknown:
+            raise AgreementError(f"a sealed search has no setting {min(unknown)!r}; leave it out")
+        try:
+            parameters: SealedParameters = msgspec.convert(named, type=kind)
+            weightings = tuple(
+                tuple(int(factor) for factor in each.split(":")) for each in written.split()
+            )
+        except (msgspec.ValidationError, ParameterError, ValueError) as error:
+            raise AgreementError(f"the sealed search's settings are wrong ({error})") from None
+        return cls(problem, parameters, weightings, steps, for_owners, opens_value)
+
+    @cached_property
+    def groups(self) -> tuple[SealedGroup, ...]:
+        """The searches, those that go on together as one group; with the seed 0."""
+        try:
+            return grouped_searches(self.problem, self.weightings, self.parameters)
+        except ProblemError as error:
+            raise AgreementError(str(error)) from None
+
+    def group_of(self, search: int, /) -> SealedGroup:
+        """Return the group of a search."""
+        return next(group for group in self.groups if search in group.searches)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether a plan comes with a proof that it is the optimum, if there is one."""
+        return self._assignment is not None
+
+    @property
+    def _assignment(self) -> AssignmentParameters | None:
+        return self.parameters if isinstance(self.parameters, AssignmentParameters) else None
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """What the nodes do, in this order, before they open the plans."""
+        start, parameters = Stage(StageKind.START), self.parameters
+        if isinstance(parameters, TourParameters):
+            return start, Stage(StageKind.ANNEALING, 0, self.steps)
+        before = parameters.generations
+        return (
+            start,
+            Stage(StageKind.DESCENT, 0, before),
+            Stage(StageKind.CYCLES, before, parameters.steps),
+        )
+
+    def stages_between(self, first: int, end: int, /) -> list[Stage]:
+        """Return the stages of the steps after `first` up to `end`, each cut to these.
+
+        Without a step it is the start.
+
+        >>> from tacit.problems import generate_assignment
+        >>> settings = AssignmentParameters(generations=20, iterations=90)
+        >>> run = SealedRun(generate_assignment(1, rows=100), settings, ((1,),), settings.steps)
+        >>> [(stage.kind.value, stage.end) for stage in run.stages_between(18, 24)]
+        [('descent', 20), ('cycles', 24)]
+        """
+        if end == 0:
+            return [self.stages[0]]
+        cut = (Stage(each.kind, max(first, each.first), min(end, each.end)) for each in self.stages)
+        return [each for each in cut if each.first < each.end]
+
+    @property
+    def descent_steps(self) -> int:
+        """How many generations of block descent come before the iterations."""
+        return 0 if self._assignment is None else self._assignment.generations
+
+    @property
+    def least_steps(self) -> int:
+        """Before so many steps no plan is opened while there is time left."""
+        return 0 if self._assignment is None else self._assignment.least_steps
+
+    @property
+    def seconds(self) -> int:
+        """After so many seconds a plan may be opened however few steps were made; 0 for never."""
+        return 0 if self._assignment is None else self._assignment.seconds
+
+    @property
+    def checkpoints(self) -> tuple[int, ...]:
+        """The steps after which it is opened whether all plans of a group are proved.
+
+        After the last step the plan itself says what is proved.
+        """
+        settings = self._assignment
+        if settings is None:
+            return ()
+        named = (settings.generations + iteration for iteration in settings.told_after)
+        return tuple(step for step in named if step < settings.steps)
+
+    @property
+    def gap(self) -> int:
+        """To whose powers the gap of a plan is rounded up; 0 where it is not opened."""
+        return 0 if self._assignment is None else self._assignment.gap
+
+    @property
+    def heads(self) -> int:
+        """The words of a secret plan before its columns: value, what is proved, perhaps the gap."""
+        return heads(steps=(0,) if self.gap else ()) if self.is_exact else 1
+
+    @property
+    def opened_heads(self) -> int:
+        """How many of these words are opened: the value only where that was agreed."""
+        return self.heads - (not self.opens_value)
+
+    def check(self) -> None:
+        """Refuse a run that contradicts itself, or whose numbers or messages are too large."""
+        moves = self.problem.sealed_moves
+        if moves is None:
+            raise AgreementError(
+                f"plans of the kind {self.problem.kind!r} cannot be found by a sealed run; choose "
+                "another disclosure"
+            )
+        if (moves == "tour") == self.is_exact:
+            raise AgreementError(
+                f"the sealed run has settings of another kind than {moves}; draft anew"
+            )
+        self._check_weightings()
+        for group in self.groups:
+            group.check_sizes()
+        if self._assignment is not None:
+            _check_steps(self._assignment, self.steps)
+
+    def _check_weightings(self) -> None:
+        weightings = self.weightings
+        most = MOST_ASSIGNMENTS if self.is_exact else MOST_TOURS
+        if not 1 <= len(weightings) <= most:
+            raise AgreementError(f"{len(weightings)} weightings; give one per plan, 1 to {most}")
+        for factors in weightings:
+            fits = all(0 <= factor <= MOST_FACTOR for factor in factors) and any(factors)
+            if len(factors) != len(self.problem.objectives) or not fits:
+                raise AgreementError(
+                    f"the weighting {':'.join(map(str, factors))} does not fit; give each "
+                    f"objective a factor of 0 to {MOST_FACTOR}, not all 0"
+                )
+        if len({reduced(factors) for factors in weightings}) < len(weightings):
+            raise AgreementError(
+                "two searches have the same weighting, perhaps scaled, and would open two plans of "
+                "it; give each once, and one objective one weighting"
+            )
+
+
+def reduced(factors: Sequence[int], /) -> tuple[int, ...]:
+    """Return a weighting without its scale, which changes no search.
+
+    >>> reduced((4, 2)), reduced((0, 3))
+    ((2, 1), (0, 1))
+    """
+    return tuple(factor // gcd(*factors) for factor in factors)
+
+
+def pinned_settings(
+    parameters: SealedParameters, weightings: Sequence[Sequence[int]], /
+) -> dict[str, bool | int | str]:
+    """Return the settings as an agreement pins them; `SealedRun.read` reads them."""
+    written = " ".join(":".join(map(str, factors)) for factors in weightings)
+    return {**named_settings(parameters), "weightings": written}
+
+
+def _check_steps(parameters: AssignmentParameters, agreed: int) -> None:
+    if parameters.iterations < 1 or agreed != parameters.steps:
+        raise AgreementError(
+            f"a sealed assignment has {parameters.steps} generations and iterations; allow as "
+            f"many evaluations, not {agreed}"
+        )
+    if parameters.least > parameters.iterations:
+        raise AgreementError(
+            f"{parameters.least} iterations at least of {parameters.iterations}; name fewer"
+        )
+    late = [each for each in parameters.told_after if each >= parameters.iterations]
+    if late:
+        raise AgreementError(
+            f"a checkpoint after iteration {late[0]} of {parameters.iterations} comes with the "
+            "plan or later; leave it out"
+        )

@@ -1,0 +1,327 @@
+"""The agreement: what every participant signs and every node enforces.
+
+It is canonical JSON: keys sorted, no spaces, integers only. So it has one form, and the SHA-256
+of that form names it. Keys and fingerprints are written as lower-case hexadecimal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cached_property
+from typing import Literal
+
+import msgspec
+
+from tacit.agreement.sealed_run import SealedRun
+from tacit.disclosure import PARETO, SEALED, parse_best_mode, parse_disclosure
+from tacit.equity import RunEquity
+from tacit.errors import AgreementError
+from tacit.files import other_version
+from tacit.mpc import FitnessBound, ParetoWidths, Spec
+from tacit.problems import (
+    Objective,
+    Participant,
+    Problem,
+    problem_without_weights,
+)
+from tacit.problems import (
+    PublicProblem as PublicProblem,
+)
+
+FORMAT: Literal["tacit-agreement/1"] = "tacit-agreement/1"
+
+
+class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What all parts of an agreement have in common: immutable, and no field that we ignore."""
+
+
+class ParticipantTerms(_Part, frozen=True, omit_defaults=True):
+    """A participant and the Ed25519 key that it signs with."""
+
+    name: str
+    signing_key: str
+    sealing_key: str = ""
+    """The X25519 form of the same key, where its part of the plan is sealed to it."""
+
+
+class NodeTerms(_Part, frozen=True):
+    """A node: where it listens, what it signs with, what is sealed to it, and its certificate."""
+
+    host: str
+    port: int
+    signing_key: str
+    sealing_key: str
+    """Drawn for this agreement alone; the node deletes its secret half when the agreement ends."""
+    certificate: str
+    """The SHA-256 of its TLS certificate."""
+    sealing_signature: str
+    """The node's, under the offer of its sealing key."""
+
+
+class Ownership(_Part, frozen=True):
+    """Which rows of an objective's matrix a participant seals."""
+
+    participant: str
+    rows: list[int]
+
+
+class ObjectiveTerms(_Part, frozen=True):
+    """An objective; a public one has no owners, and the digest of its weights instead."""
+
+    name: str
+    sense: Literal["maximize", "minimize"]
+    scale: int
+    weight_bound: int
+    confidential: bool
+    disclosure: str
+    best: Literal["value", "improvement", "nothing"]
+    owners: list[Ownership]
+    public_weights: str | None = None
+
+    @property
+    def spec(self) -> Spec:
+        """The disclosure as the protocols take it; of a Pareto score, what is shown of it."""
+        return Spec.parse(self.disclosure.removeprefix(f"{PARETO}:"))
+
+    @property
+    def together(self) -> bool:
+        """Whether it is evaluated with all other objectives, and a Pareto score is disclosed."""
+        return self.disclosure.startswith(f"{PARETO}:")
+
+    @property
+    def sealed(self) -> bool:
+        """Whether the nodes search themselves, so that nothing of it is ever evaluated for us."""
+        return self.disclosure == SEALED
+
+    @property
+    def keeps_best(self) -> bool:
+        """Whether each evaluation builds on the best fitness so far."""
+        return self.best == "improvement" and not self.sealed and self.spec.kind != "none"
+
+
+class PinnedSearch(_Part, frozen=True, omit_defaults=True):
+    """The search that the nodes make the platform follow, or that it has promised to follow."""
+
+    algorithm: str
+    parameters: dict[str, bool | int | str]
+    seed: int | None
+    """None: the seed is derived from all manifests, so that nobody chooses it."""
+    populations: Literal["derived", "chosen"] = "chosen"
+    """Whether the nodes derive each population themselves, or evaluate what the platform chooses.
+
+    To derive them they learn what is disclosed. Whoever chooses can learn far more than by
+    following the search, so nodes refuse that unless their operators allow it.
+    """
+
+
+class AgreementLimits(_Part, frozen=True):
+    """What a node allows at most, or at least."""
+
+    evaluations: int
+    population_min: int
+    population_max: int
+    distinct_min: int
+    expires: int
+    """Seconds since 1970; from then on nodes refuse."""
+
+
+class RunOfSeries(_Part, frozen=True, omit_defaults=True):
+    """The standing agreement that a run belongs to, and its place there: see `engine.series`."""
+
+    series: str
+    """The SHA-256 of the series, in hexadecimal."""
+    number: int
+    """Runs of a series are counted from 1, and each number is used once."""
+
+
+OnLoss = Literal["wait", "three"]
+PlanFor = Literal["everybody", "owners"]
+FrontReveal = Literal["nothing", "plans", "values"]
+
+
+class Agreement(_Part, frozen=True, dict=True, omit_defaults=True):
+    """Everything that the parties have agreed on. `engine.agree` makes one from a problem."""
+
+    format: Literal["tacit-agreement/1"]
+    problem: PublicProblem
+    participants: list[ParticipantTerms]
+    nodes: list[NodeTerms]
+    platform: str
+    """The SHA-256 of the platform's TLS certificate."""
+    objectives: list[ObjectiveTerms]
+    search: PinnedSearch
+    limits: AgreementLimits
+    reveal_best: bool
+    """Whether the nodes disclose at the end which of the estimated-best plans is truly best."""
+    nonce: str
+    on_loss: OnLoss = "wait"
+    """With four nodes: whether the others go on where one is lost, unchecked from then on."""
+    grace_seconds: float = 1.0
+    """So long a node must have been gone before the others go on without it."""
+    plan: PlanFor = "everybody"
+    """Who learns the plan of a sealed search: all, or each owner its own rows and nobody else."""
+    series: RunOfSeries | None = None
+    """The series that this is a run of: whoever signed that holds this against it."""
+    front: FrontReveal = "nothing"
+    """What the nodes disclose at the end of objectives that they evaluate together: which plans of
+    the last set are non-dominated, with `values` also what each of these is worth."""
+    equity: RunEquity | None = None
+    """Where those count for more who are behind over the runs of a series."""
+
+    @property
+    def largest_factor(self) -> int:
+        """By so much the nodes multiply weights at most before they search."""
+        return 1 if self.equity is None else self.equity.terms.rule.largest_factor
+
+    def fitness_bound(self, objective: int) -> FitnessBound:
+        """The public limits of an objective's fitness."""
+        terms = self.objectives[objective]
+        negate = terms.sense == "minimize"
+        bound = terms.weight_bound * self.largest_factor
+        return FitnessBound.of_sum(self.known_problem.terms, bound, negate=negate)
+
+    @cached_property
+    def known_problem(self) -> Problem:
+        """The problem with everything but its weights; refused where its kind is unknown.
+
+        Its bounds are those of the weights that are searched, with their factors.
+        """
+        objectives = tuple(
+            Objective(
+                terms.name,
+                None,
+                sense=terms.sense,
+                confidential=terms.confidential,
+                disclosure=parse_disclosure(terms.disclosure),
+                best_mode=parse_best_mode(terms.best),
+                scale=terms.scale,
+                weight_bound=terms.weight_bound * self.largest_factor,
+            )
+            for terms in self.objectives
+        )
+        owners = next((terms.owners for terms in self.objectives if terms.confidential), [])
+        participants = tuple(Participant(each.participant, tuple(each.rows)) for each in owners)
+        return problem_without_weights(self.problem, objectives, participants, proven=True)
+
+    def confidential(self) -> list[int]:
+        """The objectives whose weights the nodes hold in shares."""
+        return [k for k, terms in enumerate(self.objectives) if terms.confidential]
+
+    def evaluated(self) -> list[int]:
+        """Of these, the ones whose populations the nodes evaluate for the platform.
+
+        Objectives that are evaluated together are asked for, counted and logged as the first.
+        """
+        numbers = [k for k in self.confidential() if not self.objectives[k].sealed]
+        return numbers[:1] if self.together else numbers
+
+    @property
+    def together(self) -> bool:
+        """Whether one evaluation is of all objectives, whose Pareto score is disclosed."""
+        return any(terms.together for terms in self.objectives)
+
+    def pareto_widths(self, candidates: int) -> ParetoWidths:
+        """The public sizes of a Pareto score of so many candidates."""
+        bounds = [self.fitness_bound(k) for k in range(len(self.objectives))]
+        return ParetoWidths(bounds, candidates)
+
+    @property
+    def final_reveal(self) -> str | None:
+        """What the nodes disclose once, at the end, as requests name it; None if nothing."""
+        if self.front != "nothing":
+            return f"front:{self.front}"
+        return "top:1" if self.reveal_best else None
+
+    @property
+    def sealed(self) -> bool:
+        """Whether it is about a sealed search."""
+        return any(terms.sealed for terms in self.objectives)
+
+    @cached_property
+    def sealed_run(self) -> SealedRun:
+        """What it pins of a sealed run, or an `AgreementError`."""
+        search = self.search
+        if search.algorithm != SEALED or search.seed is not None:
+            raise AgreementError(
+                f"the agreement pins the search {search.algorithm!r}; sealed objectives take "
+                f"{SEALED!r} with its seed left out"
+            )
+        return SealedRun.read(
+            search.parameters,
+            self.known_problem,
+            steps=self.limits.evaluations,
+            for_owners=self.for_owners,
+            opens_value=self.objectives[0].best == "value",
+        )
+
+    @property
+    def sealed_plans(self) -> int:
+        """How many plans are opened, one per weighting; none where populations are evaluated."""
+        return len(self.sealed_run.weightings) if self.sealed else 0
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether plans come with a proof that they are optima, if there is one."""
+        return self.sealed and self.sealed_run.is_exact
+
+    @property
+    def for_owners(self) -> bool:
+        """Whether each participant learns its own part of the plan, and the platform nothing."""
+        return self.plan == "owners"
+
+    @cached_property
+    def _by_name(self) -> dict[str, ParticipantTerms]:
+        return {terms.name: terms for terms in self.participants}
+
+    @cached_property
+    def _rows(self) -> list[dict[str, list[int]]]:
+        return [
+            {owner.participant: owner.rows for owner in terms.owners} for terms in self.objectives
+        ]
+
+    @cached_property
+    def digest(self) -> bytes:
+        """The SHA-256 that names it: see `agreement_hash`."""
+        return hashlib.sha256(canonical(self)).digest()
+
+    def participant(self, name: str) -> ParticipantTerms:
+        """The participant of this name, or an `AgreementError`."""
+        if name in self._by_name:
+            return self._by_name[name]
+        raise AgreementError(f"{name!r} is not a participant; choose one that the agreement lists")
+
+    def rows_of(self, name: str, objective: int) -> list[int]:
+        """The rows that a participant seals for an objective; none if it takes no part in it."""
+        return self._rows[objective].get(name, [])
+
+
+# Here, and not at the first call: msgspec looks at a type when it meets it first, and a thread that
+# meets a type which another is just looking at crashes the process.
+_READ = msgspec.json.Decoder(Agreement)
+
+
+def canonical(value: msgspec.Struct) -> bytes:
+    """The one form of a value as JSON: keys sorted, no spaces.
+
+    >>> canonical(Ownership("north", [0, 1]))
+    b'{"participant":"north","rows":[0,1]}'
+    """
+    return msgspec.json.encode(value, order="sorted")
+
+
+def agreement_hash(agreement: Agreement) -> bytes:
+    """The SHA-256 that names an agreement. See `tacit.agreement.draft.draft_agreement`."""
+    return agreement.digest
+
+
+def read_agreement(data: bytes) -> Agreement:
+    """Read an agreement, which must be in its one canonical form."""
+    try:
+        agreement = _READ.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        other = other_version(data, FORMAT)
+        what = f"the agreement {other}" if other else f"this is not a valid agreement ({error})"
+        raise AgreementError(f"{what}; draft it again") from None
+    if canonical(agreement) != data:
+        raise AgreementError("the agreement is not in canonical form; sort keys, leave out spaces")
+    return agreement

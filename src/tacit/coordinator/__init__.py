@@ -1,0 +1,20 @@
+"""The platform's side of the engine: asks the nodes and puts their answers together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tacit.lazy import lazily
+
+if TYPE_CHECKING:
+    from tacit.coordinator.coordinator import Coordinator
+    from tacit.coordinator.node_client import NodeClient, clients_of
+    from tacit.coordinator.sealing_offers import (
+        NodeOffer,
+        ask_for_sealing_keys,
+        head_of_series,
+    )
+    from tacit.coordinator.secure import SecureEngine
+    from tacit.coordinator.secure_objective import SecureObjective
+else:
+    __getattr__ = lazily(__name__)

@@ -1,0 +1,395 @@
+"""The platform's coordinator: asks the nodes, puts their answers together, tries again.
+
+An attempt fails as a whole as soon as one node fails, and the next one begins with fresh keys.
+Whatever happens, the caller hears by the instant `until`, and hears the name of the node that is
+to blame as far as anybody can tell.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.agreement.sealing import SealedRows
+from tacit.agreement.terms import Agreement, agreement_hash, canonical
+from tacit.coordinator.log_pages import fetched_log
+from tacit.coordinator.loss import Loss
+from tacit.coordinator.naming import Naming
+from tacit.coordinator.node_client import NodeClient
+from tacit.coordinator.watch import Watch
+from tacit.errors import MpcError, PeerError, RefusedError
+from tacit.mpc import COORDINATOR, Session, open_session
+from tacit.records.disclosed import Disclosed, Parts, Payload
+from tacit.series import SignedSeries
+from tacit.wire.attempt import NO_ATTEMPT, Attempt
+from tacit.wire.messages import (
+    Agree,
+    Computation,
+    End,
+    FetchLog,
+    OpenEpoch,
+    Prepare,
+    Request,
+    Submit,
+)
+from tacit.wire.recording_mux import RecordingMux
+from tacit.wire.replies import AgreementTaken, EpochOpened, LogPage, Message
+from tacit.wire.request import context_of, number_of
+
+T = TypeVar("T")
+R = TypeVar("R", bound=Message)
+P_co = TypeVar("P_co", covariant=True)
+
+GIVE_UP_SECONDS = 30.0
+"""Without a deadline, the caller gets an error so long after the first failure."""
+PAUSE_SECONDS = 0.05
+BEYOND_ALL_LINES = 1 << 62
+"""From there on no log has lines."""
+_NEVER = 86400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answered(Generic[P_co, R]):
+    """A computation that the nodes have answered: what it disclosed, and what proves it.
+
+    The payload is there as soon as all parts are. Each node replies once it has logged its part and
+    keeps what the next computation builds on.
+    """
+
+    payload: P_co
+    request: bytes
+    """The hash that names the request."""
+    attempt: Attempt
+    replies: list[asyncio.Future[R]]
+    parts: Parts
+    rounds: int
+    without: int | None
+    """The node that the others went on without."""
+    unchecked: bool
+    """Whether all nodes computed it, and what it builds on was left by three."""
+
+    @property
+    def number(self) -> int:
+        """The number of the evaluation or step."""
+        return self.attempt.number
+
+    def entry(
+        self: Answered[Payload | None, R], about: int, /, *, again: bool = False
+    ) -> Disclosed:
+        """Return the ledger's entry, about an objective or a sealed search."""
+        if self.payload is None:
+            raise ValueError("a computation that discloses nothing has no entry")
+        return Disclosed(
+            about,
+            self.attempt,
+            self.request.hex(),
+            self.payload,
+            self.parts,
+            again,
+            self.without,
+            self.unchecked,
+        )
+
+
+class Coordinator:
+    """Talks to the nodes of one agreement."""
+
+    def __init__(self, agreement: Agreement, clients: Iterable[NodeClient], /) -> None:
+        self.agreement, self.hash = agreement, agreement_hash(agreement)
+        self.clients = tuple(clients)
+        self.numbers: dict[int, int] = dict.fromkeys(agreement.confidential(), 0)
+        """Per objective, the last number that counts as used."""
+        self.parent_attempts: dict[int, Attempt] = {}
+        """Per objective, the attempt that all nodes' shares of the best so far come from."""
+        self.states: dict[int, list[Attempt]] = {}
+        """Per sealed search, the attempts whose state all nodes keep."""
+        self.kept: dict[int, list[list[Attempt]]] = {}
+        """Per objective, the attempts that each node had shares of when the epoch began."""
+        self.public_weights: dict[int, bytes] = {}
+        """Per public objective, where the nodes derive the populations."""
+        self.loss = Loss(agreement, self.clients)
+        self.naming = Naming(agreement)
+        self._watch = Watch(self.clients, self.loss, self.naming)
+        self._epoch: int | None = None
+        self._last_epoch = 0
+        self._opening = asyncio.Lock()
+        self._attempts = 0
+
+    # Set-up.
+
+    def give_public(self, weights: Mapping[int, NDArray[np.int64]], /) -> None:
+        """The weights of public objectives, which nodes need to follow the search."""
+        if self.agreement.search.populations == "derived":
+            self.public_weights = {k: w.astype("<i8").tobytes() for k, w in weights.items()}
+
+    async def start(
+        self, signatures: Mapping[str, bytes], sealed: Iterable[SealedRows], /, *, within: float
+    ) -> None:
+        """Hand over the agreement and the sealed rows, and have the inputs checked and frozen."""
+        taken = await self.start_agreement(signatures, within=within)
+        for rows in sealed:
+            await self.ask_all(partial(self.submission, rows), within=within)
+        for objective in self.agreement.confidential():
+            if not all(objective in each.frozen for each in taken):
+                until = asyncio.get_running_loop().time() + within
+                await self.prepare(objective, until=until)
+
+    async def start_agreement(
+        self,
+        signatures: Mapping[str, bytes],
+        /,
+        *,
+        within: float,
+        series: SignedSeries | None = None,
+    ) -> list[AgreementTaken]:
+        """Connect and hand over the agreement, with the series that it is a run of."""
+        until = asyncio.get_running_loop().time() + within
+        await self.persist(partial(self.loss.connect, everybody=True), until=until)
+        request = Agree(
+            agreement=canonical(self.agreement),
+            signatures=dict(signatures),
+            public_weights=self.public_weights,
+            series=b"" if series is None else series.data,
+            series_signatures={} if series is None else dict(series.signatures),
+        )
+        taken = await self.ask_all(lambda _: request, within=within)
+        self._last_epoch = max(self._last_epoch, *(each.epoch for each in taken))
+        for each in taken:
+            self.naming.examine(each.evidence)
+        self._watch.exclude()
+        return taken
+
+    def submission(self, rows: SealedRows, client: NodeClient, /) -> Submit:
+        """The request that hands a participant's sealed rows to a node."""
+        return Submit(
+            agreement=self.hash,
+            manifest=rows.manifest,
+            signature=rows.signature,
+            box=rows.boxes[client.number],
+        )
+
+    async def prepare(self, objective: int, /, *, until: float) -> None:
+        """Have an objective's inputs compared, range-checked and frozen."""
+
+        async def once() -> None:
+            epoch = await self.epoch(everybody=True)
+
+            async def nothing(session: Session) -> None:
+                """The coordinator takes no part in the check."""
+
+            attempt = self.new_attempt()
+            request = Prepare(
+                agreement=self.hash, objective=objective, epoch=epoch, attempt=attempt
+            )
+            await self.replies(await self.attempt(request, b"prepare", nothing))
+
+        await self.persist(once, until=until)
+
+    async def ask_all(
+        self, make: Callable[[NodeClient], Request[R]], /, *, within: float
+    ) -> list[R]:
+        """The same question to all nodes; a refusal of one is the answer."""
+        async with asyncio.timeout(within):
+            futures = [await client.ask(make(client)) for client in self.clients]
+            return list(await asyncio.gather(*futures))
+
+    async def fetch_logs_of_members(self) -> list[LogPage]:
+        """The logs of the nodes that take part, for ourselves."""
+        async with asyncio.timeout(GIVE_UP_SECONDS):
+            logs = [fetched_log(client, self.hash, b"") for client in self.loss.members]
+            return list(await asyncio.gather(*logs))
+
+    async def fetch_logs(self, nonce: bytes = b"", /) -> list[LogPage]:
+        """The nodes' logs of this agreement, each signed for whoever drew the nonce."""
+        async with asyncio.timeout(GIVE_UP_SECONDS):
+            logs = [fetched_log(client, self.hash, nonce) for client in self.clients]
+            return list(await asyncio.gather(*logs))
+
+    async def fetch_heads(self, nonce: bytes, /) -> list[LogPage]:
+        """The heads of the logs without their lines, signed in the same way."""
+        request = FetchLog(agreement=self.hash, offset=BEYOND_ALL_LINES, nonce=nonce)
+        return await self.ask_all(lambda _: request, within=GIVE_UP_SECONDS)
+
+    async def end_agreement(self, *, within: float) -> None:
+        """Have all nodes delete the inputs and what became of them; their logs stay.
+
+        Raises if a node does not confirm, after all were asked.
+        """
+
+        async def end(client: NodeClient) -> None:
+            async with asyncio.timeout(within):
+                await client.connect()
+                await (await client.ask(End(agreement=self.hash)))
+
+        results = await asyncio.gather(
+            *(end(client) for client in self.clients), return_exceptions=True
+        )
+        # A node that refuses has nothing to delete; one that is away may have.
+        failures = [result for result in results if isinstance(result, BaseException)]
+        for failure in sorted(failures, key=lambda each: isinstance(each, RefusedError)):
+            raise failure
+
+    # Epochs and attempts.
+
+    async def epoch(self, *, everybody: bool = False) -> int:
+        """The current epoch; a new one if there is none, a link broke, or a lost node is back.
+
+        Where all nodes must take part, none is done without.
+        """
+        async with self._opening:
+            if self.loss.is_back:
+                lost, self._epoch = self.loss.let_in(), None
+                try:
+                    return await self._open_epoch(everybody=True)
+                except (RefusedError, MpcError):
+                    self.loss.keep_out(lost)
+            members = self.loss.members
+            if self._epoch is None or not all(client.connected for client in members):
+                self._epoch = None
+                return await self._open_epoch(everybody=everybody)
+            return self._epoch
+
+    async def _open_epoch(self, *, everybody: bool) -> int:
+        before = self.loss.without
+        await self.loss.connect(everybody=everybody)
+        number, without = self._next_epoch(), self.loss.without
+        evidence = self.naming.evidence if self.loss.is_proven else []
+        request = OpenEpoch(agreement=self.hash, epoch=number, without=without, evidence=evidence)
+        asked = [await client.ask(request) for client in self.loss.members]
+        try:
+            replies = await self.watch(asyncio.gather(*asked), asked)
+        except RefusedError as error:
+            if without is None or without == before:
+                raise
+            self.loss.is_not_gone()
+            raise PeerError(error.node, error.reason) from error
+        self._learn(replies)
+        self._epoch = number
+        self.loss.opened(reply.lost for reply in replies)
+        return number
+
+    def _learn(self, replies: list[EpochOpened]) -> None:
+        """What the nodes have evaluated and keep, as far as all do."""
+        for k in self.numbers:
+            highest = max(reply.numbers.get(k, 0) for reply in replies)
+            self.numbers[k] = max(self.numbers[k], highest)
+            self.kept[k] = [reply.kept.get(k, []) for reply in replies]
+            parents = {reply.parent_attempts.get(k, NO_ATTEMPT) for reply in replies}
+            if len(parents) == 1:
+                self.parent_attempts.setdefault(k, parents.pop())
+        for search in replies[0].states:
+            kept = [set(reply.states.get(search, [])) for reply in replies]
+            self.states[search] = sorted(set.intersection(*kept))
+
+    def end_epoch(self) -> None:
+        """Something did not come to its end, as far as we know: begin the next with new keys."""
+        self._epoch = None
+
+    def _next_epoch(self) -> int:
+        """Nodes take numbers that grow only, also those of a coordinator that starts again."""
+        self._last_epoch = max(self._last_epoch + 1, time.time_ns())
+        return self._last_epoch
+
+    def new_attempt(self) -> int:
+        """A number that tells attempts apart."""
+        self._attempts = (self._attempts + 1) % (1 << 16)
+        return self._attempts
+
+    async def attempt(
+        self, request: Computation[R], digest: bytes, receive: Callable[[Session], Awaitable[T]], /
+    ) -> Answered[T, R]:
+        """One attempt: ask all nodes and receive what they send; the replies may come later.
+
+        `digest` is the hash that names the request.
+        """
+        members = self.loss.members
+        request = msgspec.structs.replace(request, signed=self._signs)
+        records = {at: RecordingMux(client.mux) for at, client in enumerate(members)}
+        context = context_of(request, digest)
+        asked: list[asyncio.Future[R]] = []
+        try:
+            async with open_session(
+                context, me=COORDINATOR, muxes=records, epoch=None, timeout=_NEVER
+            ) as session:
+                for client in members:
+                    asked.append(await client.ask(request))
+                result = await self.watch(asyncio.ensure_future(receive(session)), asked)
+        except BaseException:
+            if self._epoch == request.epoch:
+                self._epoch = None
+            await self.cancel(asked)
+            raise
+        received = {client.number: records[at].received() for at, client in enumerate(members)}
+        without = self.loss.without
+        builds_on = getattr(request, "parent_attempt", NO_ATTEMPT)
+        return Answered(
+            result,
+            digest,
+            Attempt.of(number_of(request), request.epoch, request.attempt),
+            asked,
+            [received.get(client.number, []) for client in self.clients],
+            session.depth,
+            without,
+            unchecked=bool(builds_on) and self.loss.has_happened and without is None,
+        )
+
+    async def replies(self, answered: Answered[object, R], /) -> list[R]:
+        """Return what all nodes reply, which they do once they have logged what they sent."""
+        return await self.watch(asyncio.gather(*answered.replies), answered.replies)
+
+    @property
+    def _signs(self) -> bool:
+        """Whether nodes sign: where three have computed, honest ones may contradict each other."""
+        return self.naming.signed and not self.loss.has_happened
+
+    async def cancel(self, asked: Iterable[asyncio.Future[Any]], /) -> None:
+        """Have the nodes stop what they were asked for and have not answered."""
+        await self._watch.cancel(asked)
+
+    async def watch(self, work: asyncio.Future[T], asked: Iterable[asyncio.Future[R]], /) -> T:
+        """The result of some work, unless a node fails or stays silent first."""
+        return await self._watch.result(work, asked)
+
+    # Trying again.
+
+    async def persist(self, once: Callable[[], Awaitable[T]], /, *, until: float | None) -> T:
+        """Try until it works, the instant `until` has come, or a node refuses."""
+        loop = asyncio.get_running_loop()
+        give_up: float | None = None
+        trouble: MpcError | None = None
+        try:
+            async with asyncio.timeout_at(until):
+                while True:
+                    try:
+                        return await once()
+                    except MpcError as error:
+                        trouble = error
+                        self._epoch = None
+                    except RefusedError:
+                        # Nodes end an epoch with whatever did not come to its end in it.
+                        self._epoch = None
+                        raise
+                    if give_up is None:
+                        give_up = loop.time() + GIVE_UP_SECONDS
+                    if until is None and loop.time() > give_up:
+                        raise trouble
+                    await asyncio.sleep(PAUSE_SECONDS)
+        except TimeoutError:
+            raise self._watch.blame(trouble) from trouble
+
+    def blame(self) -> MpcError:
+        """Who does not answer, as far as we can tell; from any thread."""
+        return self._watch.blame(None)
+
+    async def close(self) -> None:
+        """Leave the nodes."""
+        self.loss.close()
+        await asyncio.gather(*(client.disconnect() for client in self.clients))

@@ -1,0 +1,238 @@
+"""The coordinator's side of its link to one node: requests out, replies in, signs of life."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
+
+from tacit.errors import (
+    FrameError,
+    MismatchError,
+    PeerError,
+    PeerLostError,
+    PeerTimeoutError,
+    RefusedError,
+    TacitError,
+)
+from tacit.identity.certificates import CertificateFiles
+from tacit.identity.config import ClusterConfig, parse_address
+from tacit.identity.pinned import PinnedCertificates
+from tacit.mpc import party_name
+from tacit.mpc.transport import Conversation, Identity, Mux, connect, delayed
+from tacit.wire.messages import (
+    TALK,
+    Cancel,
+    Ping,
+    Request,
+    decode_reply,
+    encode_message,
+    reply_type,
+)
+from tacit.wire.replies import Failed, Message, Refused, Reply
+
+R = TypeVar("R", bound=Message)
+
+CONNECT_SECONDS = 2.0
+SEND_SECONDS = 5.0
+
+
+@dataclass(slots=True)
+class _Line:
+    """An open link and its conversation."""
+
+    mux: Mux
+    talk: Conversation
+    reader: asyncio.Task[None]
+
+
+class NodeClient:
+    """One node as the coordinator sees it."""
+
+    def __init__(self, number: int, address: str, identity: Identity, delay_ms: float) -> None:
+        self.number, self.name = number, party_name(number)
+        self._address, self._identity, self._delay = address, identity, delay_ms
+        self._line: _Line | None = None
+        self._waiting: dict[int, tuple[asyncio.Future[Any], type[Message]]] = {}
+        """Per request, who waits for its reply, and which type that has."""
+        self._last_id = 0
+        self._asked_at: float | None = None
+        self._leaving: asyncio.Task[None] | None = None
+        self._connecting = asyncio.Lock()
+        self.clock_offset: float | None = None
+        """How much later the node's clock is than ours, in seconds, once it has sent its time."""
+        self.round_trip: float | None = None
+        """Seconds there and back between it and the farthest of the other nodes, as it says."""
+
+    @property
+    def connected(self) -> bool:
+        """Whether the link is up, as far as we know."""
+        return self._line is not None and self._line.mux.failure is None
+
+    @property
+    def mux(self) -> Mux:
+        """The link, which must be up."""
+        if self._line is None:
+            raise PeerLostError(self.name, "is not connected; start it")
+        return self._line.mux
+
+    def silent_for(self) -> float:
+        """Seconds since a ping that was not answered yet, or 0; from any thread."""
+        asked_at = self._asked_at
+        return 0.0 if asked_at is None else time.monotonic() - asked_at
+
+    async def connect(self) -> None:
+        """Make the link, if it is not up."""
+        async with self._connecting:
+            await self._connect()
+
+    async def _connect(self) -> None:
+        if self._leaving is not None:
+            # Shielded: whoever gives up waiting must not cancel it for those who come next.
+            await asyncio.shield(self._leaving)
+            self._leaving = None
+        if self.connected:
+            return
+        await self.disconnect()
+        host, port = parse_address(self._address)
+        link = await connect(
+            host, port, peer=self.name, identity=self._identity, timeout=CONNECT_SECONDS
+        )
+        mux = Mux(delayed(link, self._delay))
+        talk = mux.open(TALK)
+        reader = asyncio.get_running_loop().create_task(self._read(talk))
+        self._line = _Line(mux, talk, reader)
+        self._asked_at = None
+
+    async def disconnect(self) -> None:
+        """Drop the link; whoever waits for a reply gets an error."""
+        line, self._line = self._line, None
+        if line is not None:
+            line.reader.cancel()
+        self._fail_all(PeerLostError(self.name, "the link was closed"))
+        if line is not None:
+            await asyncio.gather(line.reader, return_exceptions=True)
+            await line.mux.close()
+
+    def give_up(self) -> None:
+        """Drop the link without waiting for a node that does not answer."""
+        self._leaving = asyncio.get_running_loop().create_task(self.disconnect())
+
+    async def _read(self, talk: Conversation) -> None:
+        while True:
+            try:
+                frame = await talk.receive(timeout=3600.0)
+                reply = decode_reply(frame.payload, peer=self.name)
+            except PeerTimeoutError:
+                continue
+            except PeerError as error:
+                self._fail_all(error)
+                return
+            self._asked_at = None
+            self._settle(reply)
+
+    def _settle(self, reply: Reply) -> None:
+        future, expected = self._waiting.pop(reply.id, (None, Message))
+        if future is None or future.done():
+            return
+        match reply:
+            case Refused(reason=reason, kind=kind, participants=names):
+                future.set_exception(RefusedError(self.name, reason, kind=kind, participants=names))
+            case Failed():
+                future.set_exception(_error_of(reply, self.name))
+            case _ if isinstance(reply, expected):
+                future.set_result(reply)
+            case _:
+                what = f"sent a {type(reply).__name__} in place of a {expected.__name__}"
+                future.set_exception(FrameError(self.name, what))
+
+    def _fail_all(self, error: PeerError) -> None:
+        waiting, self._waiting = self._waiting, {}
+        for future, _ in waiting.values():
+            if not future.done():
+                future.set_exception(type(error)(error.peer, error.what))
+
+    async def ask(self, request: Request[R], /) -> asyncio.Future[R]:
+        """Send a request; the future has the reply, or a `RefusedError` or `PeerError`."""
+        if self._line is None:
+            raise PeerLostError(self.name, "is not connected; start it")
+        future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
+        # Whoever gave up waiting does not come back for the error.
+        future.add_done_callback(lambda done: done.cancelled() or done.exception())
+        self._last_id = number = self._last_id + 1
+        self._waiting[number] = future, reply_type(type(request))
+        try:
+            message = encode_message(replace(request, id=number))
+            await self._line.talk.send(1, message, timeout=SEND_SECONDS)
+        except BaseException:
+            self._waiting.pop(number, None)  # nobody will answer
+            raise
+        return future
+
+    async def ping(self) -> None:
+        """Ask whether the node is there, unless a question is still open."""
+        if self._asked_at is not None or self._line is None:
+            return
+        self._asked_at = time.monotonic()
+        try:
+            await self.ask(Ping())
+        except TacitError:
+            return  # a broken link shows where its replies are awaited
+
+    async def compare_clocks(self, *, within: float) -> float:
+        """Ask the node for its time; gives how much later its clock is than ours.
+
+        It is right to half of the time that the question took, so a slow answer is imprecise.
+        """
+        async with asyncio.timeout(within):
+            await self.connect()
+            asked, started = time.time(), time.monotonic()
+            pong = await (await self.ask(Ping()))
+            took = time.monotonic() - started
+        self.clock_offset = pong.clock - (asked + took / 2)
+        said = pong.round_trip
+        self.round_trip = said if said is not None and math.isfinite(said) else None
+        return self.clock_offset
+
+    async def cancel(self, reply: asyncio.Future[Any], /) -> None:
+        """Tell the node to stop working on the request that this is the reply to."""
+        waiting = [number for number, (future, _) in self._waiting.items() if future is reply]
+        if self._line is None or not waiting:
+            return
+        try:
+            cancel = Cancel(target=waiting[0])
+            del self._waiting[waiting[0]]
+            await self._line.talk.send(1, encode_message(cancel), timeout=SEND_SECONDS)
+        except TacitError:
+            return  # nothing is left to stop
+
+
+def _error_of(reply: Failed, name: str) -> PeerError:
+    """What a node says made it fail."""
+    source = "" if reply.peer == name else f" (says {name})"
+    if reply.voucher:
+        evidence = reply.evidence
+        return MismatchError(reply.peer, reply.voucher, evidence=evidence, source=source)
+    return PeerError(reply.peer, f"{reply.what}{source}")
+
+
+def clients_of(cluster: ClusterConfig, /) -> list[NodeClient]:
+    """A client for each node of a cluster, not yet connected.
+
+    Certificates are read when a link is made, so those that are rotated meanwhile are found.
+    """
+    folder = Path(cluster.folder)
+    pinned = PinnedCertificates(
+        {party_name(i): folder / node.certificate for i, node in enumerate(cluster.nodes)}
+    )
+    files = CertificateFiles(folder / cluster.certificate, folder / cluster.tls_key)
+    identity = files.identity(pinned)
+    return [
+        NodeClient(i, node.address, identity, cluster.delay_ms)
+        for i, node in enumerate(cluster.nodes)
+    ]

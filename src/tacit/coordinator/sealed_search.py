@@ -1,0 +1,336 @@
+"""A sealed run as the coordinator drives it: batches of steps, then one opening.
+
+A node that dies ends the batch under way; once it is back, all go on from the last state that they
+have in common. When the coordinator dies, the next one learns from the nodes' logs what was begun,
+and asks for it as it was. The plan can be opened as long as two nodes answer, as it stood after the
+last batch that all finished.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tacit.agreement.plan_parts import SealedParts
+from tacit.coordinator.coordinator import Answered, Coordinator
+from tacit.coordinator.counting import count_run
+from tacit.coordinator.node_client import NodeClient
+from tacit.errors import AbortError, EngineError, MpcError, PeerTimeoutError, RefusedError
+from tacit.mpc import Session
+from tacit.records.disclosed import (
+    Disclosed,
+    DisclosedProof,
+    Parts,
+)
+from tacit.records.events import BatchBegun, PlanBound, Sent
+from tacit.records.node_log import verify_log
+from tacit.records.payload_parts import SealedPlan, join_plan, receive_proof
+from tacit.wire.attempt import NO_ATTEMPT, Attempt
+from tacit.wire.messages import Advance, OpenPlan
+from tacit.wire.replies import BatchDone, PlanOpened
+from tacit.wire.request import advance_hash, plan_hash
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Steps that are asked for together."""
+
+    first: int
+    count: int
+    horizon: int
+
+    @property
+    def end(self) -> int:
+        """How many steps there are after it."""
+        return self.first + self.count
+
+
+Advanced = Answered[DisclosedProof | None, BatchDone]
+"""Of a batch, whether all plans are proved after it, at a step at which that is opened."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedByNodes(SealedPlan):
+    """The one plan of a search, and the record of how the nodes opened it."""
+
+    entry: Disclosed
+    """With the plan, or without it where it is for its owners only."""
+    sealed: list[SealedParts | None] = field(default_factory=list)
+    """Per node its boxes for the owners, of those that answered."""
+
+
+class SealedSearch:
+    """One sealed search of an agreement, or a group of them that go on together."""
+
+    def __init__(self, coordinator: Coordinator, search: int, /) -> None:
+        self._coordinator = coordinator
+        run = coordinator.agreement.sealed_run
+        self.searches = run.group_of(search).searches
+        """Those that go on together with this one."""
+        self._search = self.searches[0]
+        """By which the nodes know the group."""
+        self._batches: dict[int, Batch] = {}
+        self._common: Attempt | None = None
+        """The attempt whose state all nodes keep, until something goes wrong."""
+        self._last = NO_ATTEMPT
+        """The last attempt of which that was known."""
+        self.opened = False
+        """Whether a node was asked to open a plan before; then nothing but that plan follows."""
+        self.finished = False
+        """Whether it was opened that all plans are proved; then no step follows."""
+        self._checkpoints = run.checkpoints
+        self._batch_lock = asyncio.Lock()
+        """Held until a batch that was cancelled has ended its epoch, so that the next one begins
+        with the states that nodes keep by then."""
+        self.seed = 0
+        self.sent = 0
+        self.rounds = 0
+        self.head: str | None = None
+        """Of the counted runs of the series, once this one is counted."""
+        self.counted_rounds = 0
+
+    @property
+    def step(self) -> int:
+        """How many steps all nodes have finished, as far as we know."""
+        return self._last.number
+
+    async def start(self, *, until: float | None) -> None:
+        """Have the nodes draw the secret start, unless the search has begun before."""
+
+        async def once() -> None:
+            epoch = await self._coordinator.epoch()
+            if self._state_before() is None:
+                await self._attempt(epoch, Batch(0, 0, 1), NO_ATTEMPT)
+            elif not self._batches:
+                await self._recall()
+
+        await self._coordinator.persist(once, until=until)
+
+    async def _recall(self) -> None:
+        """Learn what a coordinator before us has begun: nodes take it as it was and not otherwise.
+
+        The epoch is ours by now, so nothing of an earlier coordinator is added any more.
+        """
+        for page in await self._coordinator.fetch_logs_of_members():
+            for event in verify_log(page.log):
+                match event:
+                    case BatchBegun(search=k) if k == self._search:
+                        self._batches[event.first] = Batch(event.first, event.count, event.horizon)
+                    case Sent(about=k, known=DisclosedProof(finished=True)) if k == self._search:
+                        self.finished = True
+                    case PlanBound(search=k) if k == self._search:
+                        self.opened, self._common, self._last = True, event.attempt, event.attempt
+
+    async def advance(self, count: int, horizon: int, /, *, until: float | None) -> Advanced:
+        """Go on by so many steps; raises by the instant `until` if that did not work.
+
+        What was begun before and not heard of is asked for again as it was, in place of this.
+        A batch ends where it is opened whether all is proved.
+        """
+        async with self._batch_lock:
+            return await self._advance(count, horizon, until=until)
+
+    async def _advance(self, count: int, horizon: int, /, *, until: float | None) -> Advanced:
+        first = self.step
+        ends = [step - first for step in self._checkpoints if step > first]
+        count = min([count, *ends])
+        batch = self._batches.setdefault(first, Batch(first, count, horizon))
+
+        async def once() -> Advanced:
+            epoch = await self._coordinator.epoch()
+            while True:
+                parent = self._state_before(batch.first)
+                if parent is None:
+                    raise EngineError("the nodes keep no common state of this search; start it")
+                # One that a node lost comes again just as it was, before what is new.
+                done = await self._attempt(epoch, self._batches[parent.number], parent)
+                if done.attempt.number == batch.end:
+                    return done
+
+        try:
+            return await self._coordinator.persist(once, until=until)
+        except BaseException:
+            self._common = None
+            raise
+
+    def _state_before(self, generation: int | None = None) -> Attempt | None:
+        """The newest state that all nodes keep, up to a generation.
+
+        After a failure it is what the nodes had when the new epoch began.
+        """
+        if self._common is None:
+            kept = self._coordinator.states.get(self._search, [])
+            if generation is not None:
+                # Whatever they have beyond it we did not hear the end of, and ask for again.
+                kept = [attempt for attempt in kept if attempt.number <= generation]
+            self._common = max(kept, key=lambda attempt: attempt.number, default=None)
+            self._last = self._common or self._last
+        return self._common
+
+    async def _attempt(self, epoch: int, batch: Batch, parent: Attempt) -> Advanced:
+        coordinator = self._coordinator
+        request = Advance(
+            agreement=coordinator.hash,
+            search=self._search,
+            first=batch.first,
+            count=batch.count,
+            horizon=batch.horizon,
+            epoch=epoch,
+            attempt=coordinator.new_attempt(),
+            parent_attempt=parent,
+        )
+        self._common = None
+        replies: list[asyncio.Future[BatchDone]] = []
+        try:
+            answered = await coordinator.attempt(
+                request, advance_hash(request), lambda session: self._disclosed(session, batch)
+            )
+            replies = answered.replies
+            # What was disclosed counts once all nodes have logged it and keep the state after it.
+            self._finish(await coordinator.replies(answered))
+        except BaseException:
+            # What the nodes keep by now, they tell when the next epoch begins.
+            coordinator.end_epoch()
+            await coordinator.cancel(replies)
+            raise
+        self._common = self._last = answered.attempt
+        if answered.payload is not None and answered.payload.finished:
+            self.finished = True
+        return answered
+
+    async def _disclosed(self, session: Session, batch: Batch) -> DisclosedProof | None:
+        if batch.count and batch.end in self._checkpoints:
+            return await receive_proof(session)
+        return None
+
+    def _finish(self, replies: list[BatchDone]) -> None:
+        seeds = {reply.seed for reply in replies}
+        if len(seeds) > 1:
+            raise AbortError("the nodes", "derive different seeds from their inputs")
+        self.seed = seeds.pop()
+        self.sent = max(reply.sent for reply in replies)
+        self.rounds = max(reply.rounds for reply in replies)
+
+    # The account, where balances are kept, and the opening.
+
+    async def count(self, *, until: float | None) -> str | None:
+        """Have all nodes count the run, before its plan is opened; the head with it.
+
+        Without equity there is nothing to count.
+        """
+        if self._coordinator.agreement.equity is not None and self.head is None:
+            done = await count_run(
+                self._coordinator, search=self._search, state=self._last, until=until
+            )
+            self.head, self.counted_rounds = done.head, done.rounds
+        return self.head
+
+    async def open(self, search: int | None = None, /, *, until: float | None) -> OpenedByNodes:
+        """The plan, from all nodes or all but one; raises by `until` if fewer answer.
+
+        Of a group, that of one of its searches.
+        """
+        search = self._search if search is None else search
+        if not self._last:
+            raise EngineError("nothing was searched yet, so there is no plan to open")
+        await self.count(until=until)
+        answers: dict[int, PlanOpened] = {}
+        nodes = len(self._coordinator.clients)
+        asking = [
+            asyncio.ensure_future(self._ask_for_plan(client, search, answers))
+            for client in self._asked_for_plan()
+        ]
+        try:
+            async with asyncio.timeout_at(until):
+                done: set[asyncio.Future[None]] = set()
+                while len(done) < len(asking):
+                    # Whoever comes last is not waited for, but is heard if it is there already.
+                    # Where the others contradict each other, its word decides.
+                    patience = 0.02 if self._joined(search, answers) is not None else None
+                    more, _ = await asyncio.wait(
+                        set(asking) - done, timeout=patience, return_when=asyncio.FIRST_COMPLETED
+                    )
+                    if not more:
+                        break
+                    done |= more
+        except TimeoutError:
+            pass
+        finally:
+            for task in asking:
+                task.cancel()
+            trouble = await asyncio.gather(*asking, return_exceptions=True)
+        if len(answers) < nodes - 1:
+            raise self._why(trouble)
+        joined, heads = self._join(search, answers), None
+        sealed: list[SealedParts | None] = []
+        if self._coordinator.agreement.for_owners:
+            sealed = [answers[k].sealed if k in answers else None for k in range(nodes)]
+            heads = [None if each is None else each.heads for each in sealed]
+        entry = Disclosed(
+            search,
+            self._last,
+            plan_hash(search, self._last).hex(),
+            joined.payload(heads),
+            self._parts(answers),
+            unchecked=self._coordinator.loss.has_happened,
+        )
+        return OpenedByNodes(
+            plan=joined.plan,
+            value=joined.value,
+            step=self.step,
+            outcome=joined.outcome,
+            gap=joined.gap,
+            components=joined.components,
+            entry=entry,
+            sealed=sealed,
+        )
+
+    def _asked_for_plan(self) -> list[NodeClient]:
+        """All nodes, also one that was lost; but for one that is proven to cheat."""
+        coordinator = self._coordinator
+        return coordinator.loss.members if coordinator.loss.is_proven else [*coordinator.clients]
+
+    def _parts(self, answers: Mapping[int, PlanOpened]) -> Parts:
+        nodes = range(len(self._coordinator.clients))
+        return [[(0, answers[node].components)] if node in answers else [] for node in nodes]
+
+    def _join(self, search: int, answers: Mapping[int, PlanOpened]) -> SealedPlan:
+        agreement = self._coordinator.agreement
+        return join_plan(agreement, search, self._parts(answers), for_owners=agreement.for_owners)
+
+    def _joined(self, search: int, answers: Mapping[int, PlanOpened]) -> SealedPlan | None:
+        """The plan, if enough nodes have sent their parts of it and these fit together."""
+        if len(answers) < len(self._coordinator.clients) - 1:
+            return None
+        try:
+            return self._join(search, answers)
+        except AbortError:
+            return None
+
+    async def _ask_for_plan(
+        self, client: NodeClient, search: int, answers: dict[int, PlanOpened]
+    ) -> None:
+        if not client.connected:
+            await client.connect()
+        request = OpenPlan(
+            agreement=self._coordinator.hash,
+            search=search,
+            attempt=self._last,
+        )
+        done = await (await client.ask(request))
+        sealed, boxes = done.sealed, len(self._coordinator.agreement.participants)
+        if self._coordinator.agreement.for_owners and (
+            sealed is None or len(sealed.boxes) != boxes
+        ):
+            raise AbortError(client.name, f"did not seal its part of the plan for {boxes} owners")
+        answers[client.number] = done
+
+    def _why(self, trouble: list[BaseException | None]) -> BaseException:
+        for kind in (RefusedError, MpcError):
+            for error in trouble:
+                if isinstance(error, kind):
+                    return error
+        return PeerTimeoutError(
+            "the nodes", "did not open the plan in time; all but one must answer"
+        )

@@ -1,0 +1,194 @@
+"""Evaluation on nodes behind the same synchronous call as everything else.
+
+The coordinator lives on an event loop of its own in a background thread; the search waits for it
+outside, never longer than agreed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Coroutine, Iterable, Mapping
+from concurrent.futures import Future
+from contextlib import suppress
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from numpy.typing import NDArray
+
+from tacit.agreement.sealing import SealedRows
+from tacit.agreement.terms import Agreement
+from tacit.coordinator.coordinator import Coordinator
+from tacit.coordinator.evaluations import Evaluated, Evaluations
+from tacit.coordinator.node_client import clients_of
+from tacit.coordinator.sealed_search import SealedSearch
+from tacit.coordinator.secure_sealed_search import SecureSealedSearch
+from tacit.errors import EngineError, TacitError
+from tacit.identity.config import ClusterConfig
+from tacit.records.ledger import Ledger
+from tacit.records.plan_parts import PlanParts
+from tacit.wire.replies import LogPage
+
+T = TypeVar("T")
+
+SET_UP_SECONDS = 60.0
+LEAVE_SECONDS = 0.1
+"""So long nodes may take to write down the last answer, and a link to close."""
+END_SECONDS = 0.05
+"""What is sent by then arrives, also if nobody waits for the answer."""
+GRACE_SECONDS = 0.05
+"""If even our own event loop hangs, the caller still hears by then."""
+
+
+class SecureEngine:
+    """A connection to the nodes for one agreement. Use it in a `with` statement."""
+
+    def __init__(
+        self,
+        agreement: Agreement,
+        cluster: ClusterConfig,
+        /,
+        *,
+        ledger: Ledger | None = None,
+        public: Mapping[int, NDArray[np.int64]] | None = None,
+        plan_parts: PlanParts | None = None,
+        owners: Mapping[str, Ed25519PrivateKey] | None = None,
+    ) -> None:
+        """`public` has the weights of public objectives, which nodes need to follow the search.
+
+        `plan_parts` keeps the boxes of a plan for its owners. In a local run the keys of all
+        `owners` are here, and it is put together.
+        """
+        self.agreement = agreement
+        self.plan_parts = plan_parts if plan_parts is not None else PlanParts()
+        self.owners = owners or {}
+        self.ledger = ledger if ledger is not None else Ledger()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._coordinator = Coordinator(agreement, clients_of(cluster))
+        self._coordinator.give_public(public or {})
+        self._searches: dict[int, SealedSearch] = {}
+        self._objectives = {
+            k: Evaluations(self._coordinator, k, answered_again=partial(self._record_again, k))
+            for k in agreement.confidential()
+        }
+
+    def __enter__(self) -> SecureEngine:
+        """Start the event loop."""
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave the nodes and stop the event loop."""
+        leaving = self.submit(self._leave())
+        try:
+            # The run is over and has its result: who leaves slowly must not make an error of it.
+            with suppress(TimeoutError):
+                leaving.result(timeout=2.0)
+        finally:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(timeout=1.0)
+            if not self._thread.is_alive():
+                self._loop.close()
+
+    async def _leave(self) -> None:
+        replies = [r for each in self._objectives.values() for r in each.open_replies]
+        if replies:  # what was answered a moment ago is about to be logged
+            await asyncio.wait(replies, timeout=LEAVE_SECONDS)
+        # A node that hangs does not say good-bye, and nobody waits for it.
+        closing = asyncio.ensure_future(self._coordinator.close())
+        await asyncio.wait({closing}, timeout=LEAVE_SECONDS)
+        tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def submit(self, work: Coroutine[Any, Any, T], /) -> Future[T]:
+        """Start some work on the event loop."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def wait(self, future: Future[T], /, *, until: float | None) -> T:
+        """Wait for work, at most until shortly after the instant it was to end by."""
+        left = None if until is None else max(0.0, until - time.monotonic()) + GRACE_SECONDS
+        try:
+            return future.result(timeout=left)
+        except TimeoutError:
+            future.cancel()
+            raise self._coordinator.blame() from None
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
+
+    def start(self, signatures: Mapping[str, bytes], sealed: Iterable[SealedRows], /) -> None:
+        """Hand over the agreement and the sealed rows, and have them checked and frozen."""
+        rows = list(sealed)
+        work = self._coordinator.start(signatures, rows, within=SET_UP_SECONDS)
+        self.wait(self.submit(work), until=None)
+
+    def enter(self, signatures: Mapping[str, bytes], /, *, within: float) -> dict[int, str]:
+        """Resume an agreement whose inputs are frozen; returns the seed contributions."""
+        return self.wait(self.submit(self._enter(signatures, within)), until=None)
+
+    async def _enter(self, signatures: Mapping[str, bytes], within: float) -> dict[int, str]:
+        coordinator = self._coordinator
+        until = self._loop.time() + within
+        taken = await coordinator.start_agreement(signatures, within=within)
+        contributions = taken[0].seed_contributions
+        if set(contributions) != set(self.agreement.confidential()) or any(
+            each.seed_contributions != contributions for each in taken
+        ):
+            raise EngineError("not all nodes have checked and frozen the inputs; prepare them")
+        await coordinator.persist(coordinator.epoch, until=until)
+        return contributions
+
+    def evaluations(self, objective: int, /) -> Evaluations:
+        """What runs on the event loop for an objective."""
+        return self._objectives[objective]
+
+    @property
+    def notes(self) -> list[str]:
+        """What whoever reads the result must know of the nodes."""
+        return self._coordinator.loss.notes
+
+    def sealed(self, search: int, /) -> SecureSealedSearch:
+        """A sealed search of the agreement, with those that go on together with it."""
+        if search not in self._searches:
+            self._searches[search] = SealedSearch(self._coordinator, search)
+        return SecureSealedSearch(self, self._searches[search])
+
+    def sealed_groups(self) -> list[SecureSealedSearch]:
+        """All sealed searches of the agreement; those that go on together as one."""
+        return [self.sealed(group.searches[0]) for group in self.agreement.sealed_run.groups]
+
+    def _record_again(self, objective: int, evaluated: Evaluated) -> None:
+        """Keep the answer of a repeated attempt, which all nodes have logged."""
+        self.ledger.add(evaluated.entry(objective, again=True))
+
+    def end_agreement(self) -> bool:
+        """The run is over: have the nodes delete its inputs, and all shares that came of them.
+
+        A result may be due, so this takes a moment only. Returns whether all nodes have confirmed
+        it; the others do it when they hear of it, or when the agreement expires.
+        """
+        return self.wait(self.submit(self._end()), until=None)
+
+    async def _end(self) -> bool:
+        replies = [r for each in self._objectives.values() for r in each.open_replies]
+        if replies:  # what was answered a moment ago is about to be logged
+            await asyncio.wait(replies, timeout=LEAVE_SECONDS)
+        try:
+            await self._coordinator.end_agreement(within=END_SECONDS)
+        except (TacitError, TimeoutError):
+            return False
+        return True
+
+    def fetch_logs(self, nonce: bytes = b"", /) -> list[LogPage]:
+        """The nodes' logs of this agreement, signed for whoever drew the nonce."""
+        return self.wait(self.submit(self._coordinator.fetch_logs(nonce)), until=None)
+
+    def fetch_heads(self, nonce: bytes, /) -> list[LogPage]:
+        """The heads of the logs without their lines, signed in the same way."""
+        return self.wait(self.submit(self._coordinator.fetch_heads(nonce)), until=None)

@@ -1,1 +1,0 @@
-"""The Privacy Engine: what evaluates candidate plans and discloses only what was agreed."""

@@ -1,0 +1,363 @@
+"""A node: a long-running process that holds shares and computes what agreements allow.
+
+It listens for its two peers and for platforms, all with pinned certificates. `run_node` is what
+`tacit node run` calls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from msgspec.structs import asdict, replace
+from numpy.typing import NDArray
+
+from tacit.agreement.terms import Agreement, agreement_hash, canonical
+from tacit.errors import FileError, LogError
+from tacit.identity.config import NodeConfig, parse_address
+from tacit.identity.expiry import DAY, expiry_warnings
+from tacit.mpc import Epoch, party_name
+from tacit.mpc.transport import FrameBudget, Listener, Mux, TlsLink, delayed
+from tacit.node.admission import check_allowed, check_parties
+from tacit.node.kept_series import KeptSeries
+from tacit.node.links.peer_links import PeerLinks
+from tacit.node.operator_log import LOGGER, shorten
+from tacit.node.parties import Parties
+from tacit.node.platform_connection import PENDING_LIMIT, PlatformConnection
+from tacit.node.quota import Quota, has_tombstone, remove_folder, remove_leftovers, tombstone
+from tacit.node.state.agreement_state import AgreementState
+from tacit.node.state.kept_in_memory import KeptSearches, KeptWeights
+from tacit.node.state.own_keys import OwnKeys
+from tacit.node.state.policy import refuse
+from tacit.node.state.store import Store, folder_name
+from tacit.node.state.to_the_end import to_the_end
+from tacit.node.work.memory_budget import MemoryBudget
+from tacit.node.work.off_loop import Turns
+from tacit.node.work.plan_binding import bind_for_peer
+from tacit.node.work.worker_loops import WorkerLoops
+from tacit.records.events import Event
+from tacit.records.line_limit import LineLimit
+from tacit.records.node_events import (
+    AgreementBroken,
+    AgreementRemoved,
+    CertificateExpires,
+    Connected,
+    LinkRejected,
+    NodeStarted,
+    NodeStopped,
+)
+from tacit.records.node_log import NodeLog
+from tacit.series import SignedSeries
+
+if TYPE_CHECKING:
+    from tacit.node.metrics import NodeMetrics
+
+FRAME_LIMIT = 64 << 20
+"""Larger frames are refused before anything is allocated for them."""
+PLATFORM_BYTES = 64 << 20
+"""What all links of a platform may have a node keep of frames, except for one frame alone."""
+UNSENT_BYTES = 1 << 20
+"""What a platform may leave untaken on a link before it gets nothing more."""
+TIDY_EVERY_SECONDS = 3600.0
+"""How often the node looks for what need not be kept any longer."""
+
+
+class Node:
+    """One node of a cluster."""
+
+    def __init__(self, config: NodeConfig, /) -> None:
+        folder = Path(config.folder)
+        self.config, self.number, self.name = config, config.node, party_name(config.node)
+        self.parties = Parties(config)
+        self._data = folder / config.data
+        self._data.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.log = NodeLog(self._data / "log.jsonl")
+        self._strangers = LineLimit(burst=100, per_minute=10)
+        self._lines = {
+            name: LineLimit(burst=1000, per_minute=60) for name in self.parties.platforms
+        }
+        self._links: Counter[str] = Counter()
+        self._frames: dict[str, FrameBudget] = {}
+        self.agreement_states: dict[bytes, AgreementState] = {}
+        self._warned = 0.0
+        self.broken: set[str] = set()
+        """Folders of agreements that cannot be read; these are refused until somebody looks."""
+        self.epochs: dict[tuple[bytes, int], Epoch] = {}
+        self.turns, self.pages, self.workers = Turns(), Turns(), WorkerLoops()
+        self.weights = KeptWeights()
+        self.searches = KeptSearches(megabytes=config.most_working_megabytes)
+        self.memory = MemoryBudget(self.name, megabytes=config.most_working_megabytes)
+        self._talks: set[asyncio.Task[None]] = set()
+        self.peers = PeerLinks(
+            config,
+            self.parties.identity,
+            frame_limit=FRAME_LIMIT,
+            log=self.note,
+            lost=self.end_epochs,
+            bind=lambda asked, peer: bind_for_peer(self, asked, peer),
+        )
+        remove_leftovers(self._data)
+        self.own_keys = OwnKeys(config, self._data)
+        self.series = KeptSeries(self._data, most=config.most_agreements, node=self.number)
+        self._load_agreement_states()
+        self.quota = Quota(
+            config,
+            self.agreement_states.values,
+            are_one_platform=self.parties.are_one_platform,
+        )
+        self.metrics = self._metrics()
+
+    def _metrics(self) -> NodeMetrics | None:
+        if not self.config.metrics:
+            return None
+        # Here, since a node does without it where nobody looks.
+        from tacit.node.metrics import NodeMetrics
+
+        return NodeMetrics(
+            agreements=lambda: len(self.agreement_states),
+            peers=lambda: len(self.peers.current()),
+            relayed=lambda: self.peers.relayed,
+            passing=lambda: self.peers.relays.passing,
+            stored=lambda: sum(each.store.size for each in list(self.agreement_states.values())),
+            certificates_expire=self.parties.certificates_expire,
+        )
+
+    def tidy(self) -> None:
+        """End what has expired, and remove what has done so long ago."""
+        now = time.time()
+        self.own_keys.sealing.lapse(now)
+        self.series.lapse(now)
+        for agreement_state in list(self.agreement_states.values()):
+            if not agreement_state.ended and now >= agreement_state.agreement.limits.expires:
+                self.end_agreement(agreement_state, "it has expired")
+        for agreement_state in self.quota.outlived(now):
+            self.end_epoch(agreement_state.hash)
+            tombstone(self._data, agreement_state.hash)
+            del self.agreement_states[agreement_state.hash]
+            self.weights.forget(agreement_state.hash)
+            remove_folder(agreement_state.store.folder)
+            self.note(AgreementRemoved(agreement_state.hash.hex(), "it has long expired"))
+
+    def warn_of_expiry(self, now: float, /) -> None:
+        """Say once a day whose certificate expires soon."""
+        if now < self._warned + DAY:
+            return
+        self._warned = now
+        found = expiry_warnings(self.parties.certificates_expire(), now)
+        for party, what in found.items():
+            self.note(CertificateExpires(party, what))
+            print(f"tacit: {what}", file=sys.stderr, flush=True)
+
+    async def _tidy_up(self) -> None:
+        while True:
+            self.tidy()
+            self.warn_of_expiry(time.time())
+            await asyncio.sleep(TIDY_EVERY_SECONDS)
+
+    def _load_agreement_states(self) -> None:
+        for folder in sorted(self._data.iterdir()):
+            if not (folder / "agreement.json").exists():
+                continue
+            try:
+                self._hold(Store(folder))
+            except Exception as error:
+                # Whatever it is, the other agreements are not to blame.
+                self.broken.add(folder.name)
+                self.note(AgreementBroken(folder.name, shorten(f"{error!r}")))
+                print(f"{folder}: cannot be used ({error})", file=sys.stderr, flush=True)
+
+    def note(self, event: Event, /) -> None:
+        """A line in the node's own log; a platform or a stranger may cause so many.
+
+        A full disk does not stop the node here: what must be written down before it is done stands
+        in the logs of the agreements.
+        """
+        limit = self._lines.get(getattr(event, "peer", ""))
+        if limit is None and isinstance(event, LinkRejected):
+            limit = self._strangers
+        left_out = limit.admit() if limit is not None else 0
+        if left_out is None:
+            return
+        if left_out:
+            event = replace(event, left_out=left_out)
+        fields = {k: v for k, v in asdict(event).items() if k not in ("at", "previous")}
+        logging.getLogger(LOGGER).info(event.name, extra={"fields": fields})
+        try:
+            self.log.append(event)
+        except LogError as error:
+            print(f"{error}; not noted: {event.name} {fields}", file=sys.stderr, flush=True)
+
+    def _hold(self, store: Store) -> AgreementState:
+        key = self.own_keys.claim(store.agreement)
+        agreement_state = AgreementState(store, node=self.number, key=key)
+        if agreement_state.ended:
+            # Again, in case the node ended in the middle of it.
+            self._erase(agreement_state)
+        elif key is None:
+            raise FileError(store.folder, None, "its sealing key is gone", "make a new agreement")
+        self.agreement_states[agreement_state.hash] = agreement_state
+        return agreement_state
+
+    def end_agreement(self, agreement_state: AgreementState, why: str, /) -> None:
+        """End an agreement; its sealing key, boxes and shares are erased, its log stays."""
+        agreement_state.end(why)
+        self.end_epoch(agreement_state.hash)
+        self._erase(agreement_state)
+
+    def _erase(self, agreement_state: AgreementState) -> None:
+        # The key first: without it nothing else here is a secret.
+        self.own_keys.erase(agreement_state.agreement)
+        agreement_state.erase()
+
+    def offer_sealing_key(
+        self, nonce: str, certificate: str, platform: str, /, *, signing_key: str
+    ) -> tuple[str, str]:
+        """A sealing key for an agreement with this platform, and our signature under the offer."""
+        if not self.parties.are_one_platform(certificate, platform):
+            raise refuse("the offer is for another platform than the one that asks")
+        self.quota.check_room(platform)
+        return self.own_keys.offer(nonce, certificate, signing_key=signing_key)
+
+    def end_epoch(self, agreement: bytes, /) -> None:
+        """Nothing is ever drawn again from the keys of this agreement's epoch."""
+        for key in [key for key in self.epochs if key[0] == agreement]:
+            self.epochs.pop(key).close()
+
+    def end_epochs(self, peer: int, /) -> None:
+        """A link broke: nothing is ever drawn again from keys agreed with that peer before.
+
+        An epoch without it goes on, so that a lost node ends nothing by coming and going.
+        """
+        for key, epoch in list(self.epochs.items()):
+            if peer in epoch.members:
+                self.epochs.pop(key).close()
+
+    async def take_agreement(
+        self,
+        agreement: Agreement,
+        signatures: dict[str, bytes],
+        platform: str,
+        public: Mapping[int, NDArray[np.int64]] | None = None,
+        series: SignedSeries | None = None,
+        /,
+    ) -> AgreementState:
+        """Keep an agreement (checked, signed by all) if its nodes and platform are who we know."""
+        self._check_unbroken(agreement_hash(agreement))
+        if has_tombstone(self._data, agreement_hash(agreement)):
+            raise refuse("the agreement has expired and was removed here; make a new one")
+        check_parties(agreement, platform, self.parties)
+        check_allowed(agreement, self.config)
+        self.own_keys.check_named(agreement)
+        self.quota.check_count(len(canonical(agreement)), platform)
+        if agreement.series is not None:
+            if series is None:
+                raise refuse("the agreement names a series, which was not looked at")
+            self.series.admit(agreement, series, now=time.time())
+        # What is on the disk also counts, though the platform may cancel what it asked for.
+        return await to_the_end(self._create(agreement, signatures, public))
+
+    async def _create(
+        self,
+        agreement: Agreement,
+        signatures: dict[str, bytes],
+        public: Mapping[int, NDArray[np.int64]] | None,
+    ) -> AgreementState:
+        store = await asyncio.to_thread(Store.create, self._data, agreement, signatures, public)
+        return self._hold(store)
+
+    def are_one_platform(self, one: str, other: str, /) -> bool:
+        """Whether two fingerprints are of one platform, which has two while it rotates them."""
+        return self.parties.are_one_platform(one, other)
+
+    def check_count(self, size: int, platform: str, /) -> None:
+        """Refuse one more agreement than the platform may have, by its length alone."""
+        self.quota.check_count(size, platform)
+
+    def agreement_state(self, agreement: bytes, platform: str, /) -> AgreementState:
+        """What we hold for an agreement with this platform."""
+        self._check_unbroken(agreement)
+        agreement_state = self.agreement_states.get(agreement)
+        if agreement_state is None or not self.parties.are_one_platform(
+            agreement_state.agreement.platform, platform
+        ):
+            raise refuse("this agreement is not known here; send it first")
+        return agreement_state
+
+    def _check_unbroken(self, agreement: bytes) -> None:
+        if folder_name(agreement) in self.broken:
+            raise refuse("what the node keeps of this agreement is damaged; ask its operator")
+
+    def _accept(self, link: TlsLink) -> None:
+        for peer in self.config.peers:
+            if party_name(peer.node) == link.peer:
+                self.peers.accept(peer.node, link)
+                return
+        most = self.config.most_links
+        if self._links[link.peer] >= most:
+            self.note(LinkRejected(link.peer, f"it has {most} links already"))
+            link.abort()
+            return
+        self.note(Connected(link.peer))
+        link.share(self._frames.setdefault(link.peer, FrameBudget(PLATFORM_BYTES)))
+        link.limit_unsent(UNSENT_BYTES)
+        mux = Mux(delayed(link, self.config.delay_ms), pending_limit=PENDING_LIMIT)
+        platform = self.parties.platform_certificates(link.peer)[0]
+        talk = PlatformConnection(self, mux, platform)
+        task = asyncio.get_running_loop().create_task(talk.serve())
+        self._talks.add(task)
+        self._links[link.peer] += 1
+
+        def ended(_: asyncio.Task[None]) -> None:
+            self._talks.discard(task)
+            self._links[link.peer] -= 1
+
+        task.add_done_callback(ended)
+
+    def _rejected(self, where: str, why: str) -> None:
+        self.note(LinkRejected(where, why))
+
+    def _serve_metrics(self) -> Callable[[], None]:
+        if self.metrics is None:
+            return _nothing
+        try:
+            return self.metrics.serve(self.config.metrics)
+        except OSError as error:
+            what = f"cannot listen for metrics ({error})"
+            raise FileError(self.config.metrics, None, what, "choose another address") from None
+
+    async def run(self, stop: asyncio.Event, /) -> None:
+        """Serve until `stop` is set."""
+        listener = Listener(self.parties.identity, self._accept, self._rejected, limit=FRAME_LIMIT)
+        host, port = parse_address(self.config.listen)
+        remedy = "stop what listens there, or choose another address"
+        try:
+            await listener.start(host, port)
+        except OSError as error:
+            raise FileError(self.config.listen, None, f"cannot listen ({error})", remedy) from None
+        tidying = asyncio.get_running_loop().create_task(self._tidy_up())
+        stop_metrics = self._serve_metrics()
+        self.note(NodeStarted(self.number))
+        self.peers.start()
+        try:
+            await stop.wait()
+        finally:
+            tidying.cancel()
+            stop_metrics()
+            await listener.close()
+            for task in list(self._talks):
+                task.cancel()
+            await asyncio.gather(*self._talks, return_exceptions=True)
+            await self.peers.close()
+            self.workers.close()
+            self.note(NodeStopped(self.number))
+
+
+def _nothing() -> None:
+    """There is nothing to stop."""

@@ -1,0 +1,308 @@
+"""A node's conversation with a platform: requests come in, each gets one reply.
+
+Requests are worked on side by side, up to a number and a size; meanwhile nothing more is read, and
+the network slows the platform down. A refusal is logged with its reason, and so is whatever breaks
+off; anything that is not a valid request ends the link.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from tacit.errors import (
+    EngineError,
+    FrameError,
+    InputError,
+    LogError,
+    MismatchError,
+    MpcError,
+    PeerError,
+    PeerTimeoutError,
+    RefusedError,
+    SealError,
+)
+from tacit.mpc.transport import Frame, Mux
+from tacit.node.admission import allowed_by
+from tacit.node.operator_log import shorten
+from tacit.node.state.inputs import Inputs
+from tacit.node.work import evaluation, sealed_work
+from tacit.node.work.agreeing import agree
+from tacit.node.work.epochs import open_epoch
+from tacit.node.work.equity import count_run
+from tacit.node.work.input_check import prepare
+from tacit.node.work.log_pages import REST as PAGE_REST
+from tacit.node.work.log_pages import log_page
+from tacit.node.work.off_loop import in_thread
+from tacit.records.events import RequestFailed, RequestRefused
+from tacit.records.node_events import InternalError, LinkLost, LogFailed
+from tacit.wire.messages import (
+    TALK,
+    Advance,
+    Agree,
+    Cancel,
+    CountRun,
+    End,
+    Evaluate,
+    FetchLog,
+    OfferSealingKey,
+    OpenEpoch,
+    OpenPlan,
+    Ping,
+    Prepare,
+    Reveal,
+    Submit,
+    decode_request,
+    encode_message,
+)
+from tacit.wire.replies import (
+    Ended,
+    Failed,
+    Pong,
+    RefusalKind,
+    Refused,
+    Reply,
+    Result,
+    RowsTaken,
+    SealingKeyOffered,
+)
+
+if TYPE_CHECKING:
+    from tacit.node.node import Node
+
+Work = (
+    OfferSealingKey
+    | Agree
+    | Submit
+    | FetchLog
+    | OpenEpoch
+    | Prepare
+    | Evaluate
+    | Reveal
+    | Advance
+    | CountRun
+    | OpenPlan
+    | End
+)
+"""Requests that take their time."""
+REPLY_SECONDS = 10.0
+QUIET_SECONDS = 3600.0
+"""A link on which nothing is asked for so long, and nothing worked on, is closed."""
+MOST_REQUESTS = 256
+"""Requests of one platform that are worked on at the same time; it waits with more."""
+MOST_BYTES = 64 << 20
+"""So long may they be together, except for one alone."""
+PENDING_LIMIT = 32 << 20
+"""So many bytes may lie unread on the link of a platform; a peer may leave more."""
+
+
+class PlatformConnection:
+    """One platform's link to a node."""
+
+    def __init__(self, node: Node, mux: Mux, platform: str) -> None:
+        self._node, self.mux, self.platform = node, mux, platform
+        self._talk = mux.open(TALK)
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._bytes = 0
+        self._room = asyncio.Event()
+
+    async def serve(self) -> None:
+        """Answer requests until the link ends."""
+        what = "the node stops"
+        try:
+            while True:
+                await self._take_one()
+        except PeerError as error:
+            what = error.what
+        finally:
+            for task in list(self._tasks.values()):
+                task.cancel()
+            await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+            self._node.note(LinkLost(self.mux.link.peer, shorten(what)))
+            await self.mux.close()
+
+    async def _take_one(self) -> None:
+        try:
+            frame = await self._talk.receive(timeout=QUIET_SECONDS)
+        except PeerTimeoutError:
+            if self._tasks:
+                return
+            raise
+        request = decode_request(frame.payload, peer=self.mux.link.peer)
+        if isinstance(request, Ping):
+            farthest = self._node.peers.round_trip
+            await self._send(Pong(id=request.id, clock=time.time(), round_trip=farthest))
+        elif isinstance(request, Cancel):
+            task = self._tasks.get(request.target)
+            if task is not None:
+                task.cancel()
+        else:
+            await self._begin(request, frame)
+
+    async def _begin(self, request: Work, frame: Frame) -> None:
+        """Work on a request as soon as there is room for it; its frame counts until its end."""
+        size = frame.header.length
+        if request.id in self._tasks:
+            raise FrameError(self.mux.link.peer, f"used the number {request.id} for two requests")
+        while self._tasks and (
+            len(self._tasks) >= MOST_REQUESTS or self._bytes + size > MOST_BYTES
+        ):
+            self._room.clear()
+            await self._room.wait()
+        task = asyncio.get_running_loop().create_task(self._answer(request))
+        self._tasks[request.id] = task
+        self._bytes += size
+
+        def finished(_: asyncio.Task[None]) -> None:
+            del self._tasks[request.id]
+            self._bytes -= frame.header.length
+            self._room.set()
+
+        task.add_done_callback(finished)
+
+    async def _send(self, reply: Reply) -> None:
+        await self._talk.send(1, encode_message(reply), timeout=REPLY_SECONDS)
+
+    async def _answer(self, request: Work) -> None:
+        begun = time.monotonic()
+        reply = await self._reply_to(request)
+        if self._node.metrics is not None:
+            outcome = {Refused: "refused", Failed: "failed"}.get(type(reply), "done")
+            kind = type(request).__name__.lower()
+            self._node.metrics.answered(kind, outcome, time.monotonic() - begun)
+        if isinstance(reply, Refused | Failed):
+            self._log_trouble(request, reply)
+        try:
+            await self._send(reply)
+        except PeerTimeoutError:
+            # Whoever takes no replies gets no more of them.
+            await self.mux.link.close()
+        except PeerError:
+            return  # the link is gone, and `serve` says so in the log
+
+    async def _reply_to(self, request: Work) -> Reply:
+        try:
+            return await self._carry_out(request)
+        except RefusedError as error:
+            return Refused(
+                id=request.id,
+                reason=shorten(error.reason),
+                kind=error.kind,
+                participants=list(error.participants),
+            )
+        except (EngineError, InputError) as error:
+            kind = RefusalKind.ROWS if isinstance(error, SealError) else ""
+            return Refused(id=request.id, reason=shorten(str(error)), kind=kind)
+        except PeerError as error:
+            if isinstance(error, PeerTimeoutError):
+                self._node.peers.check(error.peer)
+            reply = Failed(id=request.id, peer=error.peer, what=shorten(error.what))
+            if isinstance(error, MismatchError):
+                reply = replace(reply, voucher=error.voucher, evidence=list(error.evidence))
+            return reply
+        except MpcError as error:
+            return Failed(id=request.id, peer=self._node.name, what=shorten(str(error)))
+        except Exception as error:
+            # An internal error: the platform must not wait for an answer, and the node goes on.
+            # What exactly it was may say more than a platform should know.
+            self._node.note(InternalError(self.mux.link.peer, shorten(repr(error))))
+            cause = type(error).__name__
+            if isinstance(error, OSError) and error.errno is not None:
+                cause = os.strerror(error.errno)
+            what = f"failed itself ({cause}); its own log says more"
+            return Failed(id=request.id, peer=self._node.name, what=what)
+
+    def _log_trouble(self, request: Work, reply: Refused | Failed) -> None:
+        kind = type(request).__name__.lower()
+        event: RequestRefused | RequestFailed
+        if isinstance(reply, Refused):
+            event = RequestRefused(kind, reply.reason)
+        else:
+            evidence = [each.hex() for each in reply.evidence]
+            event = RequestFailed(
+                kind, reply.peer, reply.what, voucher=reply.voucher, evidence=evidence
+            )
+        agreement_state = self._node.agreement_states.get(getattr(request, "agreement", b""))
+        if (
+            agreement_state is None
+            or not self._node.parties.are_one_platform(
+                agreement_state.agreement.platform, self.platform
+            )
+            or self._node.quota.is_full(self.platform)
+        ):
+            # That log has a limit of its own.
+            self._node.note(replace(event, peer=self.mux.link.peer))
+            return
+        left_out = agreement_state.trouble_lines.admit()
+        if left_out is None:
+            return
+        try:
+            agreement_state.store.log.append(replace(event, left_out=left_out))
+        except LogError as error:
+            self._node.note(LogFailed(self.mux.link.peer, str(error)))
+
+    async def _carry_out(self, request: Work) -> Result:
+        node = self._node
+        if isinstance(request, OfferSealingKey):
+            return self._offer(request)
+        if isinstance(request, Agree):
+            return await agree(node, request, self.platform)
+        agreement_state = node.agreement_state(request.agreement, self.platform)
+        if isinstance(request, End):
+            node.end_agreement(agreement_state, "the platform says that the run is over")
+            return Ended(id=request.id)
+        if isinstance(request, OpenPlan) and (
+            again := sealed_work.released_before(agreement_state, request)
+        ):
+            return again
+        if not isinstance(request, FetchLog):
+            agreement_state.check_not_ended()
+            node.quota.check_room(self.platform, len(getattr(request, "box", b"")))
+        with node.searches.used(agreement_state, self.platform):
+            match request:
+                case Submit():
+                    return await self._submit(agreement_state.inputs, request)
+                case FetchLog():
+                    key = node.own_keys.signing(agreement_state.agreement)
+                    async with node.pages.of(self.platform, rest=PAGE_REST):
+                        return await log_page(key, agreement_state.store.log, request)
+                case OpenEpoch():
+                    return await open_epoch(node, agreement_state, request)
+                case Prepare():
+                    return await prepare(node, agreement_state, request)
+                case Evaluate():
+                    return await evaluation.evaluate(node, agreement_state, request, self.mux)
+                case Reveal():
+                    return await evaluation.reveal(node, agreement_state, request, self.mux)
+                case Advance():
+                    return await sealed_work.advance(node, agreement_state, request, self.mux)
+                case CountRun():
+                    return await count_run(node, agreement_state, request)
+                case OpenPlan():
+                    return await sealed_work.open_plan(node, agreement_state, request)
+
+    async def _submit(self, inputs: Inputs, request: Submit) -> RowsTaken:
+        """One box of a platform at a time is opened, in a thread."""
+        async with self._node.turns.of(self.platform):
+            manifest = await in_thread(inputs.examine, request)
+            if manifest is not None:
+                inputs.keep(request, manifest)
+        return RowsTaken(id=request.id)
+
+    def _offer(self, request: OfferSealingKey) -> SealingKeyOffered:
+        public, signature = self._node.offer_sealing_key(
+            request.nonce, request.platform, self.platform, signing_key=request.signing_key
+        )
+        head, counted = self._node.series.head(request.series)
+        return SealingKeyOffered(
+            id=request.id,
+            sealing_key=public,
+            signature=signature,
+            allows=allowed_by(self._node.config),
+            head=head,
+            counted=counted,
+        )

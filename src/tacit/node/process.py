@@ -1,0 +1,64 @@
+"""The process of a node, until it is told to stop; `python -m tacit.node.process node.toml`.
+
+With `--throw-away` the folder of the config file goes when the node stops: whoever started the node
+and was killed before cleaning up leaves no keys behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import signal
+import sys
+import threading
+from pathlib import Path
+
+from tacit.errors import TacitError
+from tacit.identity.cluster_files import LOCAL_PREFIX
+from tacit.identity.config import NodeConfig, load_node_config
+from tacit.node.node import Node
+
+SWITCH_SECONDS = 0.0005
+"""After so long a thread lets the event loop go on, which answers everybody."""
+
+
+def run_node(config: NodeConfig, /, *, until_input_ends: bool = False) -> None:
+    """Run a node until it is told to stop: by a signal, or by the end of its standard input.
+
+    The latter ties a node to the process that started it: a pipe closes even if that is killed.
+    """
+
+    async def serve() -> None:
+        sys.setswitchinterval(SWITCH_SECONDS)
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stop.set)
+        if until_input_ends:
+            threading.Thread(target=_watch_input, args=(loop, stop), daemon=True).start()
+        await Node(config).run(stop)
+
+    asyncio.run(serve())
+
+
+def _watch_input(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
+    sys.stdin.buffer.read()
+    loop.call_soon_threadsafe(stop.set)
+
+
+def main(arguments: list[str], /) -> int:
+    """Run the node of a config file until the standard input ends."""
+    path = Path(arguments[0])
+    try:
+        run_node(load_node_config(path), until_input_ends=True)
+    except TacitError as error:
+        print(f"tacit: {error}", file=sys.stderr)
+        return error.exit_code
+    # The name is looked at too, since nothing else in the world should ever be removed by this.
+    if "--throw-away" in arguments and path.parent.name.startswith(LOCAL_PREFIX):
+        shutil.rmtree(path.parent, ignore_errors=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

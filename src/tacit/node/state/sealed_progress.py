@@ -1,0 +1,247 @@
+"""How far sealed searches are at one node: their secret state on the disk, and what may follow.
+
+Searches that go on together have one state, and are bound to it together. Most go on alone.
+
+The states after the last two batches that were asked for are kept, so that all nodes always have
+one in common: whoever lost the last one goes on from the one before, with fresh masks. What follows
+a state is fixed once it has begun. A node binds itself to the one state that it opens, on the disk,
+before a part of it is out; what is computed meanwhile ends first, and nothing follows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+
+import msgspec
+
+from tacit.agreement.sealed_run import SealedRun
+from tacit.mpc import ArithmeticShare
+from tacit.node.state.policy import check_checkpoints, check_generations, refuse
+from tacit.node.state.store import Store
+from tacit.node.state.stored import Stored, StoredShare
+from tacit.node.state.to_the_end import to_the_end
+from tacit.records.disclosed import DisclosedProof
+from tacit.records.events import BatchBegun, PlanBound, Sent, StartDrawn
+from tacit.wire.attempt import Attempt, decode_attempt, encode_attempt
+from tacit.wire.messages import Advance
+from tacit.wire.request import advance_hash
+
+KEPT_STATES = 2
+KEPT_RUNS = 16
+"""Batches that are remembered as they were begun."""
+
+
+class KeptState(Stored, frozen=True, tag="sealed state/1"):
+    """The state of a group of searches after a step, as this node keeps it on its disk."""
+
+    step: int
+    attempt: Attempt
+    """The attempt that it comes from."""
+    kept_shares: list[StoredShare]
+    plan_keys: dict[int, bytes] = msgspec.field(default_factory=dict)
+    """Where the plan is for its owners: per component a key that all its holders drew, and nobody
+    else. Commitments to the component are made with it."""
+
+    @classmethod
+    def of(
+        cls,
+        step: int,
+        attempt: Attempt,
+        shares: Sequence[ArithmeticShare],
+        plan_keys: Mapping[int, bytes],
+        /,
+    ) -> KeptState:
+        """Return a state to be kept."""
+        return cls(step, attempt, [*map(StoredShare.of, shares)], dict(plan_keys))
+
+    @property
+    def shares(self) -> list[ArithmeticShare]:
+        """All that is needed to go on; last the plans that may be opened."""
+        return [each.read() for each in self.kept_shares]
+
+    @property
+    def plans(self) -> ArithmeticShare:
+        """The plan that may be opened, or one line for each of several."""
+        return self.kept_shares[-1].read()
+
+
+_ENCODER = msgspec.msgpack.Encoder(enc_hook=encode_attempt)
+_READ = msgspec.msgpack.Decoder(KeptState, dec_hook=decode_attempt)
+
+
+class SealedProgress:
+    """One sealed search at one node, or several that go on together."""
+
+    def __init__(self, store: Store, searches: Sequence[int], /) -> None:
+        self._store, self.searches = store, searches
+        self._search = searches[0]
+        """The one by which they are known."""
+        states = map(_READ.decode, store.load_sealed(self._search))
+        self._kept = sorted(states, key=lambda kept: kept.step)
+        self.from_peers: list[Attempt] = []
+        """The attempts whose states our peers have, and not we: they hand them over."""
+        self._ends: dict[int, int] = {}
+        self._requests: dict[int, str] = {}
+        self.opened: Attempt | None = None
+        """The attempt whose plans are the ones to open; nothing follows it."""
+        self.finished: int | None = None
+        """The step after which it was opened that all is proved."""
+        self.started: float | None = None
+        """When this node first worked on it, in seconds since 1970 by its own clock."""
+        self._ending = False
+        self.computing = asyncio.Lock()
+        """Held until the state of what is computed is kept."""
+        self._scope: asyncio.Timeout | None = None
+        for event in store.log.recent():
+            match event:
+                case BatchBegun(search=k) if k == self._search:
+                    self._start_clock(event.at)
+                    self._began(event)
+                case Sent(about=k, known=DisclosedProof(finished=True)) if k == self._search:
+                    self.finished = event.attempt.number
+                case StartDrawn(search=k) if k == self._search:
+                    self._start_clock(event.at)
+                case PlanBound(search=k) if k in searches and self.opened is None:
+                    self.opened = event.attempt
+
+    def _start_clock(self, now: float) -> None:
+        # The first time counts: whoever has a start drawn again gains no time by it.
+        if self.started is None:
+            self.started = float(now)
+
+    def _began(self, event: BatchBegun) -> None:
+        self._ends[event.first] = event.first + event.count
+        self._requests[event.first] = event.request
+        # Nothing is asked for again that begins before the states that are kept.
+        for first in sorted(self._ends)[:-KEPT_RUNS]:
+            del self._ends[first], self._requests[first]
+
+    @property
+    def of_three(self) -> list[Attempt]:
+        """The attempts whose states three nodes of four have."""
+        full = len(self._store.agreement.nodes) - 1
+        return [kept.attempt for kept in self._kept if len(kept.plans.parts) < full]
+
+    @property
+    def available(self) -> list[Attempt]:
+        """The attempts whose states are here, or would be handed over."""
+        return sorted({*self.names, *(self.from_peers if self.opened is None else [])})
+
+    def forget(self) -> None:
+        """The agreement has ended."""
+        self._kept = []
+
+    @property
+    def names(self) -> list[Attempt]:
+        """The attempts whose states are here, and may still be used."""
+        return [kept.attempt for kept in self._kept if self.opened in (None, kept.attempt)]
+
+    def state(self, attempt: Attempt, /) -> KeptState:
+        """The state that an attempt left, if it is here."""
+        for kept in self._kept:
+            if kept.attempt == attempt:
+                return kept
+        raise refuse(f"the state that attempt '{attempt}' left is not here; use another")
+
+    def plan_of(self, search: int, kept: KeptState, /) -> ArithmeticShare:
+        """The plan of one of the searches in a state."""
+        plans = kept.plans
+        return plans if len(plans.shape) == 1 else plans[self.searches.index(search)]
+
+    def _check_not_opened(self) -> None:
+        if self._ending or self.opened is not None:
+            raise refuse("the plan of this search was opened, which is its end; nothing follows")
+
+    @asynccontextmanager
+    async def alone(self) -> AsyncIterator[None]:
+        """One computation at a time; it is ended when the plan is to be opened."""
+        async with self.computing:
+            self._scope = scope = asyncio.timeout(None)
+            try:
+                async with scope:
+                    yield
+            except TimeoutError:
+                if scope.expired():
+                    self._check_not_opened()
+                raise
+            finally:
+                self._scope = None
+
+    def begin_start(self, attempt: Attempt, /) -> None:
+        """Allow a secret start, until the first step has begun."""
+        self._check_not_opened()
+        if self._ends:
+            raise refuse("this search has begun; it does not start again")
+        self._store.log.append(StartDrawn(self._search, attempt))
+        self._store.log.sync()
+        self._start_clock(time.time())
+
+    def begin(self, request: Advance, attempt: Attempt, run: SealedRun, /) -> KeptState | None:
+        """Allow a batch or refuse it; when this returns, it is on the disk as begun.
+
+        Returns the state to go on from, None where the peers hand it over.
+        """
+        self._check_not_opened()
+        first, count, horizon = request.first, request.count, request.horizon
+        parent, ends = request.parent_attempt, self._ends
+        if parent in self.from_peers:
+            # What the peers began meanwhile we have not heard of, but that it ended there.
+            ends = {-1: parent.number, **ends}
+        check_generations(first, count, horizon, most=run.steps, ends=ends)
+        check_checkpoints(first, count, checkpoints=run.checkpoints, finished=self.finished)
+        kept = None if parent in self.from_peers else self.state(parent)
+        if parent.number != first:
+            raise refuse(f"attempt '{parent}' ended at step {parent.number}, not {first}")
+        digest = advance_hash(request).hex()
+        if self._requests.get(first, digest) != digest:
+            raise refuse(f"the steps after {first} were begun otherwise; ask for the same")
+        event = BatchBegun(self._search, first, count, horizon, digest, attempt, parent)
+        self._store.log.append(event)
+        self._store.log.sync()
+        # A node that was away at the start gets its state handed over and begins here.
+        self._start_clock(time.time())
+        self._began(event)
+        return kept
+
+    async def keep(self, new: KeptState, /) -> None:
+        """Keep a state on the disk, and of those before it the last one."""
+        await to_the_end(self._keep(new))
+
+    async def _keep(self, new: KeptState) -> None:
+        await asyncio.to_thread(
+            self._store.save_sealed, self._search, new.step, _ENCODER.encode(new)
+        )
+        states = [kept for kept in self._kept if kept.step < new.step]
+        self._kept = [*states, new][-KEPT_STATES:]
+        for old in states[: 1 - KEPT_STATES]:
+            self._store.drop_sealed(self._search, old.step)
+
+    async def bind(self, attempt: Attempt, /) -> Attempt:
+        """Bind this node to the one state that it may open; what it is bound to, on the disk.
+
+        The first one counts. Whatever is computed now ends before.
+        """
+        if self.opened is None:
+            self._ending = True
+            if self._scope is not None and self._scope.when() is None:
+                self._scope.reschedule(asyncio.get_running_loop().time())
+            try:
+                async with self.computing:
+                    if self.opened is None:
+                        for search in self.searches:
+                            self._store.log.append(PlanBound(search, attempt))
+                        self.opened = attempt
+            finally:
+                self._ending = False
+        self._store.log.sync()
+        return self.opened
+
+    async def begin_open(self, attempt: Attempt, /) -> KeptState:
+        """Bind this node to a state that is here, or refuse; a part may leave once peers agree."""
+        kept = self.state(attempt)
+        if self.opened not in (None, attempt) or await self.bind(attempt) != attempt:
+            raise refuse("another plan of this search was opened, which happens once")
+        return kept

@@ -1,0 +1,146 @@
+"""How an epoch begins at a node: fresh keys, and what nodes tell each other before they use them.
+
+Each tells what it has used up, and what it remembers of the others' logs. A node whose log does not
+contain that was set back, and the epoch does not begin with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from tacit.errors import AbortError, RefusedError
+from tacit.mpc import agree_epoch, open_conversations, party_name
+from tacit.mpc.transport import Channel, Conversation, Kind
+from tacit.node.state.agreement_state import AgreementState
+from tacit.node.state.peer_heads import HeardOfLogs
+from tacit.node.state.policy import refuse
+from tacit.node.work.session import EPOCH_SECONDS, ComputingNode
+from tacit.records.log_heads import LogHead
+from tacit.records.node_events import LogSetBack
+from tacit.wire.messages import OpenEpoch
+from tacit.wire.peer_messages import (
+    AnswersTold,
+    EpochBegins,
+    LogReached,
+    PeerMessage,
+    decode_peer_message,
+    encode_peer_message,
+)
+from tacit.wire.replies import EpochOpened
+
+M = TypeVar("M", bound=PeerMessage)
+
+
+async def open_epoch(
+    node: ComputingNode, agreement_state: AgreementState, request: OpenEpoch
+) -> EpochOpened:
+    """Agree on fresh keys; take over the highest evaluation number, and plans that are bound."""
+    epochs, counters = agreement_state.epochs, agreement_state.counters
+    if request.without is None:
+        epochs.check_all_can_go_on()
+        await epochs.of_three.settled()
+        epochs.check_all_can_go_on()  # again, since it may have been proven meanwhile
+    elif request.evidence:
+        epochs.check_proven(request.without, node.number, request.evidence)
+    else:
+        epochs.check_without(request.without, node.number)
+        await _check_gone(node, request.without, agreement_state.agreement.grace_seconds)
+        # Again, since another may have been lost while we waited for this one.
+        epochs.check_without(request.without, node.number)
+    epochs.begin(request.epoch)
+    node.end_epoch(agreement_state.hash)
+    muxes = await node.peers.all(timeout=EPOCH_SECONDS, without=request.without)
+    name = agreement_state.hash[:16]
+    epoch = await agree_epoch(
+        node.number, muxes, number=request.epoch, agreement=name, timeout=EPOCH_SECONDS
+    )
+    try:
+        channel = Channel(name, evaluation=request.epoch, kind=Kind.CONTROL)
+        async with open_conversations(muxes, channel) as talks:
+            heard = await _tell_each_other(node, agreement_state, talks)
+        # Only now, when each has what it needs: whoever refuses keeps nobody waiting.
+        for peer, about in heard.items():
+            _check_logs(node, agreement_state, peer, about)
+        if epochs.last != request.epoch:
+            raise AbortError(node.name, "a newer epoch has begun meanwhile")
+        epochs.opened(request.epoch, request.without, request.evidence)
+    except BaseException:
+        epoch.close()
+        raise
+    node.epochs[agreement_state.hash, request.epoch] = epoch
+    return EpochOpened(
+        id=request.id,
+        numbers={k: counter.highest for k, counter in counters.by_objective.items()},
+        parent_attempts={k: best.newest for k, best in counters.bests.items() if best.newest},
+        kept={k: best.available for k, best in counters.bests.items()},
+        states=agreement_state.sealed_states(),
+        lost=epochs.lost,
+    )
+
+
+async def _check_gone(node: ComputingNode, lost: int, grace: float) -> None:
+    """Refuse unless a node is gone for us too: no one node's word removes another."""
+    if not await node.peers.is_gone(lost, grace=grace):
+        raise refuse(f"{party_name(lost)} answers {node.name}; it is not gone")
+
+
+def _check_logs(
+    node: ComputingNode, agreement_state: AgreementState, peer: int, heard: HeardOfLogs
+) -> None:
+    """Refuse where a log was set back; the operator finds it in the node's own log, once."""
+    peers = agreement_state.epochs.peers
+    try:
+        peers.check(peer, heard, me=node.number)
+    except RefusedError as error:
+        if not peers.is_reported:
+            node.note(LogSetBack(agreement_state.hash.hex(), error.reason))
+            peers.is_reported = True
+        raise
+
+
+async def _tell_each_other(
+    node: ComputingNode, agreement_state: AgreementState, talks: Mapping[int, Conversation]
+) -> dict[int, HeardOfLogs]:
+    """Tell the peers what is used up and how far our log is; hear the same from them. 3 rounds."""
+    epochs, peers = agreement_state.epochs, agreement_state.epochs.peers
+    ours = {peer: await epochs.tell(peer) for peer in talks}
+    used_up = await _exchange(talks, 1, ours, EpochBegins)
+    await epochs.hear(list(used_up.values()))
+    remembered = {peer: LogHead(said.size, said.head) for peer, said in used_up.items()}
+    own = peers.own()
+    signature = own.sign(node.own_keys.signing(agreement_state.agreement), agreement_state.hash)
+    reached = {
+        peer: LogReached(peers.contains(head), own.size, own.head, signature)
+        for peer, head in remembered.items()
+    }
+    answers = await _exchange(talks, 2, reached, LogReached)
+    missing = {peer: await epochs.tell_missing(theirs) for peer, theirs in used_up.items()}
+    told = await _exchange(talks, 3, missing, AnswersTold)
+    await epochs.hear_missing([(ours[peer], said) for peer, said in told.items()])
+    return {
+        peer: HeardOfLogs(
+            remembered[peer],
+            used_up[peer].signature,
+            LogHead(said.size, said.head),
+            said.signature,
+            said.contained,
+        )
+        for peer, said in answers.items()
+    }
+
+
+async def _exchange(
+    talks: Mapping[int, Conversation], depth: int, ours: Mapping[int, PeerMessage], kind: type[M]
+) -> dict[int, M]:
+    """Tell each peer something, and hear the same kind of thing from it. 1 round."""
+    for peer, talk in talks.items():
+        await talk.send(depth, encode_peer_message(ours[peer]), timeout=EPOCH_SECONDS)
+    heard: dict[int, M] = {}
+    for peer, talk in talks.items():
+        frame = await talk.receive(timeout=EPOCH_SECONDS)
+        theirs = decode_peer_message(frame.payload, peer=party_name(peer))
+        if not isinstance(theirs, kind):
+            raise AbortError(party_name(peer), "did not tell what an epoch begins with")
+        heard[peer] = theirs
+    return heard

@@ -1,0 +1,113 @@
+"""Equity at a node: the hooks of a run, and how the platform has it counted before its plan opens.
+
+`equity.run_hooks` says what happens before and after a run; here it gets the node's book, shares,
+memory and log. No part of a plan leaves a node before it has counted the run: an opened plan always
+counts. Where ranks are disclosed, the platform knows the plan before: then the plan that is counted
+stands in the entry and in the log, and nothing new is evaluated after it. A run that was counted
+and not opened counts, too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import partial
+
+from tacit.agreement.account_boxes import seal_told
+from tacit.agreement.equity_check import plan_digest
+from tacit.agreement.working_memory import account_bytes
+from tacit.equity import Opened, PlanToCount, StepBook, WithEquity, WithoutEquity, columns_of
+from tacit.node.state.agreement_state import AgreementState
+from tacit.node.state.policy import refuse
+from tacit.node.work.off_loop import in_thread
+from tacit.node.work.session import ComputingNode, NodeComputation
+from tacit.records.events import RunCounted
+from tacit.wire.messages import CountRun
+from tacit.wire.replies import RunAccounted
+from tacit.wire.request import count_hash, unpack_candidates
+
+LARGE_CELLS = 1 << 12
+"""Above so many weights, steps take more than a few milliseconds each."""
+
+
+def hooks_of(node: ComputingNode, agreement_state: AgreementState, /) -> WithoutEquity:
+    """What happens before and after a run, and whether anything is evaluated in it any more."""
+    book = node.series.book_of(agreement_state.agreement)
+    if book is None:
+        return WithoutEquity()
+    run, weighted = agreement_state.run_facts, agreement_state.inputs.weighted
+    assert run is not None
+    assert weighted is not None
+    return WithEquity(run, book, weighted)
+
+
+async def count_run(
+    node: ComputingNode, agreement_state: AgreementState, request: CountRun
+) -> RunAccounted:
+    """Count a run for the balances of its series; once, however often it is asked for."""
+    computation = NodeComputation(node, agreement_state, request, count_hash(request), None)
+    agreement = agreement_state.agreement
+    async with computation.begins():
+        book, hooks = node.series.book_of(agreement), hooks_of(node, agreement_state)
+        if book is None or not isinstance(hooks, WithEquity):
+            raise refuse("this run is of no series with equity; there is nothing to count")
+    async with hooks.turn:
+        async with computation.begins():
+            plan = await _plan_to_count(agreement_state, request, hooks)
+        problem, attempt = agreement.problem, f"{request.epoch}:{request.attempt}"
+        async with computation.session(
+            size=account_bytes(agreement),
+            away=problem.rows * problem.columns > LARGE_CELLS,
+            agreed=hashlib.sha256(str(request.state).encode()).digest(),
+        ) as session:
+            if session.nodes != len(agreement.nodes):
+                raise refuse("balances are counted by all nodes together; wait until all are there")
+            stated = partial(agreement_state.inputs.weights, 0)
+            opened = await computation.run(
+                partial(hooks.after_run, session, stated, plan, attempt=attempt)
+            )
+        # Before this call answers, so before anything of the plan is asked for. After a kill in
+        # between the run is counted, and the line is written when counting is asked for again.
+        await in_thread(_write_down, node.number, agreement_state, book.book, opened)
+    return computation.reply(RunAccounted, head=book.book.head)
+
+
+async def _plan_to_count(
+    agreement_state: AgreementState, request: CountRun, hooks: WithEquity
+) -> PlanToCount:
+    """The one plan of a sealed search, to which the node binds itself, or one of the best found."""
+    agreement = agreement_state.agreement
+    if agreement.sealed:
+        if request.plan:
+            raise refuse("the plan of a sealed search is counted while it is shares; name none")
+        kept = await agreement_state.begin_open(request.search, request.state)
+        hooks.check_counts()
+        first = agreement.sealed_run.heads
+        return PlanToCount(lambda: agreement_state.plan_of(request.search, kept)[first:])
+    agreement_state.inputs.check_frozen(0)
+    plans = unpack_candidates(agreement.known_problem, request.plan)
+    if plans is None or len(plans) != 1:
+        raise refuse("one whole plan is counted; name it")
+    digest = plan_digest(agreement, plans[0].tolist())
+    hooks.check_counts(digest)
+    assert agreement_state.derivation is not None
+    await agreement_state.derivation.check_found_one(plans[0])
+    return PlanToCount(lambda: columns_of(agreement.known_problem, plans[0]), digest)
+
+
+def _write_down(node: int, agreement_state: AgreementState, book: StepBook, opened: Opened) -> None:
+    """The line in the log by which participants know that the run counts, and what it tells."""
+    entry = book.latest
+    assert entry is not None
+    boxes = [] if entry.told is None else seal_told(agreement_state.agreement, node, entry.told)
+    agreement_state.write_counted(
+        RunCounted(
+            entry.number,
+            entry.attempt,
+            list(entry.participants),
+            book.head,
+            entry.place,
+            list(opened),
+            boxes,
+            entry.plan,
+        )
+    )

@@ -1,0 +1,260 @@
+"""What a node computes together with its peers: epochs, evaluations, the final reveal."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.agreement.working_memory import evaluation_bytes
+from tacit.mpc import (
+    ArithmeticShare,
+    Evaluated,
+    Size,
+    Spec,
+    concatenate,
+    evaluate_pareto,
+    gather_sum,
+    reveal_front,
+)
+from tacit.mpc import (
+    evaluate as compute,
+)
+from tacit.mpc.transport import Mux
+from tacit.node.state.agreement_state import AgreementState
+from tacit.node.state.derivation import Derivation
+from tacit.node.state.policy import Asked, blocks_of, check_plans, check_sizes, refuse
+from tacit.node.work.equity import hooks_of
+from tacit.node.work.handing_over import Handover
+from tacit.node.work.off_loop import in_thread
+from tacit.node.work.session import ComputingNode, NodeComputation
+from tacit.records.disclosed import Kind
+from tacit.wire.answer import Answer
+from tacit.wire.messages import Evaluate, Reveal
+from tacit.wire.replies import BestRevealed, PopulationEvaluated
+from tacit.wire.request import REVEAL_NUMBER, request_hash, unpack_candidates
+
+BEST_SIZE: list[Size] = [((1,), np.dtype(np.uint64))]
+"""What there is to hand over of the best so far."""
+Plans = NDArray[np.integer[Any]]
+LARGE_ENTRIES, LARGE_COMPARED = 1 << 16, 400 * 400
+"""Above these, steps take more than a few milliseconds each."""
+
+
+def _fitness(agreement_state: AgreementState, objective: int, asked: Asked) -> ArithmeticShare:
+    """Shares of the fitness of public candidates: each node adds up its own shares.
+
+    In blocks, since the numbers of all cells take many times the memory of the plans.
+    """
+    problem, weights = agreement_state.agreement.known_problem, agreement_state.inputs.searched
+    negate = agreement_state.agreement.objectives[objective].sense == "minimize"
+    shares = weights(objective)
+    return concatenate(
+        [
+            gather_sum(shares, *problem.cells(block), negate=negate)
+            for _, block in blocks_of(asked.plans)
+        ]
+    )
+
+
+def _is_large(agreement_state: AgreementState, objective: int, plans: Plans) -> bool:
+    """Whether a step of an evaluation may take longer than others should wait for."""
+    terms, count = agreement_state.agreement.objectives[objective], len(plans)
+    compared = count * count if terms.spec.kind != "none" else 0
+    if terms.together:  # each objective twice, and the score
+        compared *= 1 + 2 * len(agreement_state.agreement.objectives)
+    if terms.spec.kind == "buckets":
+        compared += count * terms.spec.parameter
+    return plans.size > LARGE_ENTRIES or compared > LARGE_COMPARED
+
+
+async def _examined(agreement_state: AgreementState, asked: Asked) -> Asked:
+    """The request with all its plans looked at; in a thread, if these are many."""
+    agreement = agreement_state.agreement
+    if agreement_state.derivation is not None or asked.plans.size <= LARGE_ENTRIES:
+        return asked
+    check_sizes(agreement, asked)
+    await in_thread(check_plans, agreement, asked.plans)
+    return replace(asked, examined=True)
+
+
+async def _asked(agreement_state: AgreementState, kind: str, request: Evaluate | Reveal) -> Asked:
+    if request.objective not in agreement_state.counters.by_objective:
+        raise refuse(f"there is no confidential objective {request.objective}")
+    derivation = agreement_state.derivation
+    if derivation is not None and isinstance(request, Evaluate):
+        return await _derived(agreement_state, derivation, request)
+    plans = unpack_candidates(agreement_state.agreement.known_problem, request.candidates)
+    if plans is None:
+        raise refuse("the candidates are not a whole number of plans; send whole plans")
+    if isinstance(request, Reveal):
+        # Where nothing may be revealed it is refused, whatever it is called.
+        revealed = agreement_state.agreement.final_reveal or "nothing"
+        number, disclosure, best = REVEAL_NUMBER, revealed, "nothing"
+    else:
+        number, disclosure, best = request.number, request.disclosure, request.best
+    named = partial(request_hash, kind, disclosure, best, request.candidates)
+    digest = await in_thread(named) if plans.size > LARGE_ENTRIES else named()
+    return Asked(request.objective, number, disclosure, best, digest, plans)
+
+
+async def _derived(
+    agreement_state: AgreementState, derivation: Derivation, request: Evaluate
+) -> Asked:
+    """What the node itself derives, whatever the platform would like to ask."""
+    if request.candidates:
+        raise refuse("the nodes derive every population themselves; send none")
+    for objective in agreement_state.agreement.confidential():
+        agreement_state.inputs.check_frozen(objective)
+    population, due = await derivation.population(request.objective, request.request)
+    return Asked(
+        request.objective,
+        request.number,
+        request.disclosure,
+        request.best,
+        request.request,
+        population.plans,
+        due,
+    )
+
+
+async def evaluate(
+    node: ComputingNode, agreement_state: AgreementState, request: Evaluate, platform: Mux
+) -> PopulationEvaluated:
+    """One evaluation, if the agreement allows it; the answer goes to the platform in parts."""
+    asked = await _asked(agreement_state, "evaluate", request)
+    async with AsyncExitStack() as stack:
+        if agreement_state.derivation is not None:
+            await stack.enter_async_context(agreement_state.derivation.evaluating())
+        best = agreement_state.counters.bests.get(asked.objective)
+        if best is not None:
+            # One at a time: the next builds on the best that this one leaves.
+            await stack.enter_async_context(best.computing)
+        return await _evaluate(node, agreement_state, request, asked, platform)
+
+
+async def _evaluate(
+    node: ComputingNode,
+    agreement_state: AgreementState,
+    request: Evaluate,
+    asked: Asked,
+    platform: Mux,
+) -> PopulationEvaluated:
+    objective, number, agreement = asked.objective, asked.number, agreement_state.agreement
+    counters, terms = agreement_state.counters, agreement.objectives[objective]
+    best = counters.bests.get(objective)
+    computation = NodeComputation(node, agreement_state, request, asked.request, platform)
+    async with counters.by_objective[objective].turn, computation.begins():
+        for needed in agreement.confidential() if terms.together else []:
+            agreement_state.inputs.check_frozen(needed)
+        asked = await _examined(agreement_state, asked)
+        before = counters.best_before(objective, number, request.parent_attempt)
+        counters.begin(
+            asked,
+            attempt=computation.attempt,
+            parent_attempt=request.parent_attempt,
+            check_goes_on=lambda: hooks_of(node, agreement_state).check_goes_on(),
+        )
+    handover = Handover.find(node, agreement_state, request.epoch, request.parent_attempt, best)
+    handover.log(agreement_state, computation.attempt)
+
+    async def work() -> Evaluated:
+        if terms.together:
+            return await evaluate_pareto(
+                session,
+                _all_fitness(computation, agreement_state, asked),
+                spec=terms.spec,
+                widths=agreement.pareto_widths(len(asked.plans)),
+                told=agreement_state.derivation is not None,
+            )
+        fitness = computation.fit(_fitness(agreement_state, objective, asked))
+        kept = [] if before is None else [before]
+        handed = await handover.to_all(session, kept, BEST_SIZE)
+        return await compute(
+            session,
+            fitness,
+            spec=terms.spec,
+            bound=agreement.fitness_bound(objective),
+            best=terms.best,
+            best_so_far=computation.fit(handed[0]) if handed else None,
+            told=agreement_state.derivation is not None,
+        )
+
+    async with computation.session(
+        size=evaluation_bytes(agreement, objective),
+        away=_is_large(agreement_state, objective, asked.plans),
+        agreed=handover.agreed(),
+    ) as session:
+        result = await computation.run(work)
+    # The state comes before the line: where a log says that an answer is out, the node also has
+    # what the next evaluation builds on. After a crash in between, the same number is computed
+    # again, and replaces this state.
+    if best is not None and result.best_so_far is not None:
+        best.keep(number, computation.attempt, result.best_so_far)
+    # The line comes before anything that takes time: a platform may leave as soon as it has the
+    # last answer, and without the line that answer is not proven.
+    computation.log_sent(Kind.LABELS, objective)
+    # A node that crashes here hears the answer from its peers when the next epoch begins.
+    if agreement_state.derivation is not None and result.told is not None:
+        answer = Answer([int(label) for label in result.told.labels], result.told.best_value)
+        await agreement_state.derivation.keep(objective, asked.request, answer)
+    await counters.finish(asked)
+    return computation.reply(PopulationEvaluated)
+
+
+async def reveal(
+    node: ComputingNode, agreement_state: AgreementState, request: Reveal, platform: Mux
+) -> BestRevealed:
+    """Which of these evaluated candidates is truly best, or are non-dominated: once."""
+    asked = await _asked(agreement_state, "reveal", request)
+    objective, agreement = asked.objective, agreement_state.agreement
+    counters = agreement_state.counters
+    computation = NodeComputation(node, agreement_state, request, asked.request, platform)
+    async with counters.by_objective[objective].turn, computation.begins():
+        if agreement_state.derivation is not None:
+            for needed in agreement.confidential() if agreement.together else [objective]:
+                agreement_state.inputs.check_frozen(needed)
+            await agreement_state.derivation.check_found(asked.plans)
+        await in_thread(counters.check_reveal, asked)
+        counters.begin_reveal(
+            asked,
+            attempt=computation.attempt,
+            check_goes_on=lambda: hooks_of(node, agreement_state).check_goes_on(),
+        )
+
+    async def work() -> None:
+        if agreement.together:
+            await reveal_front(
+                session,
+                _all_fitness(computation, agreement_state, asked),
+                agreement.pareto_widths(len(asked.plans)),
+                values=agreement.front == "values",
+            )
+            return
+        await compute(
+            session,
+            computation.fit(_fitness(agreement_state, objective, asked)),
+            spec=Spec.parse("top:1"),
+            bound=agreement.fitness_bound(objective),
+            best="nothing",
+        )
+
+    async with computation.session(
+        size=evaluation_bytes(agreement, objective),
+        away=_is_large(agreement_state, objective, asked.plans),
+    ) as session:
+        await computation.run(work)
+    computation.log_sent(Kind.FRONT if agreement.together else Kind.BEST, objective)
+    return computation.reply(BestRevealed)
+
+
+def _all_fitness(
+    computation: NodeComputation, agreement_state: AgreementState, asked: Asked
+) -> list[ArithmeticShare]:
+    """Shares of the fitness in every confidential objective."""
+    objectives = agreement_state.agreement.confidential()
+    return [computation.fit(_fitness(agreement_state, k, asked)) for k in objectives]

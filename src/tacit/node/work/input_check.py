@@ -1,0 +1,194 @@
+"""The check of an objective's inputs before they are frozen: one after the other per agreement.
+
+The nodes tell each other what each has of every owner, by the hash of its manifest, which names all
+components of its shares; each has checked its own against it. Then they check all ranges. What is
+frozen is what was checked. A node that froze before, when another lost its last message, takes part
+again, so that all come to the same end. While inputs are not frozen, whatever differs between nodes
+is dropped, and can be submitted again.
+
+The first message also has the hash that binds a node to its contribution to the search's seed. What
+they were bound to is frozen with the inputs, and only then is it opened (`seed_drawing`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from functools import partial
+
+from tacit.agreement.sealing import box_hash
+from tacit.agreement.working_memory import prepare_bytes
+from tacit.equity import WithoutEquity
+from tacit.mpc import (
+    ArithmeticShare,
+    Session,
+    check_ranges,
+    concatenate,
+)
+from tacit.node.state.agreement_state import AgreementState
+from tacit.node.state.policy import refuse
+from tacit.node.state.store import StoredInput
+from tacit.node.work.equity import hooks_of
+from tacit.node.work.off_loop import in_thread
+from tacit.node.work.seed_drawing import draw_seed
+from tacit.node.work.session import ComputingNode, NodeComputation
+from tacit.records.events import InputDiffers, InputOutOfRange
+from tacit.wire.messages import Prepare
+from tacit.wire.replies import InputsPrepared, RefusalKind
+
+Inputs = dict[str, StoredInput]
+Dropped = InputDiffers | InputOutOfRange
+_HASH = 32
+LARGE_CELLS = 1 << 14
+"""Above so many weights, steps take more than a few milliseconds each."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """What the nodes told each other of an objective's inputs."""
+
+    different: dict[str, list[str]]
+    """Owners whose manifests are not the same everywhere, with the nodes where they differ."""
+    commitments: list[str]
+    """What binds the nodes to their contributions to the seed."""
+
+
+async def prepare(
+    node: ComputingNode, agreement_state: AgreementState, request: Prepare
+) -> InputsPrepared:
+    """Compare manifests, check all ranges, and freeze the inputs between the two hooks."""
+    computation = NodeComputation(node, agreement_state, request, b"prepare", None)
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(agreement_state.inputs.preparing)
+        async with computation.begins():
+            hooks = hooks_of(node, agreement_state)
+        await stack.enter_async_context(hooks.turn)
+        return await _prepare(agreement_state, request, computation, hooks)
+
+
+async def _prepare(
+    agreement_state: AgreementState,
+    request: Prepare,
+    computation: NodeComputation,
+    hooks: WithoutEquity,
+) -> InputsPrepared:
+    objective = request.objective
+    async with computation.begins():
+        agreement_state.inputs.check_objective(objective)
+    inputs = await in_thread(agreement_state.store.inputs, objective)
+    missing = agreement_state.inputs.missing(objective)
+    outside: list[str] = []
+
+    async def work() -> _Compared:
+        compared = await _compare(session, agreement_state, objective, inputs)
+        if not compared.different and not missing:
+            weights = agreement_state.inputs.weights(objective)
+            outside.extend(await _out_of_range(agreement_state, session, objective, weights))
+        return compared
+
+    problem = agreement_state.agreement.problem
+    async with computation.session(
+        size=prepare_bytes(agreement_state.agreement, objective),
+        away=problem.rows * problem.columns > LARGE_CELLS,
+        frozen=False,
+    ) as session:
+        if session.nodes != len(agreement_state.agreement.nodes):
+            raise refuse("inputs are prepared by all nodes together; wait until all are there")
+        compared = await computation.run(work)
+        if not compared.different and not missing and not outside:
+            await hooks.before_freeze(session)
+            # Here, since the log has one writer.
+            commitments = compared.commitments
+            agreement_state.inputs.freeze(objective, inputs, commitments=commitments)
+            await draw_seed(session, agreement_state.inputs, objective)
+            stated = partial(agreement_state.inputs.weights, objective)
+            name = f"{request.epoch}:{request.attempt}"
+            await computation.run(partial(hooks.before_search, session, stated, attempt=name))
+    # Only now, when every node has its answer: an error inside would end the session for all.
+    _drop_different(agreement_state, objective, inputs, compared)
+    if missing:
+        raise refuse(
+            f"{', '.join(map(repr, missing))} has not submitted its rows yet",
+            kind=RefusalKind.MISSING,
+            participants=missing,
+        )
+    _drop_outside(agreement_state, objective, inputs, outside)
+    derivation = agreement_state.derivation
+    if derivation is not None and derivation.is_frozen:
+        # Now, since no deadline runs yet.
+        await derivation.get_ready()
+    return computation.reply(InputsPrepared)
+
+
+async def _compare(
+    session: Session, agreement_state: AgreementState, objective: int, inputs: Inputs
+) -> _Compared:
+    """Tell all peers what is here, and hear what is there. 1 round."""
+    owners = [each.participant for each in agreement_state.agreement.objectives[objective].owners]
+    ours = [
+        hashlib.sha256(inputs[who].manifest).digest() if who in inputs else bytes(_HASH)
+        for who in owners
+    ]
+    commitments = {session.me: agreement_state.inputs.commit(objective).hex()}
+    message = b"".join([bytes.fromhex(commitments[session.me]), *ours])
+    different: dict[str, list[str]] = {}
+    for peer, data in (await session.tell(message)).items():
+        theirs = [data[at : at + _HASH] for at in range(0, len(data), _HASH)]
+        commitments[peer] = theirs[0].hex()
+        for who, here, there in zip(owners, ours, theirs[1:], strict=True):
+            if here != there:
+                different.setdefault(who, []).append(session.name_of(peer))
+    return _Compared(different, [commitments[node] for node in range(session.nodes)])
+
+
+async def _out_of_range(
+    agreement_state: AgreementState, session: Session, objective: int, weights: ArithmeticShare
+) -> list[str]:
+    """The participants with a weight out of range; which weight it is, nobody learns."""
+    terms = agreement_state.agreement.objectives[objective]
+    parts = [weights[owner.rows] for owner in terms.owners]
+    flat = [share.map(lambda part: part.reshape(-1)) for share in parts]
+    counts = [len(part) for part in flat]
+    bounds = [terms.weight_bound] * len(counts)
+    fits = await check_ranges(session, concatenate(flat), counts, bounds, label="range")
+    return [owner.participant for owner, ok in zip(terms.owners, fits, strict=True) if not ok]
+
+
+def _drop(
+    agreement_state: AgreementState, objective: int, inputs: Inputs, who: str, why: type[Dropped]
+) -> None:
+    if objective not in agreement_state.inputs.frozen and who in inputs:
+        agreement_state.inputs.forget(objective, who, box_hash(inputs[who].box))
+        agreement_state.store.log.append(why(objective, who))
+
+
+def _drop_different(
+    agreement_state: AgreementState, objective: int, inputs: Inputs, compared: _Compared
+) -> None:
+    if not compared.different:
+        return
+    for who in compared.different:
+        _drop(agreement_state, objective, inputs, who, InputDiffers)
+    peers = sorted({peer for names in compared.different.values() for peer in names})
+    raise refuse(
+        f"the manifests here and at {' and '.join(peers)} differ for "
+        f"{', '.join(map(repr, compared.different))}; submit these rows again to all nodes",
+        kind=RefusalKind.DIFFERS,
+        participants=list(compared.different),
+    )
+
+
+def _drop_outside(
+    agreement_state: AgreementState, objective: int, inputs: Inputs, outside: list[str]
+) -> None:
+    terms = agreement_state.agreement.objectives[objective]
+    for who in outside:
+        _drop(agreement_state, objective, inputs, who, InputOutOfRange)
+    if outside:
+        raise refuse(
+            f"a weight of {', '.join(map(repr, outside))} for {terms.name!r} is outside "
+            f"0..{terms.weight_bound}; let it seal its rows again",
+            kind=RefusalKind.OUTSIDE,
+            participants=outside,
+        )

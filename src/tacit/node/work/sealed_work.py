@@ -1,0 +1,255 @@
+"""What a node does for a sealed run: batches of steps with its peers, and the one opening.
+
+A batch goes from one secret state to the next, stage by stage. A state is a list of shares, the
+last of them the plans that may be opened: value, for an assignment what is proved, and the column
+of each row. Weightings of an assignment that are solved together have one state, with a line for
+the plan of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from tacit.agreement.sealed_groups import AssignmentGroup, SealedGroup, TourGroup
+from tacit.agreement.sealed_run import SealedRun, Stage, StageKind
+from tacit.agreement.working_memory import steps_bytes
+from tacit.mpc import ArithmeticShare, Session, scale
+from tacit.mpc.assignment import advance as cancel_cycles
+from tacit.mpc.assignment import (
+    descend,
+    drawn_matching,
+    finish,
+    first_state,
+    public_matching,
+    read_state,
+    tell_finished,
+    unproved,
+)
+from tacit.mpc.sealed import SealedState, Step, secret_start
+from tacit.mpc.sealed import advance as anneal
+from tacit.mpc.transport import Mux
+from tacit.node.state.agreement_state import AgreementState
+from tacit.node.state.sealed_progress import KeptState, SealedProgress
+from tacit.node.work.handing_over import Handover
+from tacit.node.work.off_loop import in_thread
+from tacit.node.work.owners_opening import (
+    as_reply,
+    context_of_plan,
+    draw_plan_keys,
+)
+from tacit.node.work.plan_binding import confirm_binding, open_for_owners
+from tacit.node.work.session import ComputingNode, NodeComputation
+from tacit.records.disclosed import DisclosedProof, Kind
+from tacit.wire.messages import Advance, OpenPlan
+from tacit.wire.recording_mux import sent_digest
+from tacit.wire.replies import BatchDone, PlanOpened
+from tacit.wire.request import advance_hash, plan_hash
+
+LARGE_MESSAGE = 1 << 18
+"""With larger ones, steps take more than a few milliseconds each."""
+Shares = Sequence[ArithmeticShare]
+Values = Callable[[int], ArithmeticShare]
+"""By the number of a search, shares of the value of each row and column."""
+NextState = tuple[Shares, bool | None]
+"""A state that was reached, and whether all is proved where that was opened."""
+
+
+async def advance(
+    node: ComputingNode, agreement_state: AgreementState, request: Advance, platform: Mux
+) -> BatchDone:
+    """Some steps, or the start, if the agreement allows them."""
+    computation = NodeComputation(node, agreement_state, request, advance_hash(request), platform)
+    async with computation.begins():
+        progress = agreement_state.search(request.search, goes_on=True)
+    async with progress.alone():
+        return await _advance(node, agreement_state, request, progress, computation)
+
+
+async def _advance(
+    node: ComputingNode,
+    agreement_state: AgreementState,
+    request: Advance,
+    progress: SealedProgress,
+    computation: NodeComputation,
+) -> BatchDone:
+    agreement, attempt = agreement_state.agreement, computation.attempt
+    run, end = agreement.sealed_run, request.first + request.count
+    starts = end == 0 and not request.parent_attempt
+    handover = Handover.find(node, agreement_state, request.epoch, request.parent_attempt, progress)
+    before: KeptState | None = None
+    async with computation.begins():
+        # Again, since it may have expired while others were at work.
+        agreement_state.search(request.search)
+        # From here on the log binds this node to the batch: after a crash it does the same again.
+        if starts:
+            progress.begin_start(attempt)
+        else:
+            before = progress.begin(request, attempt, run)
+    handover.log(agreement_state, attempt)
+    seed = await in_thread(agreement_state.inputs.search_seed)
+    group = run.group_of(request.search).seeded(seed)
+
+    def values(search: int) -> ArithmeticShare:
+        return computation.fit(value_shares(agreement_state, search))
+
+    async def work() -> NextState:
+        held: Shares = []
+        if not starts:
+            old = [] if before is None else before.shares
+            handed = await handover.to_all(session, old, group.state_sizes)
+            held = [computation.fit(share) for share in handed]
+        stages = run.stages_between(request.first, end)
+        if isinstance(group, TourGroup):
+            return await _search_tour(session, group, stages, values, held, request.horizon), None
+        assert isinstance(group, AssignmentGroup)
+        return await solve_assignment(session, run, group, stages, values, held)
+
+    async with computation.session(
+        size=steps_bytes(group, nodes=len(agreement.nodes)),
+        away=_is_long(group, starts=starts),
+        agreed=handover.agreed(),
+    ) as session:
+        shares, finished = await computation.run(work)
+        keys = draw_plan_keys(session) if run.for_owners else {}
+    if finished is not None:
+        # The line comes before the state: after a crash in between the bit is known here, and the
+        # same steps are made again from the state before.
+        known = DisclosedProof(finished)
+        computation.log_sent(Kind.PROVED, progress.searches[0], known=known)
+        if finished:
+            progress.finished = end
+    await progress.keep(KeptState.of(end, attempt, shares, keys))
+    return computation.reply(BatchDone, seed=seed)
+
+
+def _is_long(group: SealedGroup, *, starts: bool) -> bool:
+    """Whether steps would keep others waiting on the node's event loop.
+
+    The start of a tour goes over the whole table, generations over a few lines of it at a time.
+    """
+    return group.largest_message > LARGE_MESSAGE or (starts and isinstance(group, TourGroup))
+
+
+def value_shares(agreement_state: AgreementState, search: int, /) -> ArithmeticShare:
+    """Return shares of the value of each row and column under the weighting of a search."""
+    agreement = agreement_state.agreement
+    values = [
+        scale(
+            agreement_state.inputs.searched(objective),
+            factor if agreement.objectives[objective].sense == "maximize" else -factor,
+        )
+        for objective, factor in enumerate(agreement.sealed_run.weightings[search])
+    ]
+    whole = values[0]
+    for each in values[1:]:
+        whole += each
+    return whole
+
+
+async def _search_tour(
+    session: Session,
+    group: TourGroup,
+    stages: Sequence[Stage],
+    values: Values,
+    held: Shares,
+    horizon: int,
+) -> Shares:
+    """Draw the places in a secret order, or run some generations."""
+    (stage,), schedule = stages, group.schedule
+    if stage.kind is StageKind.START:
+        start = await secret_start(session, values(group.searches[0]), group.table, label="start")
+        return start.shares
+
+    def generations() -> Iterator[Step]:
+        factor, bits = schedule.gain_factor, schedule.key_bits
+        for number in range(stage.first, stage.end):
+            now = schedule.generation(number, horizon=horizon)
+            yield Step(now.moves, now.offsets, factor, bits, now.parent_pairs)
+
+    return (await anneal(session, SealedState(*held), generations(), group.table)).shares
+
+
+async def solve_assignment(
+    session: Session,
+    run: SealedRun,
+    group: AssignmentGroup,
+    stages: Sequence[Stage],
+    values: Values,
+    held: Shares,
+) -> NextState:
+    """Take a first plan, descend by blocks of rows, cancel cycles; then prove the plan."""
+    shape, layout, ties = group.shape, group.layout, group.ties
+    each = [values(search) for search in group.searches]
+    costs = group.costs(
+        ArithmeticShare({c: np.stack([share.parts[c] for share in each]) for c in each[0].parts})
+    )
+    if held:
+        state = read_state(held[:-1], step=stages[0].first)
+    else:
+        # Where pairs are forbidden, a drawn plan would have some, and no later one gets rid of
+        # them for sure. So these runs begin with a plan that everybody can work out.
+        if group.start is None:
+            plan = await drawn_matching(session, shape, label="drawn")
+        else:
+            plan = public_matching(session, [group.start] * shape.weightings, shape)
+        state = await first_state(session, *plan, costs, shape, ties)
+    for stage in stages:
+        match stage.kind:
+            case StageKind.DESCENT:
+                moves, levels = group.generations(stage.first, stage.end), group.descent.levels
+                state = await descend(session, state, costs, moves, shape, levels=levels)
+            case StageKind.CYCLES:
+                state = await cancel_cycles(
+                    session, state, costs, shape, ties,
+                    iterations=stage.end - stage.first, lag=group.parameters.lag,
+                )  # fmt: skip
+    if stages[-1].kind is not StageKind.CYCLES:
+        # Before the first iteration the prices prove nothing.
+        answer = await unproved(session, state, costs, layout, steps=group.ladder)
+        return [*state.kept, answer.plans], None
+    answer = await finish(session, state, costs, layout, shape, ties, steps=group.ladder)
+    shares = [*state.kept, answer.plans]
+    if stages[-1].end not in run.checkpoints or answer.proved is None:
+        return shares, None
+    return shares, await tell_finished(session, answer.proved)
+
+
+def released_before(agreement_state: AgreementState, request: OpenPlan) -> PlanOpened | None:
+    """Boxes of a plan for its owners that have left the node: again, also after the end."""
+    boxes = agreement_state.plan_boxes.get(request.search)
+    parts = None if boxes is None else boxes.released(request.attempt)
+    return None if parts is None else as_reply(parts, request.id)
+
+
+async def open_plan(
+    node: ComputingNode, agreement_state: AgreementState, request: OpenPlan
+) -> PlanOpened:
+    """The node's shares of the best plan, once; of its value too where that was agreed.
+
+    The components of a plan are fresh and uniform but for their sum, which the coordinator is to
+    know; so it may see all of them. Two nodes hold all of them, so one may be gone. Nothing leaves
+    before enough of the others are bound to the same plan.
+    """
+    agreement_state.check_counted()
+    kept = await agreement_state.begin_open(request.search, request.attempt)
+    run = agreement_state.agreement.sealed_run
+    if run.for_owners:
+        return await open_for_owners(node, agreement_state, request, kept)
+    plan = agreement_state.plan_of(request.search, kept)
+    await confirm_binding(node, agreement_state, request.search, request.attempt)
+    parts = [
+        np.ascontiguousarray(plan.parts[c][run.heads - run.opened_heads :]).tobytes()
+        for c in context_of_plan(agreement_state, request.search, kept).held_by(node.number)
+    ]
+    # Before the reply, with which the part leaves: what is out and in no log could be denied.
+    # After a crash in between the plan is asked for again, and the log has two lines about it.
+    agreement_state.store.log_sent(
+        Kind.PLAN,
+        request.search,
+        request.attempt,
+        plan_hash(request.search, request.attempt),
+        lambda salt: sent_digest(salt, [(0, parts)]),
+    )
+    return PlanOpened(id=request.id, components=parts)

@@ -1,0 +1,294 @@
+"""What a node writes into an agreement's log: one type per event, in JSON with `event` as the tag.
+
+docs/messages.md lists all of them.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from tacit.records.disclosed import DisclosedProof, HeardBoxes, Kind
+from tacit.wire.attempt import NO_ATTEMPT, Attempt
+
+FORMAT = "tacit-log/1"
+"""Of an agreement's log; its first line says so."""
+
+
+class Event(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="event", kw_only=True
+):
+    """What all events have; the log fills it in."""
+
+    at: int = 0
+    """When it happened, in seconds since 1970."""
+    previous: str = ""
+    """The hash of the line before."""
+
+    @property
+    def name(self) -> str:
+        """What the event is called in the file."""
+        return str(self.__struct_config__.tag)
+
+
+class AgreementAccepted(Event, frozen=True, tag="agreed"):
+    """The node keeps an agreement that everybody signed: the first line of its log."""
+
+    agreement: str
+    """The hash of the agreement."""
+    format: str = FORMAT
+    """Of the log."""
+
+
+class InputTaken(Event, frozen=True, tag="input"):
+    """The node keeps a participant's sealed rows."""
+
+    objective: int
+    participant: str
+    box: str
+    """The hash of what was sealed for this node."""
+
+
+class InputDiffers(Event, frozen=True, tag="differs"):
+    """The node dropped rows, since another node has others of the same participant."""
+
+    objective: int
+    participant: str
+
+
+class InputOutOfRange(Event, frozen=True, tag="out of range"):
+    """The nodes dropped rows with a weight out of range."""
+
+    objective: int
+    participant: str
+
+
+class InputsFrozen(Event, frozen=True, tag="frozen inputs"):
+    """The inputs of an objective are checked, and never change again."""
+
+    objective: int
+    manifests: str
+    """The hash of all owners' manifests."""
+    commitments: list[str]
+    """The hashes that bind the nodes to their contributions to the seed."""
+
+
+class SeedDrawn(Event, frozen=True, tag="seed drawn"):
+    """All nodes have frozen the inputs of an objective and opened their contributions."""
+
+    objective: int
+    contributions: list[str]
+    """Of the nodes to the search's seed."""
+
+
+class EpochBegun(Event, frozen=True, tag="epoch"):
+    """An epoch's number is used up."""
+
+    number: int
+
+
+class NodeLost(Event, frozen=True, tag="goes on without"):
+    """From this epoch on three nodes of four compute, and nobody checks what they send."""
+
+    epoch: int
+    node: int
+
+
+class NodeNamed(NodeLost, frozen=True, tag="goes on without a cheat"):
+    """From this epoch on three nodes compute, since the fourth is proven to have cheated."""
+
+    evidence: list[str]
+    """What proves it: statements with their signatures."""
+
+
+class NodeReturned(Event, frozen=True, tag="all are back"):
+    """From this epoch on all four nodes compute again."""
+
+    epoch: int
+    node: int
+
+
+class BuiltOnThree(Event, frozen=True, tag="builds on three"):
+    """All four nodes computed on from a state that three had left: it is not checked either."""
+
+    attempt: Attempt
+    parent_attempt: Attempt
+    """The attempt that the three left their state with; the fourth got its share of it."""
+
+
+class EvaluationBegun(Event, frozen=True, tag="evaluate"):
+    """An evaluation that counts; written before anything of it leaves the node."""
+
+    objective: int
+    number: int
+    request: str
+    """The hash of the request, with its population."""
+    attempt: Attempt
+    parent_attempt: Attempt = NO_ATTEMPT
+    """The attempt whose best so far it builds on."""
+
+
+class EvaluationRepeated(Event, frozen=True, tag="repeat"):
+    """A further attempt at the same evaluation, or at the final reveal."""
+
+    objective: int
+    number: int
+    attempt: Attempt = NO_ATTEMPT
+    parent_attempt: Attempt = NO_ATTEMPT
+
+
+class NumberAdopted(Event, frozen=True, tag="caught up"):
+    """An evaluation number that a peer has used, or that a power cut may have lost."""
+
+    objective: int
+    number: int
+    request: str
+    """The hash of the request; empty after a power cut."""
+
+
+class Sent(Event, frozen=True, omit_defaults=True, tag="sent"):
+    """Something was disclosed: all of this node's part of it is out, or leaves it now."""
+
+    kind: Kind
+    about: int
+    """The number of the objective or of the sealed search."""
+    attempt: Attempt
+    """The computation that discloses it; of a plan, the one that left it."""
+    request: str
+    """The hash of the request."""
+    salt: str
+    digest: str
+    """The hash of the salt and of all that is sent to the platform."""
+    known: DisclosedProof | HeardBoxes | None = None
+    """What the node knows of it itself and acts on from now on."""
+
+
+class RevealBegun(Event, frozen=True, tag="reveal"):
+    """The one final reveal is used up; written before anything of it leaves the node."""
+
+    objective: int
+    request: str
+    """The hash of the request, with its candidates."""
+    attempt: Attempt = NO_ATTEMPT
+
+
+class StartDrawn(Event, frozen=True, tag="secret start"):
+    """The nodes draw the secret start of a sealed search."""
+
+    search: int
+    attempt: Attempt
+
+
+class BatchBegun(Event, frozen=True, tag="batch begun"):
+    """A batch of steps of a sealed run begins."""
+
+    search: int
+    first: int
+    """How many steps come before it."""
+    count: int
+    """How many steps it has."""
+    horizon: int
+    """How many steps the run will have in all, as far as the platform knows."""
+    request: str
+    """The hash of the request."""
+    attempt: Attempt
+    parent_attempt: Attempt
+    """The attempt whose state it starts from."""
+
+
+class RunCounted(Event, frozen=True, omit_defaults=True, tag="counted run"):
+    """The run counts for the balances of its series; its plan may leave the node from now on."""
+
+    number: int
+    attempt: str
+    """The computation of the steps, the same at all nodes."""
+    participants: list[str]
+    """Who took a step."""
+    head: str
+    """Of the chain of counted runs, with this one."""
+    place: int = 0
+    """Which of the counted runs it is, from 1."""
+    opened: list[tuple[str, int]] = []
+    """What all are told: the sum of the saved shares, the spread of the balances."""
+    boxes: list[str] = []
+    """What each of the participants above is told of itself, sealed to it."""
+    plan: str = ""
+    """The digest of the plan that counts, where the platform knows it before it does."""
+
+
+class PlanBound(Event, frozen=True, tag="open plan"):
+    """The node binds itself to the one plan of a search that it may open."""
+
+    search: int
+    attempt: Attempt
+    """The attempt whose state has the plan."""
+
+
+class PlanSealed(Event, frozen=True, tag="sealed plan"):
+    """What binds the node to its parts of a plan for its owners, before any of them leaves it."""
+
+    search: int
+    attempt: Attempt
+    commitments: list[str]
+    """Per component that it holds: all its holders have the same."""
+    boxes: str
+    """The hash of the list of its boxes."""
+
+
+class RequestRefused(Event, frozen=True, omit_defaults=True, tag="refused"):
+    """A request that the node refused."""
+
+    request_kind: str
+    reason: str
+    peer: str = ""
+    """Who asked; only in the node's own log."""
+    left_out: int = 0
+    """How many such lines were left out before this one."""
+
+
+class RequestFailed(Event, frozen=True, omit_defaults=True, tag="failed"):
+    """A computation that was aborted."""
+
+    request_kind: str
+    peer: str
+    """Whose fault it was; in the node's own log, who asked."""
+    what: str
+    left_out: int = 0
+    """How many such lines were left out before this one."""
+    voucher: str = ""
+    """Who vouched for something else than `peer` sent: one of both lies, or this node does."""
+    evidence: list[str] = []
+    """What both signed, if they did: then it is one of these two, and not this node."""
+
+
+class AgreementEnded(Event, frozen=True, tag="ended"):
+    """The agreement has ended: its sealing key, the boxes and all shares are deleted here."""
+
+    why: str
+
+
+AgreementEvent = (
+    AgreementAccepted
+    | InputTaken
+    | InputDiffers
+    | InputOutOfRange
+    | InputsFrozen
+    | SeedDrawn
+    | EpochBegun
+    | NodeLost
+    | NodeNamed
+    | NodeReturned
+    | BuiltOnThree
+    | EvaluationBegun
+    | EvaluationRepeated
+    | NumberAdopted
+    | Sent
+    | RevealBegun
+    | StartDrawn
+    | BatchBegun
+    | RunCounted
+    | PlanBound
+    | PlanSealed
+    | RequestRefused
+    | RequestFailed
+    | AgreementEnded
+)

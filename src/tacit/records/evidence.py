@@ -1,0 +1,110 @@
+"""Evidence that a node departed from the protocol: signed statements that contradict each other.
+
+All senders of a letter know all of it. So honest nodes that agree on what is computed never sign
+different hashes of the same pieces, and never two statements of the same place. Each contradiction
+gives a set of nodes of whom one lies, whoever shows it; at most one of four lies, so it is in all
+of these sets. A node is named if it is the only one that is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from tacit.agreement.signatures import is_signed, sign
+from tacit.agreement.terms import Agreement, agreement_hash
+from tacit.errors import LogError
+from tacit.mpc import SIGNATURE_BYTES, Statement
+
+
+class FrameSigner:
+    """Signs what a node sends in a signed attempt, for one agreement, and checks the others."""
+
+    def __init__(self, agreement: Agreement, key: Ed25519PrivateKey | None = None, /) -> None:
+        self._keys = [node.signing_key for node in agreement.nodes]
+        self._agreement, self._key = agreement_hash(agreement), key
+
+    def sign(self, statement: bytes, /) -> bytes:
+        """Our signature under a statement."""
+        if self._key is None:
+            raise ValueError("whoever only checks has no key to sign with")
+        return sign(self._key, "frame", self._agreement + statement)
+
+    def is_signed(self, by: int, statement: bytes, signature: bytes, /) -> bool:
+        """Whether this node of the agreement made a statement."""
+        known = 0 <= by < len(self._keys)
+        return known and is_signed(self._keys[by], "frame", self._agreement + statement, signature)
+
+
+def read_evidence(agreement: Agreement, evidence: Iterable[bytes], /) -> list[Statement]:
+    """The statements; a `LogError` if one is none that a node of this agreement signed.
+
+    Each comes as its bytes with the signature of its author behind.
+    """
+    signer, found = FrameSigner(agreement), []
+    for signed in evidence:
+        data, signature = signed[:-SIGNATURE_BYTES], signed[-SIGNATURE_BYTES:]
+        try:
+            statement = Statement.decode(data)
+        except ValueError as error:
+            raise LogError(f"what is shown as evidence is {error}; it was made up") from None
+        if max([statement.to, *(n for g in statement.groups for n in g.senders)]) >= len(
+            agreement.nodes
+        ) or not signer.is_signed(statement.author, data, signature):
+            raise LogError(
+                f"evidence shows a statement that node {statement.author} did not sign in this "
+                "run; it was made up, or is of another run"
+            )
+        found.append(statement)
+    return found
+
+
+def suspects(statements: Sequence[Statement], /) -> frozenset[int]:
+    """The nodes of whom one departed from the protocol; a `LogError` if nothing shows that."""
+    found = _contradictions(statements)
+    if not found:
+        raise LogError("the statements that are shown as evidence do not contradict each other")
+    left = frozenset.intersection(*found)
+    if not left:
+        raise LogError("more than one node departed from the protocol, so none can be named")
+    return left
+
+
+def _contradictions(statements: Sequence[Statement]) -> list[frozenset[int]]:
+    """Sets of nodes, of each of which one lies."""
+    made: dict[tuple[object, ...], Statement] = {}
+    found: list[frozenset[int]] = []
+    said: dict[tuple[object, ...], dict[bytes, set[int]]] = {}
+    for each in statements:
+        if made.setdefault((each.place, each.author), each) != each:
+            found.append(frozenset({each.author}))
+        for group in each.groups:
+            for sender, digest in zip(group.senders, group.digests, strict=True):
+                authors = said.setdefault((each.place, group.senders, sender), {})
+                authors.setdefault(digest, set()).add(each.author)
+    found += [_liars(list(claims.values())) for claims in said.values() if len(claims) > 1]
+    return found
+
+
+def _liars(sides: list[set[int]]) -> frozenset[int]:
+    """Of nodes that say different things: one that stands alone against two, or all of them."""
+    fewer, *more = sorted(sides, key=len)
+    outvoted = len(fewer) == 1 and len(more) == 1 and len(more[0]) > 1
+    return frozenset(fewer) if outvoted else frozenset().union(*sides)
+
+
+def describe_suspects(nodes: frozenset[int], /) -> str:
+    """In words.
+
+    >>> describe_suspects(frozenset({2, 1}))
+    'node 1 or node 2 departed from the protocol: their signed statements contradict each other'
+    >>> describe_suspects(frozenset({3}))
+    'node 3 departed from the protocol: its signed statements contradict those of others'
+    """
+    names = " or ".join(f"node {node}" for node in sorted(nodes))
+    if len(nodes) == 1:
+        return (
+            f"{names} departed from the protocol: its signed statements contradict those of others"
+        )
+    return f"{names} departed from the protocol: their signed statements contradict each other"

@@ -1,0 +1,179 @@
+"""Sealed assignments in agreements: settings that contradict each other or the problem."""
+
+from __future__ import annotations
+
+import tracemalloc
+from dataclasses import replace as changed
+from typing import Any
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from tacit.agreement import pin_sealed
+from tacit.agreement.check import check_agreement, check_sealed
+from tacit.agreement.sealed_run import StageKind
+from tacit.agreement.terms import Agreement, Ownership, PinnedSearch
+from tacit.errors import AgreementError
+from tacit.problems import Assignment, Objective, Problem, generate_assignment
+from tacit.search.moves import AssignmentParameters, TourParameters
+from tests.on_nodes.owners_cast import owners_cast
+from tests.on_nodes.sealed_agreed_cluster import assignment_group, partly_forbidden, symmetric_tour
+
+SETTINGS = AssignmentParameters(generations=2, iterations=12, checkpoints="4:8", least=4, gap=10)
+
+
+def agreed(parameters: Any = SETTINGS, problem: Problem | None = None, **of: Any) -> Agreement:
+    return owners_cast(problem=problem, parameters=parameters, plan_for="everybody", **of).agreement
+
+
+def with_settings(agreement: Agreement, parameters: Any, steps: int | None = None) -> Agreement:
+    limits = replace(agreement.limits, evaluations=parameters.steps if steps is None else steps)
+    return replace(agreement, search=pin_sealed(parameters), limits=limits)
+
+
+def test_all_settings_come_back_and_steps_count_from_the_start() -> None:
+    agreement = agreed()
+    run = agreement.sealed_run
+    assert run.parameters == SETTINGS
+    assert (run.steps, run.least_steps, run.checkpoints, run.gap) == (14, 6, (6, 10), 10)
+    assert [(stage.kind, stage.first, stage.end) for stage in run.stages] == [
+        (StageKind.START, 0, 0),
+        (StageKind.DESCENT, 0, 2),
+        (StageKind.CYCLES, 2, 14),
+    ]
+
+
+def test_a_batch_is_cut_into_the_stages_that_it_reaches() -> None:
+    run = agreed().sealed_run
+
+    def kinds(first: int, end: int) -> list[tuple[StageKind, int, int]]:
+        return [(each.kind, each.first, each.end) for each in run.stages_between(first, end)]
+
+    assert kinds(0, 0) == [(StageKind.START, 0, 0)]
+    assert kinds(0, 2) == [(StageKind.DESCENT, 0, 2)]
+    assert kinds(1, 5) == [(StageKind.DESCENT, 1, 2), (StageKind.CYCLES, 2, 5)]
+    assert kinds(2, 14) == [(StageKind.CYCLES, 2, 14)]
+    tour = agreed(TourParameters(), symmetric_tour()).sealed_run
+    assert [each.kind for each in tour.stages_between(3, 9)] == [StageKind.ANNEALING]
+
+
+@pytest.mark.parametrize(
+    ("changes", "steps", "why"),
+    [
+        ({}, 13, "14 generations and iterations"),
+        ({}, 15, "14 generations and iterations"),
+        ({"iterations": 0, "least": 0, "checkpoints": ""}, 2, "2 generations and iterations"),
+        ({"least": 13}, None, "13 iterations at least of 12"),
+        ({"checkpoints": "4:12"}, None, "after iteration 12 of 12"),
+        ({"checkpoints": "13"}, None, "after iteration 13 of 12"),
+    ],
+)
+def test_settings_that_contradict_each_other_are_refused(
+    changes: dict[str, Any], steps: int | None, why: str
+) -> None:
+    with pytest.raises(AgreementError, match=why):
+        check_agreement(with_settings(agreed(), changed(SETTINGS, **changes), steps))
+
+
+def test_settings_that_there_are_not_are_refused() -> None:
+    agreement = agreed()
+    parameters = {**agreement.search.parameters, "speed": 1}
+    search = PinnedSearch("sealed", parameters, None)
+    with pytest.raises(AgreementError, match="no setting 'speed'"):
+        check_agreement(replace(agreement, search=search))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("lag", 2), ("iterations", -1), ("gap", 1), ("checkpoints", "8:4"), ("seconds", "soon")],
+)
+def test_settings_out_of_their_range_are_refused(name: str, value: Any) -> None:
+    agreement = agreed()
+    search = PinnedSearch("sealed", {**agreement.search.parameters, name: value}, None)
+    with pytest.raises(AgreementError, match="settings are wrong"):
+        check_agreement(replace(agreement, search=search))
+
+
+def test_settings_are_those_of_the_kind_of_problem() -> None:
+    with pytest.raises(AgreementError, match="settings of another kind"):
+        agreed(TourParameters())
+    with pytest.raises(AgreementError, match="settings of another kind"):
+        agreed(SETTINGS, symmetric_tour())
+    tour = agreed(TourParameters(), symmetric_tour())
+    for name in ("gap", "checkpoints", "least"):
+        search = PinnedSearch("sealed", {**tour.search.parameters, name: 4}, None)
+        with pytest.raises(AgreementError, match=f"no setting '{name}'"):
+            check_agreement(replace(tour, search=search))
+
+
+def test_whether_the_best_improved_is_not_disclosed() -> None:
+    agreement = agreed()
+    pay = replace(agreement.objectives[0], best="improvement")
+    with pytest.raises(AgreementError, match="no plans on the way"):
+        check_agreement(replace(agreement, objectives=[pay]))
+
+
+def test_of_few_weightings_there_may_be_128() -> None:
+    problem = generate_assignment(1, rows=4, objectives=2, participants=3)
+    agreed(problem=problem, weightings=[(k, 128 - k) for k in range(1, 128, 2)])
+    with pytest.raises(AgreementError, match="1 to 128"):
+        agreed(problem=problem, weightings=[(k, 257 - k) for k in range(1, 130)])
+
+
+def test_weightings_together_are_those_that_are_named() -> None:
+    problem = generate_assignment(1, rows=4, objectives=2, participants=3)
+    weightings = [(k, 7 - k) for k in range(7)]
+    for together, groups in ((0, [7]), (7, [7]), (3, [2, 2, 3]), (1, [1] * 7)):
+        agreement = agreed(changed(SETTINGS, together=together), problem, weightings=weightings)
+        assert [len(each.searches) for each in agreement.sealed_run.groups] == groups
+
+
+def test_the_start_is_public_only_where_pairs_are_forbidden() -> None:
+    assert assignment_group(agreed()).start is None
+    problem = partly_forbidden()
+    public = assignment_group(agreed(problem=problem))
+    assert public.start is not None
+    assert sorted(public.start) == list(range(8))
+    assert problem.forbidden is not None
+    assert not problem.forbidden[np.arange(6), list(public.start[:6])].any()
+
+
+def test_a_mask_without_a_plan_is_refused() -> None:
+    """Two rows may have one column alone, the same."""
+    forbidden = np.zeros((4, 4), dtype=bool)
+    forbidden[:2, 1:] = True
+    about = Objective("pay", np.ones((4, 4), dtype=np.int64))
+    problem = Assignment(
+        name="none", rows=4, columns=4, objectives=(about,), forbidden=forbidden, proven=True
+    )
+    with pytest.raises(AgreementError, match="every plan has a forbidden pair"):
+        agreed(problem=problem)
+
+
+def test_costs_that_words_do_not_hold_are_refused() -> None:
+    about = Objective("pay", np.ones((4, 4), dtype=np.int64), weight_bound=1 << 45)
+    problem = Assignment(name="huge", rows=4, columns=4, objectives=(about,))
+    with pytest.raises(AgreementError, match="do not fit words of 64 bits"):
+        agreed(problem=problem, weightings=[(1 << 20,)])
+
+
+def test_what_does_not_fit_a_message_is_refused_without_making_it() -> None:
+    """Anybody may send a node an agreement, so checking one must cost little."""
+    agreement = agreed()
+    rows = 4000
+    owners = [Ownership(agreement.participants[0].name, [*range(rows)])]
+    huge = replace(
+        agreement,
+        objectives=[replace(agreement.objectives[0], owners=owners)],
+        problem=replace(agreement.problem, rows=rows, columns=rows),
+        participants=agreement.participants[:1],
+    )
+    tracemalloc.start()
+    try:
+        with pytest.raises(AgreementError, match="more than a message"):
+            check_sealed(huge)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 5_000_000

@@ -1,0 +1,215 @@
+"""When a node opens the plan of an assignment: after the least iterations, or by its own clock."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+from tacit.errors import RefusedError
+from tacit.mpc import ArithmeticShare
+from tacit.node.state.agreement_state import BINDING_PART, AgreementState
+from tacit.node.state.sealed_progress import KeptState
+from tacit.node.state.store import Store
+from tacit.node.work.plan_binding import bind_for_peer
+from tacit.problems import Problem, generate_assignment
+from tacit.records.disclosed import DisclosedProof, Kind
+from tacit.search.moves import AssignmentParameters
+from tacit.wire.attempt import Attempt
+from tacit.wire.messages import Advance
+from tacit.wire.peer_messages import Bind
+from tests.on_nodes.agreed_cluster import run
+from tests.on_nodes.owners_cast import owners_cast
+
+SETTINGS = AssignmentParameters(generations=2, iterations=12, least=4, seconds=100)
+EARLY, ENOUGH = Attempt("5:1:1"), Attempt("6:1:1")
+
+
+def held(
+    root: Path, settings: AssignmentParameters = SETTINGS, problem: Problem | None = None, **of: Any
+) -> AgreementState:
+    """The state of a node whose start was drawn just now."""
+    cast = owners_cast(problem=problem, parameters=settings, plan_for="everybody", **of)
+    state = opened_again(Store.create(root, cast.agreement, {}))
+    for progress in state.searches.values():
+        progress.begin_start(Attempt("0:1:1"))
+    return state
+
+
+def opened_again(store: Store) -> AgreementState:
+    return AgreementState(store, node=0, key=X25519PrivateKey.from_private_bytes(bytes(32)))
+
+
+def begun(state: AgreementState, search: int = 0) -> float:
+    started = state.searches[search].started
+    assert started is not None
+    return started
+
+
+def opens(state: AgreementState, attempt: Attempt, seconds: float, **of: Any) -> bool:
+    """Whether the plan may be opened so long after the start."""
+    search = of.pop("search", 0)
+    try:
+        state.check_long_enough(search, attempt, now=begun(state) + seconds, **of)
+    except RefusedError:
+        return False
+    return True
+
+
+def kept(number: int) -> KeptState:
+    words = np.zeros((1, 2), dtype=np.uint32)
+    return KeptState.of(
+        number, Attempt.of(number, 1, 1), [ArithmeticShare({1: words, 2: words})], {}
+    )
+
+
+def test_a_plan_is_opened_after_the_least_iterations_or_when_time_is_over(tmp_path: Path) -> None:
+    state = held(tmp_path)
+    assert opens(state, ENOUGH, 0)
+    assert not opens(state, EARLY, 0)
+    assert not opens(state, EARLY, 79)
+    assert opens(state, EARLY, 80)
+    # Whoever is asked by a peer has a little more patience with clocks than that.
+    assert opens(state, EARLY, 70, part=BINDING_PART)
+    assert not opens(state, EARLY, 69, part=BINDING_PART)
+    with pytest.raises(RefusedError, match="5 steps were made, and no plan is opened before 6"):
+        state.check_long_enough(0, EARLY, now=begun(state))
+
+
+def test_without_a_deadline_no_time_is_ever_over(tmp_path: Path) -> None:
+    state = held(tmp_path, replace(SETTINGS, seconds=0))
+    assert not opens(state, EARLY, 1e9)
+    assert opens(state, ENOUGH, 0)
+
+
+def test_without_a_least_number_a_plan_is_opened_at_any_time(tmp_path: Path) -> None:
+    state = held(tmp_path, replace(SETTINGS, least=0))
+    assert opens(state, Attempt("0:1:1"), 0)
+
+
+def test_a_clock_that_was_set_back_opens_nothing_but_what_is_bound(tmp_path: Path) -> None:
+    state = held(tmp_path)
+    assert not opens(state, EARLY, -1e6)
+
+    async def bind() -> None:
+        for number in (5, 6):
+            await state.searches[0].keep(kept(number))
+        await state.searches[0].bind(EARLY)
+
+    run(bind())
+    for each in (state, opened_again(state.store)):
+        assert opens(each, EARLY, -1e6)
+        assert not opens(each, Attempt("5:1:2"), -1e6)
+
+
+def test_the_clock_goes_on_over_a_restart_and_a_start_that_is_drawn_again(tmp_path: Path) -> None:
+    state = held(tmp_path)
+    first = begun(state)
+    for attempt in range(2, 30):
+        state.searches[0].begin_start(Attempt.of(0, 1, attempt))
+    assert begun(state) == first
+    again = opened_again(state.store)
+    # Of many lines the log keeps the last ones, so that the time is later, and never earlier.
+    assert begun(again) >= int(first)
+    assert not opens(again, EARLY, 79)
+    assert opens(again, EARLY, 80)
+
+
+def test_a_node_that_gets_a_state_from_its_peers_begins_with_it(tmp_path: Path) -> None:
+    cast = owners_cast(parameters=SETTINGS, plan_for="everybody")
+    state = opened_again(Store.create(tmp_path, cast.agreement, {}))
+    progress = state.searches[0]
+    assert progress.started is None
+    with pytest.raises(RefusedError):
+        state.check_long_enough(0, EARLY, now=1e12)
+    progress.from_peers = [Attempt("3:1:1")]
+    request = Advance(
+        agreement=state.hash,
+        epoch=2,
+        attempt=1,
+        search=0,
+        first=3,
+        count=2,
+        horizon=14,
+        parent_attempt=Attempt("3:1:1"),
+    )
+    progress.begin(request, Attempt("5:2:1"), state.agreement.sealed_run)
+    for each in (state, opened_again(state.store)):
+        assert not opens(each, Attempt("5:2:1"), 79)
+        assert opens(each, Attempt("5:2:1"), 80)
+
+
+def test_what_is_proved_is_opened_at_once_and_nothing_before_it(tmp_path: Path) -> None:
+    """The state before the proof is still here, and its plan may be another one."""
+    state = held(tmp_path, replace(SETTINGS, checkpoints="2:3"))
+
+    def sent(attempt: Attempt, finished: bool) -> None:
+        known = DisclosedProof(finished)
+        state.store.log_sent(Kind.PROVED, 0, attempt, b"", bytes.hex, known=known)
+
+    sent(Attempt("4:1:1"), False)
+    assert not opens(opened_again(state.store), Attempt("4:1:1"), 0)
+    sent(EARLY, True)
+    again = opened_again(state.store)
+    assert opens(again, EARLY, 0)
+    assert not opens(again, Attempt("4:1:1"), 0)
+
+
+def test_each_group_of_weightings_has_its_part_of_the_time(tmp_path: Path) -> None:
+    problem = generate_assignment(1, rows=4, objectives=2, participants=3)
+    settings = replace(SETTINGS, together=2)
+    state = held(tmp_path, settings, problem, weightings=[(1, 0), (1, 1), (1, 2), (0, 1)])
+    assert [*state.searches] == [0, 2]
+    for search, due in ((0, 40), (1, 40), (2, 80), (3, 80)):
+        assert not opens(state, EARLY, due - 1, search=search)
+        assert opens(state, EARLY, due + 1, search=search)
+
+
+def test_a_peer_binds_a_node_to_no_early_plan(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is with the platform could else have each node take the others for its clock."""
+    state = held(tmp_path)
+    here: Any = SimpleNamespace(agreement_states={state.hash: state})
+    now = [begun(state)]
+    monkeypatch.setattr("tacit.node.work.plan_binding.time.time", lambda: now[0])
+
+    async def ask(attempt: Attempt) -> Attempt:
+        return (await bind_for_peer(here, Bind(1, state.hash, 0, attempt), "node 1")).attempt
+
+    async def work() -> None:
+        for number in (5, 6):
+            await state.searches[0].keep(kept(number))
+        assert await ask(EARLY) == ""
+        assert state.searches[0].opened is None
+        now[0] += 75
+        assert await ask(EARLY) == EARLY
+        now[0] -= 75
+        # From now on it objects to any other, whatever the time is.
+        assert await ask(ENOUGH) == EARLY
+        assert await ask(Attempt("3:1:1")) == EARLY
+
+    run(work())
+
+
+def test_nothing_is_bound_for_an_account_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where balances are kept, the plan is counted before it is opened."""
+    state = held(tmp_path)
+    monkeypatch.setattr(state.inputs, "check_frozen", lambda _: None)
+
+    async def work() -> None:
+        for number in (5, 6):
+            await state.searches[0].keep(kept(number))
+        with pytest.raises(RefusedError, match="no plan is opened before"):
+            await state.begin_open(0, EARLY)
+        assert state.searches[0].opened is None
+        assert (await state.begin_open(0, ENOUGH)).attempt == ENOUGH
+
+    run(work())

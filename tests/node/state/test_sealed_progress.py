@@ -1,0 +1,162 @@
+"""The state of a sealed search on a node's disk, alone."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from tacit.agreement import SealedRun
+from tacit.errors import RefusedError
+from tacit.mpc import ArithmeticShare
+from tacit.node.state.agreement_state import AgreementState
+from tacit.node.state.sealed_progress import KeptState, SealedProgress
+from tacit.node.state.store import Store
+from tacit.node.work.plan_binding import bind_for_peer
+from tacit.records.events import PlanBound
+from tacit.wire.attempt import Attempt
+from tacit.wire.messages import Advance
+from tacit.wire.peer_messages import Bind
+from tests.on_nodes.agreed_cluster import run
+from tests.on_nodes.fixtures import example_cast
+
+RUN = cast(SealedRun, SimpleNamespace(steps=100, checkpoints=()))
+"""All that is looked at of one."""
+
+
+class SlowStore(Store):
+    """A disk that takes its time, and as much as a test wants."""
+
+    writing = 0
+    may_end: threading.Event | None = None
+
+    def save_sealed(self, search: int, generation: int, data: bytes, /) -> None:
+        self.writing += 1
+        if self.may_end is not None:
+            assert self.may_end.wait(60)
+        super().save_sealed(search, generation, data)
+        self.writing -= 1
+
+
+CAST = example_cast()
+
+
+def store_in(folder: Path) -> SlowStore:
+    return opened(Store.create(folder, CAST.agreement, CAST.signatures).folder)
+
+
+def opened(folder: Path) -> SlowStore:
+    store = SlowStore(folder)
+    store.encrypt_states(CAST.sealing[0])
+    return store
+
+
+def state(generation: int) -> KeptState:
+    words = np.zeros((1, 2, 3), dtype=np.uint32)
+    table, best, plan = (ArithmeticShare({1: w, 2: w}) for w in (words, words[0, :1], words[0, 0]))
+    return KeptState.of(generation, Attempt.of(generation, 1, 1), [table, best, plan], {})
+
+
+def test_whoever_is_cancelled_leaves_no_thread_that_writes(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+
+    async def work() -> None:
+        progress = SealedProgress(store, (0,))
+        store.may_end = threading.Event()
+        keeping = asyncio.ensure_future(progress.keep(state(4)))
+        async with asyncio.timeout(60):
+            while not store.writing:
+                await asyncio.sleep(0.01)
+        for _ in range(2):
+            keeping.cancel()
+            await asyncio.sleep(0.02)
+            assert not keeping.done()
+        store.may_end.set()
+        with pytest.raises(asyncio.CancelledError):
+            await keeping
+        assert store.writing == 0
+        assert progress.names == ["4:1:1"]
+
+    run(work())
+
+
+def test_the_first_plan_that_a_node_is_bound_to_counts_also_after_a_restart(
+    tmp_path: Path,
+) -> None:
+    store = store_in(tmp_path)
+
+    async def work() -> None:
+        progress = SealedProgress(store, (0,))
+        for generation in (4, 8):
+            await progress.keep(state(generation))
+        assert await progress.bind(Attempt("4:1:1")) == "4:1:1"
+        for again in (progress, SealedProgress(opened(store.folder), (0,))):
+            assert await again.bind(Attempt("8:1:1")) == "4:1:1"
+            assert again.names == ["4:1:1"]
+            with pytest.raises(RefusedError, match="happens once"):
+                await again.begin_open(Attempt("8:1:1"))
+            with pytest.raises(RefusedError, match="which is its end"):
+                again.begin_start(Attempt("0:1:2"))
+
+    run(work())
+
+
+def test_what_follows_a_state_is_fixed_once_it_has_begun_also_after_a_kill(tmp_path: Path) -> None:
+    """What was agreed to be told after these may be out before their state was kept."""
+    store = store_in(tmp_path)
+    asked = Advance(
+        agreement=store.hash,
+        epoch=1,
+        attempt=2,
+        search=0,
+        first=0,
+        count=4,
+        horizon=9,
+        parent_attempt=Attempt("0:1:1"),
+    )
+    others = (
+        (replace(asked, count=3), "do not follow"),
+        (replace(asked, horizon=10), "begun otherwise"),
+        (replace(asked, first=4), "ended at step 0"),
+    )
+
+    async def work() -> None:
+        progress = SealedProgress(store, (0,))
+        await progress.keep(state(0))
+        progress.begin(asked, Attempt("4:1:2"), RUN)
+        for again in (progress, SealedProgress(opened(store.folder), (0,))):
+            for other, words in others:
+                with pytest.raises(RefusedError, match=words):
+                    again.begin(other, Attempt("4:2:1"), RUN)
+            with pytest.raises(RefusedError, match="does not start again"):
+                again.begin_start(Attempt("0:2:2"))
+            again.begin(asked, Attempt("4:2:3"), RUN)
+
+    run(work())
+
+
+def test_a_peer_binds_a_node_to_no_plan_that_is_not_here(tmp_path: Path) -> None:
+    """With one message it would end the search, and there would be nothing to open."""
+    cast = example_cast()
+    held = AgreementState(
+        Store.create(tmp_path, cast.agreement, cast.signatures), node=0, key=cast.sealing[0]
+    )
+    here: Any = SimpleNamespace(agreement_states={held.hash: held})
+
+    async def work() -> None:
+        progress = held.searches[0] = SealedProgress(held.store, (0,))
+        await progress.keep(state(4))
+        told = [
+            await bind_for_peer(here, Bind(1, held.hash, 0, Attempt(attempt)), "node 1")
+            for attempt in ("9:1:1", "", "4:1:1", "9:1:1")
+        ]
+        assert [said.attempt for said in told] == ["", "", "4:1:1", "4:1:1"]
+
+    run(work())
+    assert [e.attempt for e in held.store.log.recent() if isinstance(e, PlanBound)] == ["4:1:1"]

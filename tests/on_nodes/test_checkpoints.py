@@ -1,0 +1,163 @@
+"""Iterations after which it is agreed to open whether all is proved, on real nodes."""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+import pytest
+
+from tacit.coordinator.sealed_search import SealedSearch
+from tacit.errors import LogError, MpcError, RefusedError, UnprovenError
+from tacit.local.cluster import LocalCluster
+from tacit.mpc.assignment import checkpoint, iterations, outcome
+from tacit.mpc.epoch import greeting_cost
+from tacit.records import Disclosed, DisclosedProof, Event, Kind, Log, Sent
+from tacit.runs import EngineChoice, Limits, solve
+from tacit.runs.limits import StopReason
+from tacit.search.moves import AssignmentParameters
+from tacit.verify.disclosed import check_disclosed
+from tacit.wire.attempt import Attempt
+from tacit.wire.messages import Advance
+from tests.on_nodes.agreed_cluster import AgreedCluster, ask, run
+from tests.on_nodes.entries import lying
+from tests.on_nodes.sealed_agreed_cluster import (
+    PROBLEMS,
+    assignment_group,
+    assignment_twin,
+    begin,
+    draft,
+    sealed,
+)
+from tests.support.mending import mend
+
+pytestmark = pytest.mark.processes
+SETTINGS = AssignmentParameters(iterations=20, checkpoints="1:4:5")
+"""The problem begins with a public plan, and is proved by its fourth iteration for any seed."""
+
+
+def agreed_on(cluster: LocalCluster) -> AgreedCluster:
+    return draft(cluster, sealed(PROBLEMS["forbidden"]()), SETTINGS)
+
+
+def told_in(log: Log) -> set[tuple[int, bool]]:
+    """After which step the node heard what."""
+    lines = (line for line in log if isinstance(line, Sent))
+    return {
+        (line.attempt.number, line.known.finished)
+        for line in lines
+        if isinstance(line.known, DisclosedProof)
+    }
+
+
+def test_it_ends_where_all_is_proved_also_after_a_crash(own_cluster: LocalCluster) -> None:
+    agreed = agreed_on(own_cluster)
+
+    async def work() -> list[Disclosed]:
+        async with agreed.coordinator() as coordinator:
+            search = await begin(agreed, coordinator)
+            clear = assignment_twin(agreed, search.seed)
+            first = await search.advance(9, 20, until=None)
+            assert (first.number, first.payload) == (1, DisclosedProof(False))
+            own_cluster.kill(1)
+            with pytest.raises(MpcError):
+                await search.advance(9, 20, until=time.monotonic() + 1)
+            mend(own_cluster)
+            second = await search.advance(9, 20, until=time.monotonic() + 60)
+            assert (second.number, second.payload) == (4, DisclosedProof(True))
+            with pytest.raises(RefusedError, match="all was proved after step 4"):
+                await search.advance(1, 20, until=None)
+            again = SealedSearch(coordinator, 0)
+            coordinator.end_epoch()
+            await again.start(until=None)
+            assert again.finished
+            opened = await search.open(until=None)
+            clear.advance(4)
+            assert (opened.plan, opened.outcome) == (clear.plan(), "optimum")
+            return [first.entry(0), second.entry(0), opened.entry]
+
+    ledger = run(work())
+    logs = [agreed.log(node) for node in range(3)]
+    report = check_disclosed(agreed.agreement, logs, ledger)
+    assert "2 of 3 agreed times whether all was proved, 1 times yes" in report
+    first, second, plan = ledger
+    assert [told_in(log) for log in logs] == [{(1, False), (4, True)}] * 3
+    replace = msgspec.structs.replace
+    elsewhere = Attempt.of(2, second.attempt.epoch, 1)
+    lies: list[tuple[list[Disclosed], str]] = [
+        ([first, plan], "step 4 of search 0, which the ledger leaves out"),
+        ([first, lying(second, finished=False), plan], "something else as step 4"),
+        ([first, replace(second, attempt=elsewhere), plan], "step 2 of search 0, which was not"),
+        ([first, replace(second, parts=first.parts), plan], "something else as step 4"),
+    ]
+    for changed, words in lies:
+        with pytest.raises(LogError, match=words):
+            check_disclosed(agreed.agreement, logs, changed)
+    # Cut off between the bit and its line, the nodes have nothing to say of it.
+
+    def is_silenced(event: Event) -> bool:
+        if not isinstance(event, Sent):
+            return False
+        return (event.kind, event.attempt) == (Kind.PROVED, second.attempt)
+
+    silent = [[event for event in log if not is_silenced(event)] for log in logs]
+    for shown in ([first, plan], ledger):
+        with pytest.raises(UnprovenError, match=r"with step 4, .* no log says what was told"):
+            check_disclosed(agreed.agreement, silent, shown)
+    with pytest.raises(UnprovenError, match="1 are not proven"):
+        check_disclosed(agreed.agreement, [*silent[:2], logs[2]], ledger)
+    (last,) = (event for event in logs[2] if isinstance(event, Sent) and is_silenced(event))
+    for other, words in (
+        (replace(last, known=DisclosedProof(False)), "one of them lies"),
+        (replace(last, known=None), "does not say whether"),
+        (replace(last, attempt=elsewhere), "which was not agreed"),
+    ):
+        with pytest.raises(LogError, match=words):
+            check_disclosed(agreed.agreement, [*logs[:2], [*logs[2], other]], ledger)
+
+
+def test_four_nodes_open_it_at_the_declared_cost_and_never_pass_by(four: LocalCluster) -> None:
+    agreed = agreed_on(four)
+    group = assignment_group(agreed.agreement)
+    shape = group.shape
+
+    async def work() -> Disclosed:
+        async with agreed.coordinator() as coordinator:
+            search = await begin(agreed, coordinator)
+            beyond = Advance(
+                agreement=coordinator.hash,
+                search=0,
+                first=0,
+                count=2,
+                horizon=20,
+                epoch=await coordinator.epoch(),
+                attempt=900,
+                parent_attempt=search._last,
+            )
+            with pytest.raises(RefusedError, match="opened after step 1 whether all is proved"):
+                await ask(coordinator.clients[0], beyond)
+            done = await search.advance(1, 20, until=None)
+            cost = greeting_cost(4, iterations.first_letters(4, shape))
+            cost = cost.then(iterations.cost(4, shape, iterations=1))
+            cost = cost.then(outcome.cost(4, shape))
+            cost = cost.then(checkpoint.cost(4, 1))
+            assert (search.rounds, search.sent) == (cost.rounds, max(cost.sent))
+            return done.entry(0)
+
+    told = run(work())
+    logs = [agreed.log(node) for node in range(4)]
+    said = check_disclosed(agreed.agreement, logs, [told])
+    assert "no plan was opened; besides, 1 of 3 agreed times whether all was proved" in said
+
+
+def test_solve_stops_early(cluster: LocalCluster) -> None:
+    found = solve(
+        PROBLEMS["forbidden"](),
+        disclose="sealed",
+        limits=Limits(deadline=60),
+        settings=AssignmentParameters(iterations=20, checkpoints="6:12"),
+        engine=EngineChoice(cluster=cluster.folder / "cluster.toml"),
+    )
+    assert found.proved
+    assert found.stopped == StopReason.OPTIMAL
+    assert found.generations == found.parameters["generations"] + 6

@@ -1,0 +1,248 @@
+"""Four nodes of which one is lost: the others go on where that was agreed, and it may come back."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from typing import Any
+
+import pytest
+
+from tacit.coordinator.coordinator import Coordinator
+from tacit.coordinator.sealed_search import SealedSearch
+from tacit.errors import PeerTimeoutError, RefusedError
+from tacit.local.cluster import LocalCluster
+from tacit.records.events import BuiltOnThree, NodeLost, NodeReturned
+from tacit.runs import EngineChoice, Limits, Progress, solve
+from tacit.search import SearchParameters
+from tacit.verify import describe_loss
+from tacit.verify.steps import check_generations_asked
+from tacit.wire.messages import OpenEpoch
+from tests.on_nodes.agreed_cluster import AgreedCluster, populations, problem, run
+from tests.on_nodes.deadlines import AMPLE, takes_at_most
+from tests.on_nodes.sealed_agreed_cluster import PROBLEMS, Twin, begin, draft, sealed, twin
+from tests.on_nodes.test_failures import expected
+
+pytestmark = pytest.mark.processes
+FOUR = 4
+COSTS = 2.5
+"""Seconds of searching that the first kill may cost."""
+LOSES = 1.8
+"""After so long three go on without a killed node, if they do; on an idle machine."""
+SMALL = SearchParameters(population=20, elites=3, tournament=3)
+
+
+def phases(agreed: AgreedCluster, node: int) -> list[tuple[type, int]]:
+    """When a node was lost and when it was back, by another's log."""
+    events = [e for e in agreed.log(node) if isinstance(e, NodeLost | NodeReturned)]
+    return [(type(event), event.node) for event in events]
+
+
+@pytest.mark.parametrize("lost", [0, 2])
+def test_three_go_on_without_a_killed_node_and_let_it_in_again(
+    four: LocalCluster, lost: int
+) -> None:
+    agreed = AgreedCluster.draft(four, on_loss="three")
+    plans = populations(4)
+    others = [node for node in range(FOUR) if node != lost]
+
+    async def evaluate() -> None:
+        async with agreed.ready() as (coordinator, evaluations):
+            told = await evaluations.evaluate(plans[0], until=None)
+            assert told.without is None
+            four.kill(lost)
+            with takes_at_most(COSTS):
+                told = await evaluations.evaluate(plans[1], until=time.monotonic() + AMPLE)
+            assert told.without == lost
+            assert told.parts[lost] == []
+            assert told.payload.labels == expected(agreed, plans[1])
+            four.restart(lost)
+            await back(coordinator)
+            told = await evaluations.evaluate(plans[2], until=time.monotonic() + 60)
+            assert told.without is None
+            assert told.payload.labels == expected(agreed, plans[2])
+            # It happens once: the next loss is waited for, as without the agreement's leave.
+            four.kill(others[0])
+            with pytest.raises(PeerTimeoutError, match=f"node {others[0]}"):
+                await evaluations.evaluate(plans[3], until=time.monotonic() + LOSES)
+
+    run(evaluate())
+    for node in others[1:]:
+        assert phases(agreed, node) == [(NodeLost, lost), (NodeReturned, lost)]
+
+
+def test_a_stopped_node_is_lost_too(four: LocalCluster) -> None:
+    agreed = AgreedCluster.draft(four, problem("top:3", "improvement"), on_loss="three")
+    first, second = populations(2)
+
+    async def evaluate() -> None:
+        async with agreed.ready() as (_, evaluations):
+            await evaluations.evaluate(first, until=None)
+            four.processes[1].send_signal(signal.SIGSTOP)
+            told = await evaluations.evaluate(second, until=time.monotonic() + 60)
+            assert told.without == 1
+            assert told.payload.labels == expected(agreed, second)
+            best = [int(agreed.problem.fitness(0, each).max()) for each in (first, second)]
+            # The best so far was shared by four, and is compared by three.
+            assert told.payload.best == (best[1] > best[0])
+
+    run(evaluate())
+
+
+async def back(coordinator: Coordinator) -> None:
+    """Return once the platform reaches the lost node again."""
+    async with asyncio.timeout(AMPLE):
+        while not coordinator.loss.is_back:
+            await asyncio.sleep(0.05)
+
+
+def test_a_node_that_is_back_gets_its_share_of_the_best_so_far(four: LocalCluster) -> None:
+    """Its bit is that of a run that nobody left, also from the state that three had computed."""
+    agreed = AgreedCluster.draft(four, problem("top:3", "improvement"), on_loss="three")
+    # Ascending, but for the last: so each evaluation depends on the one before.
+    plans = sorted(populations(6), key=lambda each: agreed.problem.fitness(0, each).max())
+    plans.append(plans.pop(0))
+    best = [int(agreed.problem.fitness(0, each).max()) for each in plans]
+
+    async def evaluate() -> None:
+        async with agreed.ready() as (coordinator, evaluations):
+            for number, each in enumerate(plans):
+                if number == 1:
+                    four.kill(2)
+                elif number == 3:
+                    four.restart(2)
+                    await back(coordinator)
+                    # As after something that did not fit; nothing is signed all the same.
+                    coordinator.naming.signed = True
+                told = await evaluations.evaluate(each, until=time.monotonic() + 60)
+                assert told.without == (2 if number in (1, 2) else None)
+                assert told.unchecked == (number > 2)
+                assert told.payload.best == (best[number] > max([-1, *best[:number]]))
+            (note,) = coordinator.loss.notes
+            assert note.endswith("nor is what was built on it since")
+
+    run(evaluate())
+    for node in range(FOUR):
+        (built,) = agreed.events(node, BuiltOnThree)
+        assert (built.attempt.number, built.parent_attempt.number) == (4, 3)
+
+
+def test_without_leave_a_lost_node_is_waited_for(four: LocalCluster) -> None:
+    agreed = AgreedCluster.draft(four)
+    first, second = populations(2)
+
+    async def evaluate() -> None:
+        async with agreed.ready() as (_, evaluations):
+            await evaluations.evaluate(first, until=None)
+            four.kill(3)
+            with pytest.raises(PeerTimeoutError, match="node 3"):
+                await evaluations.evaluate(second, until=time.monotonic() + LOSES)
+
+    run(evaluate())
+
+
+@pytest.mark.parametrize(
+    ("changes", "without", "match"),
+    [
+        ({"on_loss": "three"}, 2, "node 2 answers node"),
+        ({"on_loss": "three"}, 7, "cannot go on without node 7"),
+        ({}, 2, "was not agreed"),
+    ],
+)
+def test_no_platform_removes_a_node_that_is_there(
+    four: LocalCluster, changes: dict[str, Any], without: int, match: str
+) -> None:
+    agreed = AgreedCluster.draft(four, **changes)
+
+    async def ask() -> None:
+        async with agreed.ready() as (coordinator, _):
+            request = OpenEpoch(agreement=coordinator.hash, epoch=time.time_ns(), without=without)
+            for client in coordinator.clients:
+                if client.number != without:
+                    with pytest.raises(RefusedError, match=match):
+                        await (await client.ask(request))
+
+    run(ask())
+
+
+def test_a_sealed_search_goes_on_and_opens_its_plan(four: LocalCluster) -> None:
+    agreed = draft(four, sealed(PROBLEMS["balanced"]()), on_loss="three")
+
+    async def search() -> None:
+        async with agreed.coordinator() as coordinator:
+            sealed_search = await begin(agreed, coordinator)
+            await sealed_search.advance(3, 9, until=None)
+            four.kill(1)
+            await sealed_search.advance(3, 9, until=time.monotonic() + 60)
+            await sealed_search.advance(3, 9, until=time.monotonic() + 60)
+            opened = await sealed_search.open(until=time.monotonic() + 60)
+            assert sorted(opened.plan) == list(range(7))
+            assert opened.entry.parts[1] == []
+
+    run(search())
+
+
+def test_a_node_that_is_back_takes_part_in_a_sealed_search(four: LocalCluster) -> None:
+    """The search is that of its twin in the clear; the logs tell what was not checked."""
+    agreed = draft(four, sealed(PROBLEMS["balanced"]()), on_loss="three")
+
+    async def search() -> tuple[list[int], Twin]:
+        async with agreed.coordinator() as coordinator:
+            sealed_search = await begin(agreed, coordinator)
+            clear = twin(agreed, sealed_search.seed)
+            await sealed_search.advance(3, 12, until=None)
+            four.kill(1)
+            by_three = await sealed_search.advance(3, 12, until=time.monotonic() + 60)
+            assert (by_three.without, by_three.unchecked) == (1, False)
+            four.restart(1)
+            await back(coordinator)
+            for _ in range(2):
+                by_all = await sealed_search.advance(3, 12, until=time.monotonic() + 60)
+                assert (by_all.without, by_all.unchecked) == (None, True)
+            opened = await sealed_search.open(until=time.monotonic() + 60)
+            assert opened.entry.unchecked
+        return opened.plan, clear
+
+    plan, clear = run(search())
+    clear.advance(12, horizon=12)
+    assert plan == clear.plan()
+    for node in range(FOUR):
+        (built,) = agreed.events(node, BuiltOnThree)
+        assert (built.attempt.number, built.parent_attempt.number) == (9, 6)
+    logs = [agreed.log(node) for node in range(FOUR)]
+    assert check_generations_asked(logs) == 12
+    assert describe_loss(logs).endswith("nor is what all four built on it since")
+
+
+def test_a_result_says_from_when_on_three_computed(four: LocalCluster) -> None:
+    made = problem("top:3", "nothing")
+    lost: list[Progress] = []
+
+    def lose(progress: Progress) -> None:
+        if not lost:
+            four.kill(2)
+        lost.append(progress)
+
+    choice = EngineChoice(cluster=four.folder / "cluster.toml", on_loss="three")
+    limits = Limits(deadline=60, generations=20)
+    result = solve(made, limits=limits, settings=SMALL, engine=choice, observe=lose)
+    (note,) = [each for each in result.notes if "not checked" in each]
+    assert note.startswith("node 2 was lost: computed by three, not checked, from ")
+
+
+def test_a_sealed_search_is_taken_up_again_by_three(four: LocalCluster) -> None:
+    """Whoever lost its node at the start asks those that are left what was begun."""
+    agreed = draft(four, sealed(PROBLEMS["balanced"]()), on_loss="three")
+
+    async def search() -> None:
+        async with agreed.coordinator() as coordinator:
+            await (await begin(agreed, coordinator)).advance(2, 9, until=None)
+            four.kill(1)
+            coordinator.end_epoch()
+            again = SealedSearch(coordinator, 0)
+            await again.start(until=time.monotonic() + 60)
+            await again.advance(3, 9, until=time.monotonic() + 60)
+            assert again.step == 5
+
+    run(search())

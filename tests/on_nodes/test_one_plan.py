@@ -1,0 +1,243 @@
+"""One search opens one plan: to a platform with a curious node, and after a disk was set back."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tacit.agreement.terms import agreement_hash
+from tacit.coordinator.coordinator import Coordinator
+from tacit.coordinator.sealed_search import SealedSearch
+from tacit.errors import MpcError, PeerError, RefusedError
+from tacit.local.cluster import LocalCluster
+from tacit.records.events import BatchBegun, PlanBound, Sent
+from tacit.records.node_events import Connected
+from tacit.runs.sealed.pace import OPENING_SECONDS
+from tacit.search.moves import AssignmentParameters
+from tacit.wire.attempt import Attempt
+from tacit.wire.messages import OpenPlan
+from tacit.wire.replies import PlanOpened
+from tests.on_nodes.agreed_cluster import AgreedCluster, ask, run
+from tests.on_nodes.changed_node import restart_changed
+from tests.on_nodes.deadlines import AMPLE, raises_in_time, takes_at_most
+from tests.on_nodes.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, start_of, twin
+
+BINDING = "tacit.node.work.plan_binding"
+OTHER_PLAN = "another plan of this search"
+
+
+async def open_at(coordinator: Coordinator, node: int, attempt: Attempt) -> PlanOpened:
+    client = coordinator.clients[node]
+    if not client.connected:
+        await client.connect()
+    request = OpenPlan(agreement=coordinator.hash, search=0, attempt=attempt)
+    return await ask(client, request)
+
+
+async def two_states(
+    agreed: AgreedCluster, coordinator: Coordinator
+) -> tuple[SealedSearch, Attempt, Attempt]:
+    """A search, and the two states of it that every node keeps."""
+    search = await begin(agreed, coordinator)
+    early = search._last
+    await search.advance(10, 10, until=None)
+    return search, early, search._last
+
+
+def bound(agreed: AgreedCluster) -> list[list[Attempt]]:
+    """Per node, the attempts whose plans it is bound to."""
+    return [[event.attempt for event in agreed.events(node, PlanBound)] for node in range(3)]
+
+
+def test_nodes_that_are_asked_for_different_plans_open_one(cluster: LocalCluster) -> None:
+    """With what the third node holds anyway, one part each would make two plans."""
+    agreed = draft(cluster, sealed(PROBLEMS["balanced"]()))
+
+    async def attack() -> Attempt:
+        async with agreed.coordinator() as coordinator:
+            search, early, late = await two_states(agreed, coordinator)
+            await open_at(coordinator, 1, early)
+            # Enough of its peers are bound; the last one is a moment later.
+            async with asyncio.timeout(AMPLE):
+                while bound(agreed) != [[early]] * 3:
+                    await asyncio.sleep(0.02)
+            for node in (2, 0):
+                with pytest.raises(RefusedError, match=OTHER_PLAN):
+                    await open_at(coordinator, node, late)
+            search._last = early
+            assert (await search.open(until=None)).plan == start_of(agreed).tolist()
+            return early
+
+    early = run(attack())
+    assert bound(agreed) == [[early]] * 3
+
+
+def test_nodes_that_are_asked_at_once_open_one_or_none(cluster: LocalCluster) -> None:
+    agreed = draft(cluster, sealed(PROBLEMS["balanced"]()))
+
+    async def attack() -> set[Attempt]:
+        async with agreed.coordinator() as coordinator:
+            _, early, late = await two_states(agreed, coordinator)
+            wanted = [early, late, late]
+            told = await asyncio.gather(
+                *(open_at(coordinator, node, attempt) for node, attempt in enumerate(wanted)),
+                return_exceptions=True,
+            )
+            assert all(isinstance(each, PlanOpened | RefusedError) for each in told)
+            return {
+                attempt
+                for attempt, each in zip(wanted, told, strict=True)
+                if not isinstance(each, BaseException)
+            }
+
+    assert len(run(attack())) <= 1
+    assert all(len(each) == 1 for each in bound(agreed))
+
+
+def test_a_disk_that_was_set_back_opens_no_second_plan(fresh_cluster: LocalCluster) -> None:
+    """Node 0 was down when the others opened the end, and node 2 forgot that it did."""
+    agreed = draft(fresh_cluster, sealed(PROBLEMS["balanced"]()))
+    data = fresh_cluster.folder / "node-2.data"
+    backup = Path(f"{data}.backup")
+
+    async def attack() -> None:
+        async with agreed.coordinator() as coordinator:
+            _, early, late = await two_states(agreed, coordinator)
+            shutil.copytree(data, backup)
+            fresh_cluster.kill(0)
+            await open_at(coordinator, 1, late)
+            await open_at(coordinator, 2, late)
+            fresh_cluster.kill(2)
+            shutil.rmtree(data)
+            backup.rename(data)
+            # Who confirms and who objects may not be equally fast.
+            for node in (2, 0):
+                restart_changed(fresh_cluster, node, {f"{BINDING}.OBJECTION_SECONDS": AMPLE})
+            await connected(agreed, 3)
+            for node in (0, 2):
+                with pytest.raises(RefusedError, match=OTHER_PLAN):
+                    await open_at(coordinator, node, early)
+
+    run(attack())
+
+
+async def connected(agreed: AgreedCluster, links: int) -> None:
+    """Wait until node 1 has made so many links to its peers again."""
+    async with asyncio.timeout(AMPLE):
+        while True:
+            made = [e for e in agreed.node_log(1) if isinstance(e, Connected)]
+            if sum(e.peer.startswith("node") for e in made) > links:
+                return
+            await asyncio.sleep(0.02)
+
+
+def test_nodes_tell_what_they_are_bound_to_when_an_epoch_begins(
+    own_cluster: LocalCluster,
+) -> None:
+    agreed = draft(own_cluster, sealed(PROBLEMS["balanced"]()))
+
+    async def search() -> None:
+        async with agreed.coordinator() as coordinator:
+            searching, early, late = await two_states(agreed, coordinator)
+            own_cluster.kill(0)
+            opened = await searching.open(until=None)
+            own_cluster.restart(0)
+        assert bound(agreed)[0] == []
+        async with agreed.coordinator() as coordinator:
+            await coordinator.start_agreement(agreed.signatures, within=60)
+            await coordinator.epoch()
+            assert bound(agreed) == [[late]] * 3
+            with pytest.raises(RefusedError, match=OTHER_PLAN):
+                await open_at(coordinator, 0, early)
+            again = SealedSearch(coordinator, 0)
+            await again.start(until=None)
+            assert (await again.open(until=None)).plan == opened.plan
+
+    run(search())
+
+
+def test_a_node_alone_opens_nothing(own_cluster: LocalCluster) -> None:
+    agreed = draft(own_cluster, sealed(PROBLEMS["balanced"]()))
+
+    async def attack() -> None:
+        async with agreed.coordinator() as coordinator:
+            _, _, late = await two_states(agreed, coordinator)
+            own_cluster.kill(0)
+            own_cluster.kill(1)
+            # It waits for its peers for three seconds; here that is half of one.
+            restart_changed(own_cluster, 2, {f"{BINDING}.EPOCH_SECONDS": 0.5})
+            client = coordinator.clients[2]
+            await client.disconnect()
+            await coordinator.persist(client.connect, until=time.monotonic() + AMPLE)
+            with pytest.raises(MpcError, match="did not confirm"):
+                await open_at(coordinator, 2, late)
+
+    try:
+        run(attack())
+    finally:
+        own_cluster.kill(2)
+    assert not agreed.events(2, Sent)
+
+
+@pytest.mark.parametrize("computing", [False, True])
+def test_a_node_that_hangs_does_not_hold_up_the_opening(
+    own_cluster: LocalCluster, computing: bool
+) -> None:
+    agreed = draft(own_cluster, sealed(PROBLEMS["balanced"]()))
+
+    async def search() -> None:
+        async with agreed.coordinator() as coordinator:
+            on_nodes = await begin(agreed, coordinator)
+            clear = twin(agreed, on_nodes.seed)
+            await on_nodes.advance(10, 30, until=None)
+            own_cluster.processes[1].send_signal(signal.SIGSTOP)
+            try:
+                if computing:
+                    await raises_in_time(
+                        lambda until: on_nodes.advance(20, 30, until=until), "node 1", seconds=0.4
+                    )
+                with takes_at_most(3 * OPENING_SECONDS):
+                    opened = await on_nodes.open(until=time.monotonic() + AMPLE)
+            finally:
+                own_cluster.processes[1].send_signal(signal.SIGCONT)
+            clear.advance(10, horizon=30)
+            assert opened.plan == clear.plan()
+
+    run(search())
+
+
+def test_nothing_is_told_or_kept_after_the_opening(cluster: LocalCluster) -> None:
+    """The plan is asked for during steps at whose end it is told whether all is proved."""
+    settings = AssignmentParameters(iterations=1001, checkpoints="1000")
+    agreed = draft(cluster, sealed(PROBLEMS["balanced"]()), settings)
+
+    async def attack() -> None:
+        async with agreed.coordinator() as coordinator:
+            search = await begin(agreed, coordinator)
+            early = search._last
+            # Many, so that they are not over before we come to ask.
+            waiting = asyncio.ensure_future(search.advance(1000, 1000, until=None))
+            async with asyncio.timeout(AMPLE):
+                while not agreed.events(2, BatchBegun):
+                    assert not waiting.done()
+                    await asyncio.sleep(0.02)
+            assert not waiting.done()
+            await asyncio.gather(*(open_at(coordinator, node, early) for node in range(3)))
+            with pytest.raises((RefusedError, PeerError)):
+                await waiting
+
+    run(attack())
+    for node in range(3):
+        events = [event.name for event in agreed.log(node)]
+        assert events.count("sent") == 1
+        folder = (
+            agreed.cluster.folder
+            / f"node-{node}.data"
+            / agreement_hash(agreed.agreement).hex()[:32]
+        )
+        assert [path.name for path in folder.glob("sealed-*")] == ["sealed-0-0"]

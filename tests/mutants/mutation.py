@@ -28,7 +28,7 @@ class Edit:
 
     @property
     def path(self) -> Path:
-        """The file, seen from the root: below `mpc`, or below another room such as `engine:`."""
+        """The file, seen from the root: below `mpc`, or below another room such as `node:`."""
         room, _, inside = self.file.rpartition(":")
         return SOURCES / room / inside if room else MPC / inside
 

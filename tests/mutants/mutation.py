@@ -10,8 +10,7 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 LIST = Path(__file__).with_name("mutations.toml")
 SOURCES = Path("src") / "tacit"
-MPC = SOURCES / "mpc"
-"""Where the files of mutations are, seen from the root, unless they name another room."""
+"""Where the files of mutations are, seen from the root."""
 
 
 class MutationError(Exception):
@@ -23,14 +22,9 @@ class Edit:
     """A text that occurs once in a file, and what takes its place."""
 
     file: str
+    """Below `SOURCES`."""
     old: str
     new: str
-
-    @property
-    def path(self) -> Path:
-        """The file, seen from the root: below `mpc`, or below another room such as `node:`."""
-        room, _, inside = self.file.rpartition(":")
-        return SOURCES / room / inside if room else MPC / inside
 
     def apply(self, text: str, /) -> str:
         """The text of the file with the change made."""
@@ -60,7 +54,7 @@ class Mutation:
         """The new text of each file that it changes, by its path below the root."""
         texts: dict[Path, str] = {}
         for edit in self.edits:
-            path = edit.path
+            path = SOURCES / edit.file
             text = texts[path] if path in texts else (root / path).read_text()
             texts[path] = edit.apply(text)
         return texts

@@ -21,14 +21,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from tests.mutants.mutation import MPC, ROOT, SOURCES, Mutation
+from tests.mutants.mutation import ROOT, SOURCES, Mutation
 
 COPIED = ("conftest.py", "pyproject.toml", "src", "tests")
 # Rules about the text of the source say nothing of what it does.
 ALL = (
     "tests/mpc",
     "tests/equity",
-    str(MPC),
+    str(SOURCES / "mpc"),
     str(SOURCES / "equity"),
     "--ignore=tests/mpc/test_house.py",
 )

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from tests.mutants.mutation import MPC, ROOT, Edit, Mutation, MutationError, mutations
+from tests.mutants.mutation import ROOT, SOURCES, Edit, Mutation, MutationError, mutations
 from tests.mutants.page import PAGE, outcomes, page
 from tests.mutants.run import try_mutation
 
@@ -39,7 +39,7 @@ def test_the_page_tells_of_each_that_it_is_noticed() -> None:
     said = outcomes()
     assert PAGE.read_text() == page(LISTED, said)
     for each in LISTED:
-        killed = said[each.name].startswith(("`tests/", f"`{MPC}/"))
+        killed = said[each.name].startswith(("`tests/", f"`{SOURCES}/mpc/"))
         assert killed != bool(each.equivalent), each.name
         assert killed or each.equivalent in said[each.name]
 
@@ -56,7 +56,7 @@ def test_killed_survived_and_broken_are_told_apart() -> None:
     tests = ("tests/mpc/test_planes.py",)
 
     def tried(new: str) -> tuple[str, str]:
-        made = Mutation("tried", (Edit("planes.py", count, new),), "", tests)
+        made = Mutation("tried", (Edit("mpc/planes.py", count, new),), "", tests)
         result = try_mutation(made, everything=())
         return result.outcome, result.by.partition("::")[0]
 

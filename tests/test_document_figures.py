@@ -18,9 +18,7 @@ from tacit.mpc.disclose.node import cost as evaluation_cost
 from tacit.mpc.protocols.tournament import tournament
 from tacit.mpc.sealed import cost as sealed_cost
 from tacit.mpc.transport import HEADER_BYTES, early, mux
-from tacit.node import platform_connection
-from tacit.node.links import peer_line
-from tacit.node.work import plan_binding, session
+from tacit.node import computation, links, opening, platform_connection
 from tacit.problems import shipped_problem
 from tacit.runs import parse_duration
 from tacit.runs.sealed.pace import OPENING_SECONDS
@@ -130,14 +128,14 @@ CONSTANTS = [
         "docs/protocols/transport.md",
         f"({mux.PENDING_LIMIT >> 20} MB; {platform_connection.PENDING_LIMIT >> 20} MB from",
     ),
-    ("docs/protocols/transport.md", f"no answer comes within {peer_line.ANSWER_SECONDS:.0f} s"),
+    ("docs/protocols/transport.md", f"no answer comes within {links.ANSWER_SECONDS:.0f} s"),
     (
         "docs/protocols/sealed-search.md",
-        f"if its link is up, has {plan_binding.OBJECTION_SECONDS} s to object",
+        f"if its link is up, has {opening.OBJECTION_SECONDS} s to object",
     ),
     (
         "docs/protocols/sealed-search.md",
-        f"without a confirmation within {session.EPOCH_SECONDS:.0f} s nothing is sent",
+        f"without a confirmation within {computation.EPOCH_SECONDS:.0f} s nothing is sent",
     ),
     ("docs/platform.md", f"or {OPENING_SECONDS} s or a little more before the deadline"),
     (

@@ -202,7 +202,7 @@ def test_the_reader_of_imports_finds_them_all(source: str, found: list[str]) -> 
 
 @pytest.mark.processes
 def test_a_node_starts_without_scipy_and_matplotlib() -> None:
-    rooms = "tacit.problems, tacit.disclosure, tacit.node.node, tacit.errors"
+    rooms = "tacit.problems, tacit.disclosure, tacit.node.server, tacit.errors"
     # Numba looks for SciPy itself when it is imported; a node has neither.
     code = (
         f"import sys; sys.modules['numba'] = None; import {rooms}; "

@@ -16,7 +16,7 @@ from tacit.mpc import check_ranges
 from tacit.mpc.local import deal_integers, run_parties
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare
-from tacit.node.work.sealed_work import solve_assignment
+from tacit.node.searching import solve_assignment
 from tacit.problems import Assignment, Objective
 from tacit.search import weighted_values
 from tacit.search.moves import AssignmentParameters

@@ -24,7 +24,7 @@ from tacit.identity.cluster_files import write_cluster
 from tacit.identity.config import ClusterConfig, load_cluster_config, load_node_config
 from tacit.local.cluster import LocalCluster, free_addresses, memory_folder
 from tacit.local.engine import node_terms, platform_certificate
-from tacit.node.node import Node
+from tacit.node.server import Node
 from tacit.records.events import Event
 from tacit.records.node_events import InternalError
 from tacit.wire.attempt import NO_ATTEMPT, Attempt

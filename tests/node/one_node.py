@@ -19,7 +19,7 @@ from tacit.identity.config import load_cluster_config, load_node_config
 from tacit.identity.keys import load_keys
 from tacit.local.engine import all_sign, node_terms, participant_keys, public_keys
 from tacit.mpc.transport import fingerprint
-from tacit.node.node import Node
+from tacit.node.server import Node
 from tacit.problems import Problem
 from tacit.records.events import Event
 from tacit.records.node_log import verify_log

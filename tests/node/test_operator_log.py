@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from tacit.node.operator_log import LOGGER, JsonLines, shorten
+from tacit.node.own_log import LOGGER, JsonLines, shorten
 from tacit.records.line_limit import LineLimit
 
 

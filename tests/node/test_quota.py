@@ -15,8 +15,8 @@ from tacit.agreement.terms import agreement_hash
 from tacit.errors import RefusedError
 from tacit.identity.config import NodeConfig, load_node_config
 from tacit.local.cluster import LocalCluster, free_addresses
-from tacit.node.node import Node
-from tacit.node.quota import REMOVED, Quota
+from tacit.node.limits import REMOVED, Quota
+from tacit.node.server import Node
 from tacit.records.events import RequestRefused
 from tacit.records.node_events import AgreementRemoved
 from tests.node.one_node import agree, lines

@@ -14,9 +14,8 @@ from tacit.agreement.terms import agreement_hash
 from tacit.errors import RefusedError
 from tacit.identity.config import load_node_config
 from tacit.identity.keys import load_keys
-from tacit.node.node import Node
-from tacit.node.state.own_keys import SEALING_KEYS
-from tacit.node.state.sealing_keys import PENDING_SECONDS
+from tacit.node.keys import PENDING_SECONDS, SEALING_KEYS
+from tacit.node.server import Node
 from tacit.records.events import AgreementEnded
 from tacit.records.node_log import verify_log
 from tests.node.one_node import agree, node, platform_of

@@ -15,8 +15,8 @@ from tacit.agreement.signatures import sign_agreement
 from tacit.agreement.terms import Agreement, agreement_hash, canonical
 from tacit.errors import AgreementError, RefusedError
 from tacit.local.engine import all_sign
-from tacit.node.kept_series import KeptSeries
-from tacit.node.work.agreeing import agree
+from tacit.node.admission import agree
+from tacit.node.series import KeptSeries
 from tacit.series import DAY, Series, SignedSeries, sign_series
 from tacit.wire import RefusalKind
 from tacit.wire.messages import Agree

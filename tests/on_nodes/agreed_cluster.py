@@ -34,8 +34,7 @@ from tacit.local.engine import (
     public_keys,
 )
 from tacit.mpc.transport import Identity, fingerprint
-from tacit.node.state.own_keys import SEALING_KEYS
-from tacit.node.state.sealing_keys import StoredSealingKey
+from tacit.node.keys import SEALING_KEYS, StoredSealingKey
 from tacit.problems import Problem, generate_assignment
 from tacit.records.events import Event, RequestRefused
 from tacit.records.node_log import verify_log

@@ -10,8 +10,8 @@ from typing import Any
 from tacit.local.cluster import LocalCluster
 from tacit.mpc.pareto import dominance
 from tacit.node import process
-from tacit.node.state.best_so_far import BestSoFar
-from tacit.node.state.inputs import Inputs
+from tacit.node.counters import BestSoFar
+from tacit.node.inputs import Inputs
 from tests.support.nursery import nursery
 
 POINTS: dict[str, tuple[Any, str]] = {

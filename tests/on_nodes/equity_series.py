@@ -40,8 +40,7 @@ from tacit.equity import (
 from tacit.local.cluster import LocalCluster
 from tacit.local.engine import node_offers, platform_certificate, public_keys
 from tacit.mpc.local import reveal
-from tacit.node.kept_series import FOLDER
-from tacit.node.state.kept_balances import KeptBook
+from tacit.node.series import FOLDER, KeptBook
 from tacit.problems import Problem, generate_assignment
 from tacit.search.moves import AssignmentParameters
 from tacit.series import Series, SignedSeries, series_hash, sign_series

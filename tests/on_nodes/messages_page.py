@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
-from tacit.node.state import answer_file, number_lease, sealed_progress, store, stored
+from tacit.node import epoch_state, inputs, keys, sealed_progress, series, store
 from tacit.records import disclosed, events, node_events
 from tacit.wire import messages, peer_messages, replies
 from tacit.wire.messages import reply_type
@@ -69,11 +69,17 @@ SECTIONS: list[tuple[str, str, list[type]]] = [
         "MessagePack, tagged by `stored` with a version.",
         [
             store.StoredInput,
-            number_lease.StoredLease,
+            store.StoredLease,
             store.StoredBest,
-            answer_file.StoredAnswer,
+            store.StoredAnswer,
             sealed_progress.KeptState,
-            stored.StoredShare,
+            sealed_progress.StoredParts,
+            inputs.StoredWeighted,
+            epoch_state.StoredPeerHead,
+            series.StoredBook,
+            series.StoredEntry,
+            keys.StoredSealingKey,
+            store.StoredShare,
         ],
     ),
     (

@@ -12,7 +12,7 @@ from pathlib import Path
 from tacit.agreement import Agreement, agreement_hash, canonical, read_agreement
 from tacit.coordinator import SecureEngine
 from tacit.local.cluster import LocalCluster
-from tacit.node.state.store import folder_name
+from tacit.node.store import folder_name
 from tacit.problems import generate_assignment
 from tacit.records import Disclosed, Ledger, Log
 from tacit.records.ledger import load_ledger

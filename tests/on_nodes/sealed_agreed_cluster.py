@@ -17,8 +17,8 @@ from tacit.derived import ClearRun
 from tacit.disclosure import BestMode, Sealed
 from tacit.local.cluster import LocalCluster
 from tacit.mpc.local import reveal
-from tacit.node.state.sealed_progress import _READ, KeptState
-from tacit.node.state.store import cipher_of_states
+from tacit.node.sealed_progress import _READ_STATE, KeptState
+from tacit.node.store import cipher_of_states
 from tacit.problems import (
     Assignment,
     Objective,
@@ -135,7 +135,7 @@ def kept_states(agreed: AgreedCluster, step: int, search: int = 0) -> list[KeptS
     folder = agreement_hash(agreed.agreement).hex()[:32]
     name = f"sealed-{search}-{step}"
     return [
-        _READ.decode(
+        _READ_STATE.decode(
             cipher_of_states(agreed.sealing_key(i)).decrypt(
                 (agreed.cluster.folder / f"node-{i}.data" / folder / name).read_bytes()
             )

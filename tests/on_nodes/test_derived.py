@@ -20,7 +20,7 @@ from tacit.disclosure import parse_disclosure
 from tacit.errors import RefusedError
 from tacit.local.cluster import LocalCluster
 from tacit.local.engine import open_engine
-from tacit.node.state.store import Store, folder_name
+from tacit.node.store import Store, folder_name
 from tacit.problems import Problem, generate_assignment
 from tacit.records.freezing import frozen_inputs
 from tacit.runs import EngineChoice, Limits

@@ -13,8 +13,8 @@ from tacit.local.cluster import LocalCluster
 from tacit.mpc import COORDINATOR, agree_epoch, open_session
 from tacit.mpc.local import run_linked
 from tacit.mpc.transport import Mux
-from tacit.node.state.agreement_state import AgreementState
-from tacit.node.state.store import Store
+from tacit.node.agreement_state import AgreementState
+from tacit.node.store import Store
 from tacit.records.events import Sent
 from tacit.wire.messages import OpenEpoch, Prepare
 from tacit.wire.replies import EpochOpened, PopulationEvaluated

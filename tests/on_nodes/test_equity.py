@@ -20,9 +20,9 @@ from tacit.equity.account import cost, cost_for_all
 from tacit.errors import RefusedError
 from tacit.local.cluster import LocalCluster
 from tacit.mpc.local import reveal
-from tacit.node.kept_series import FOLDER
-from tacit.node.state.kept_balances import _READ_WEIGHTED, KeptBook
-from tacit.node.state.store import cipher_of_states, folder_name
+from tacit.node.inputs import _READ_WEIGHTED
+from tacit.node.series import FOLDER, KeptBook
+from tacit.node.store import cipher_of_states, folder_name
 from tacit.problems import Problem
 from tacit.records.events import RunCounted
 from tacit.search.moves import AssignmentParameters

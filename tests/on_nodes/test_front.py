@@ -12,7 +12,7 @@ from tacit.agreement.check import check_agreement
 from tacit.agreement.terms import Agreement, read_agreement
 from tacit.errors import AgreementError, LogError, ParameterError, RefusedError, UnprovenError
 from tacit.local.cluster import LocalCluster
-from tacit.node.state.policy import check_reveal
+from tacit.node.policy import check_reveal
 from tacit.problems import generate_assignment
 from tacit.records.disclosed import Disclosed, DisclosedFront
 from tacit.records.ledger import load_ledger

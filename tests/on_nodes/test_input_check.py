@@ -16,8 +16,8 @@ from tacit.coordinator.coordinator import Coordinator
 from tacit.coordinator.evaluations import Evaluations
 from tacit.errors import RefusedError
 from tacit.local.cluster import LocalCluster
-from tacit.node.state.agreement_state import AgreementState
-from tacit.node.state.store import Store
+from tacit.node.agreement_state import AgreementState
+from tacit.node.store import Store
 from tacit.records.events import InputDiffers
 from tacit.records.freezing import frozen_inputs
 from tacit.wire.messages import Submit

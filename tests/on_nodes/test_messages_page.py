@@ -8,12 +8,13 @@ from types import ModuleType
 import msgspec
 import pytest
 
-from tacit.node.state import sealed_progress, store
+from tacit.node import epoch_state, inputs, keys, sealed_progress, series, store
 from tacit.records import events, ledger
 from tacit.wire import messages, peer_messages, replies
 from tests.on_nodes.messages_page import PAGE, SECTIONS, page
 
-MODULES = [messages, replies, peer_messages, events, ledger, store, sealed_progress]
+STORED = [store, sealed_progress, inputs, epoch_state, series, keys]
+MODULES = [messages, replies, peer_messages, events, ledger, *STORED]
 
 
 def test_the_page_is_what_the_code_says() -> None:

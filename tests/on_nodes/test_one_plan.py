@@ -27,7 +27,7 @@ from tests.on_nodes.changed_node import restart_changed
 from tests.on_nodes.deadlines import AMPLE, raises_in_time, takes_at_most
 from tests.on_nodes.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, start_of, twin
 
-BINDING = "tacit.node.work.plan_binding"
+BINDING = "tacit.node.opening"
 OTHER_PLAN = "another plan of this search"
 
 

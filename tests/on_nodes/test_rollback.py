@@ -13,9 +13,9 @@ from tacit.agreement.terms import agreement_hash
 from tacit.coordinator.evaluations import Evaluations
 from tacit.errors import RefusedError
 from tacit.local.cluster import LocalCluster
-from tacit.node.state.agreement_state import AgreementState
-from tacit.node.state.peer_heads import HeardOfLogs, PeerHeads
-from tacit.node.state.store import Store, folder_name
+from tacit.node.agreement_state import AgreementState
+from tacit.node.epoch_state import HeardOfLogs, PeerHeads
+from tacit.node.store import Store, folder_name
 from tacit.records.events import EpochBegun, RequestRefused
 from tacit.records.log_heads import NOWHERE, LogHead, has_reached, head_of
 from tacit.records.node_events import LogSetBack

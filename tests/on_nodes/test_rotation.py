@@ -16,7 +16,7 @@ from tacit.identity.keys import load_keys
 from tacit.identity.rotation import Rotated, rotated_by_node, rotated_by_platform
 from tacit.local.cluster import LocalCluster
 from tacit.mpc.transport import Identity
-from tacit.node.kept_agreements import agreements_naming
+from tacit.node.store import agreements_naming
 from tacit.records.node_log import check_log
 from tests.on_nodes.agreed_cluster import AgreedCluster, populations, run
 

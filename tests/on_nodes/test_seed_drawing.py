@@ -19,9 +19,9 @@ from tacit.local.cluster import LocalCluster
 from tacit.mpc import COORDINATOR, Context, Session, agree_epoch, open_session
 from tacit.mpc.local import run_linked
 from tacit.mpc.transport import Mux
-from tacit.node.state.agreement_state import AgreementState
-from tacit.node.state.store import Store, StoredInput, folder_name
-from tacit.node.work.seed_drawing import draw_seed
+from tacit.node.agreement_state import AgreementState
+from tacit.node.preparing import draw_seed
+from tacit.node.store import Store, StoredInput, folder_name
 from tacit.records.events import InputsFrozen, SeedDrawn
 from tacit.records.freezing import frozen_inputs
 from tacit.records.log_chain import read_log

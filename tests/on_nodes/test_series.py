@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from tacit.agreement.terms import agreement_hash, canonical
 from tacit.errors import RefusedError
 from tacit.local.cluster import LocalCluster
-from tacit.node.kept_series import FOLDER
-from tacit.node.state.store import folder_name
+from tacit.node.series import FOLDER
+from tacit.node.store import folder_name
 from tacit.series import RunRecord, SignedSeries, series_hash, sign_series
 from tests.on_nodes.agreed_cluster import AgreedCluster, run
 from tests.series.made import run_of, series_like

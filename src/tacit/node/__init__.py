@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
-    from tacit.node.kept_agreements import agreements_naming
-    from tacit.node.operator_log import log_as_json_lines
+    from tacit.node.own_log import log_as_json_lines
     from tacit.node.process import run_node
+    from tacit.node.store import agreements_naming
 else:
     __getattr__ = lazily(__name__)

@@ -1,4 +1,6 @@
-"""A node's conversation with a platform: requests come in, each gets one reply.
+"""How a node hands out its log of an agreement: in pages, the last of which is signed.
+
+A node's conversation with a platform: requests come in, each gets one reply.
 
 Requests are worked on side by side, up to a number and a size; meanwhile nothing more is read, and
 the network slows the platform down. A refusal is logged with its reason, and so is whatever breaks
@@ -12,6 +14,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec.structs import replace
 
 from tacit.errors import (
@@ -27,19 +30,17 @@ from tacit.errors import (
     SealError,
 )
 from tacit.mpc.transport import Frame, Mux
-from tacit.node.admission import allowed_by
-from tacit.node.operator_log import shorten
-from tacit.node.state.inputs import Inputs
-from tacit.node.work import evaluation, sealed_work
-from tacit.node.work.agreeing import agree
-from tacit.node.work.epochs import open_epoch
-from tacit.node.work.equity import count_run
-from tacit.node.work.input_check import prepare
-from tacit.node.work.log_pages import REST as PAGE_REST
-from tacit.node.work.log_pages import log_page
-from tacit.node.work.off_loop import in_thread
+from tacit.node import evaluating, searching
+from tacit.node.admission import agree, allowed_by
+from tacit.node.epochs import open_epoch
+from tacit.node.equity import count_run
+from tacit.node.inputs import Inputs
+from tacit.node.own_log import shorten
+from tacit.node.preparing import prepare
+from tacit.node.threads import in_thread
 from tacit.records.events import RequestFailed, RequestRefused
 from tacit.records.node_events import InternalError, LinkLost, LogFailed
+from tacit.records.node_log import NodeLog, sign_head
 from tacit.wire.messages import (
     TALK,
     Advance,
@@ -62,6 +63,7 @@ from tacit.wire.messages import (
 from tacit.wire.replies import (
     Ended,
     Failed,
+    LogPage,
     Pong,
     RefusalKind,
     Refused,
@@ -72,7 +74,29 @@ from tacit.wire.replies import (
 )
 
 if TYPE_CHECKING:
-    from tacit.node.node import Node
+    from tacit.node.server import Node
+
+
+PAGE_REST = 1.0
+"""Pages of a platform take half of a node's time at most."""
+
+
+async def log_page(key: Ed25519PrivateKey, log: NodeLog, request: FetchLog, /) -> LogPage:
+    """A page of a log; with the last one comes the signature under the head of the whole.
+
+    What is signed is on the disk before; other pages need neither.
+    """
+    page, more = log.page(request.offset)
+    if more:
+        return LogPage(id=request.id, log=page, more=True, signature=b"", seconds=int(time.time()))
+    if not log.is_synced:
+        await in_thread(log.sync)
+    # Whatever was added meanwhile belongs to the head that is signed, so it comes along.
+    page, more = log.page(request.offset)
+    head, now = log.head, int(time.time())
+    signed = b"" if more else sign_head(key, head, nonce=request.nonce, seconds=now)
+    return LogPage(id=request.id, log=page, more=more, signature=signed, seconds=now, head=head)
+
 
 Work = (
     OfferSealingKey
@@ -256,7 +280,7 @@ class PlatformConnection:
             node.end_agreement(agreement_state, "the platform says that the run is over")
             return Ended(id=request.id)
         if isinstance(request, OpenPlan) and (
-            again := sealed_work.released_before(agreement_state, request)
+            again := searching.released_before(agreement_state, request)
         ):
             return again
         if not isinstance(request, FetchLog):
@@ -275,15 +299,15 @@ class PlatformConnection:
                 case Prepare():
                     return await prepare(node, agreement_state, request)
                 case Evaluate():
-                    return await evaluation.evaluate(node, agreement_state, request, self.mux)
+                    return await evaluating.evaluate(node, agreement_state, request, self.mux)
                 case Reveal():
-                    return await evaluation.reveal(node, agreement_state, request, self.mux)
+                    return await evaluating.reveal(node, agreement_state, request, self.mux)
                 case Advance():
-                    return await sealed_work.advance(node, agreement_state, request, self.mux)
+                    return await searching.advance(node, agreement_state, request, self.mux)
                 case CountRun():
                     return await count_run(node, agreement_state, request)
                 case OpenPlan():
-                    return await sealed_work.open_plan(node, agreement_state, request)
+                    return await searching.open_plan(node, agreement_state, request)
 
     async def _submit(self, inputs: Inputs, request: Submit) -> RowsTaken:
         """One box of a platform at a time is opened, in a thread."""

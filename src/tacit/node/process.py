@@ -16,7 +16,7 @@ from pathlib import Path
 from tacit.errors import TacitError
 from tacit.identity.cluster_files import LOCAL_PREFIX
 from tacit.identity.config import NodeConfig, load_node_config
-from tacit.node.node import Node
+from tacit.node.server import Node
 
 SWITCH_SECONDS = 0.0005
 """After so long a thread lets the event loop go on, which answers everybody."""

@@ -27,7 +27,7 @@ from tacit.equity import (
 from tacit.errors import RefusedError, TacitError
 from tacit.mpc import Session
 from tacit.mpc.local import deal_integers, run_parties
-from tacit.node.state.kept_balances import KeptBook
+from tacit.node.series import KeptBook
 from tests.agreement.test_equity import KEYS, TERMS, plain, with_equity
 
 NAMES = tuple(KEYS)

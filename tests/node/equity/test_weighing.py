@@ -18,7 +18,7 @@ from tacit.equity import FIRST_HEAD, WithEquity, empty_book
 from tacit.errors import RefusedError
 from tacit.mpc import ArithmeticShare, Session
 from tacit.mpc.local import deal_integers, reveal, run_parties
-from tacit.node.state.kept_balances import KeptBook
+from tacit.node.series import KeptBook
 from tests.agreement.test_equity import plain, with_equity
 from tests.node.equity.test_counting import NAMES, entries
 

@@ -14,12 +14,11 @@ from tacit.errors import EngineError, FrameError, LogError, PeerError
 from tacit.identity.config import NodeConfig, PeerConfig
 from tacit.local.cluster import LocalCluster
 from tacit.mpc.transport import Identity, MemoryLink, Mux, TlsLink, delayed, memory_pair
+from tacit.node import links as node_links
 from tacit.node import platform_connection
-from tacit.node.links import peer_links
-from tacit.node.links.peer_line import PeerLine
-from tacit.node.links.peer_links import PeerLinks
+from tacit.node.computation import NodeComputation
+from tacit.node.links import PeerLine, PeerLinks
 from tacit.node.platform_connection import PlatformConnection
-from tacit.node.work.session import NodeComputation
 from tacit.records.events import Event
 from tacit.records.node_events import InternalError, LinkLost
 from tacit.wire.attempt import Attempt
@@ -105,7 +104,7 @@ def test_a_stalled_evaluation_leaves_links_and_other_agreements_alone() -> None:
 def test_a_link_is_closed_only_if_the_peer_does_not_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(peer_links, "ANSWER_SECONDS", AMPLE)
+    monkeypatch.setattr(node_links, "ANSWER_SECONDS", AMPLE)
 
     async def work() -> list[str]:
         events: list[str] = []
@@ -120,7 +119,7 @@ def test_a_link_is_closed_only_if_the_peer_does_not_answer(
         assert events == ["connected node 1"]
         answering.cancel()
         await asyncio.sleep(0)
-        monkeypatch.setattr(peer_links, "ANSWER_SECONDS", 0.05)
+        monkeypatch.setattr(node_links, "ANSWER_SECONDS", 0.05)
         links.check("node 2")
         links.check("node 1")
         await comes_true(lambda: not links.current())

@@ -14,8 +14,8 @@ from tacit.errors import PeerLostError
 from tacit.identity.config import NodeConfig, PeerConfig
 from tacit.mpc import party_name
 from tacit.mpc.transport import Identity, TlsLink, make_certificate, memory_pair
-from tacit.node.links import peer_links, relays
-from tacit.node.links.peer_links import PeerLinks
+from tacit.node import links as node_links
+from tacit.node.links import PeerLinks
 from tacit.records.events import Event
 from tacit.wire.peer_messages import RelayComes, RelayWanted
 from tests.node.links.test_links import bound_alike
@@ -28,7 +28,7 @@ NODES = range(4)
 @pytest.fixture(autouse=True)
 def ample_handshakes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who wants to shake hands does so, however long it waits for a core."""
-    monkeypatch.setattr(relays, "HANDSHAKE_SECONDS", AMPLE)
+    monkeypatch.setattr(node_links, "HANDSHAKE_SECONDS", AMPLE)
 
 
 @pytest.fixture(scope="module")
@@ -195,7 +195,7 @@ def test_who_swallows_links_is_asked_last(
                 # Only who swallows links is waited for in vain, so that may be short.
                 tried.append(third)
                 with monkeypatch.context() as patch:
-                    patch.setattr(relays, "HANDSHAKE_SECONDS", 0.05 if third == 1 else AMPLE)
+                    patch.setattr(node_links, "HANDSHAKE_SECONDS", 0.05 if third == 1 else AMPLE)
                     return await through(third, peer)
 
             with monkeypatch.context() as patch:
@@ -211,7 +211,7 @@ def test_who_swallows_links_is_asked_last(
 def test_a_third_that_stops_is_left_for_another(
     identities: list[Identity], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(peer_links, "ANSWER_SECONDS", 0.3)
+    monkeypatch.setattr(node_links, "ANSWER_SECONDS", 0.3)
 
     async def swallow(*_: object, **__: object) -> None:
         """It passes nothing on any more, and says nothing."""
@@ -249,8 +249,8 @@ def test_the_peer_itself_is_used_once_it_is_reached(
     identities: list[Identity], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A node that cannot be dialled is reached through another, and itself when that works."""
-    monkeypatch.setattr(peer_links, "RELAY_SECONDS", 0.0)
-    monkeypatch.setattr(peer_links, "DIRECT_SECONDS", 0.05)
+    monkeypatch.setattr(node_links, "RELAY_SECONDS", 0.0)
+    monkeypatch.setattr(node_links, "DIRECT_SECONDS", 0.05)
     mended = asyncio.Event()
 
     async def work() -> None:

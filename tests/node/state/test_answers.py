@@ -13,11 +13,10 @@ from msgspec.structs import replace
 
 from tacit.agreement.working_memory import SEARCH_BYTES
 from tacit.errors import EngineError
-from tacit.node.state.agreement_state import AgreementState
-from tacit.node.state.answer_file import StoredAnswer
-from tacit.node.state.derivation import Derivation
-from tacit.node.state.kept_in_memory import KeptSearches
-from tacit.node.state.store import Store
+from tacit.node.agreement_state import AgreementState
+from tacit.node.derivation import Derivation
+from tacit.node.limits import KeptSearches
+from tacit.node.store import Store, StoredAnswer
 from tests.on_nodes.fixtures import example_cast
 
 

@@ -14,9 +14,9 @@ from tacit.agreement.terms import Agreement
 from tacit.errors import RefusedError
 from tacit.local.cluster import LocalCluster
 from tacit.mpc import ArithmeticShare
-from tacit.node.state.agreement_state import AgreementState
-from tacit.node.state.policy import Asked
-from tacit.node.state.store import Store
+from tacit.node.agreement_state import AgreementState
+from tacit.node.policy import Asked
+from tacit.node.store import Store
 from tacit.records.events import EvaluationBegun, EvaluationRepeated
 from tacit.records.node_log import verify_log
 from tacit.wire.attempt import NO_ATTEMPT, Attempt

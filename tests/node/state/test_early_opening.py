@@ -13,10 +13,10 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from tacit.errors import RefusedError
 from tacit.mpc import ArithmeticShare
-from tacit.node.state.agreement_state import BINDING_PART, AgreementState
-from tacit.node.state.sealed_progress import KeptState
-from tacit.node.state.store import Store
-from tacit.node.work.plan_binding import bind_for_peer
+from tacit.node.agreement_state import BINDING_PART, AgreementState
+from tacit.node.opening import bind_for_peer
+from tacit.node.sealed_progress import KeptState
+from tacit.node.store import Store
 from tacit.problems import Problem, generate_assignment
 from tacit.records.disclosed import DisclosedProof, Kind
 from tacit.search.moves import AssignmentParameters
@@ -177,7 +177,7 @@ def test_a_peer_binds_a_node_to_no_early_plan(
     state = held(tmp_path)
     here: Any = SimpleNamespace(agreement_states={state.hash: state})
     now = [begun(state)]
-    monkeypatch.setattr("tacit.node.work.plan_binding.time.time", lambda: now[0])
+    monkeypatch.setattr("tacit.node.opening.time.time", lambda: now[0])
 
     async def ask(attempt: Attempt) -> Attempt:
         return (await bind_for_peer(here, Bind(1, state.hash, 0, attempt), "node 1")).attempt

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from tacit.node.state.agreement_state import AgreementState
-from tacit.node.state.hearsay import answers_told, bound_searches, used_numbers
-from tacit.node.state.store import Store
+from tacit.node.agreement_state import AgreementState
+from tacit.node.epoch_state import answers_told, bound_searches, used_numbers
+from tacit.node.store import Store
 from tacit.records.freezing import FrozenInputs
 from tacit.wire.answer import Answer
 from tacit.wire.attempt import Attempt

@@ -15,9 +15,9 @@ from tacit.agreement.terms import Agreement, Ownership, PublicProblem
 from tacit.agreement.working_memory import working_bytes
 from tacit.disclosure import parse_disclosure
 from tacit.errors import AgreementError, RefusedError
-from tacit.node.state import policy
-from tacit.node.state.agreement_state import AgreementState
-from tacit.node.state.policy import (
+from tacit.node import policy
+from tacit.node.agreement_state import AgreementState
+from tacit.node.policy import (
     Asked,
     check_epoch,
     check_feasible,
@@ -28,7 +28,7 @@ from tacit.node.state.policy import (
     check_repeat,
     count_distinct,
 )
-from tacit.node.state.store import Store
+from tacit.node.store import Store
 from tacit.problems import Objective, Tour
 from tacit.records.events import RevealBegun
 from tests.on_nodes.fixtures import example_cast

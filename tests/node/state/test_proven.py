@@ -8,8 +8,8 @@ import pytest
 
 from tacit.errors import RefusedError
 from tacit.mpc import Statement
-from tacit.node.state.agreement_state import AgreementState
-from tacit.node.state.store import Store
+from tacit.node.agreement_state import AgreementState
+from tacit.node.store import Store
 from tacit.records.events import NodeLost, NodeNamed, NodeReturned
 from tests.records.test_evidence import CAST, WRONG, signed, statement
 

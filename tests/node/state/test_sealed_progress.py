@@ -15,10 +15,10 @@ from msgspec.structs import replace
 from tacit.agreement import SealedRun
 from tacit.errors import RefusedError
 from tacit.mpc import ArithmeticShare
-from tacit.node.state.agreement_state import AgreementState
-from tacit.node.state.sealed_progress import KeptState, SealedProgress
-from tacit.node.state.store import Store
-from tacit.node.work.plan_binding import bind_for_peer
+from tacit.node.agreement_state import AgreementState
+from tacit.node.opening import bind_for_peer
+from tacit.node.sealed_progress import KeptState, SealedProgress
+from tacit.node.store import Store
 from tacit.records.events import PlanBound
 from tacit.wire.attempt import Attempt
 from tacit.wire.messages import Advance

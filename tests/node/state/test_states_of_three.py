@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from tacit.errors import RefusedError
 from tacit.mpc import ArithmeticShare
-from tacit.node.state.agreement_state import AgreementState
-from tacit.node.state.states_of_three import Names
-from tacit.node.state.store import Store
+from tacit.node.agreement_state import AgreementState
+from tacit.node.epoch_state import Names
+from tacit.node.store import Store
 from tacit.wire.attempt import Attempt
 from tacit.wire.peer_messages import EpochBegins
 from tests.on_nodes.agreed_cluster import run

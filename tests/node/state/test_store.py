@@ -11,13 +11,13 @@ from msgspec.structs import replace
 from tacit.agreement.working_memory import weights_bytes
 from tacit.errors import LogError, RefusedError
 from tacit.mpc import ArithmeticShare
-from tacit.node.state import kept_in_memory, number_lease
-from tacit.node.state.agreement_state import AgreementState
-from tacit.node.state.counters import LAST_NUMBERS
-from tacit.node.state.kept_in_memory import KeptWeights
-from tacit.node.state.number_lease import LEASE
-from tacit.node.state.policy import Asked
-from tacit.node.state.store import Store
+from tacit.node import limits
+from tacit.node import store as store_module
+from tacit.node.agreement_state import AgreementState
+from tacit.node.counters import LAST_NUMBERS
+from tacit.node.limits import KeptWeights
+from tacit.node.policy import Asked
+from tacit.node.store import LEASE, Store
 from tacit.wire.request import pack_candidates, request_hash, unpack_candidates
 from tests.on_nodes.fixtures import Cast, example_cast
 
@@ -64,7 +64,7 @@ def test_after_a_restart_of_the_machine_the_lease_counts_as_used(
     # The machine loses power, and with it the last lines of the log.
     log = first.store.log.path
     log.write_bytes(log.read_bytes().splitlines(keepends=True)[0])
-    monkeypatch.setattr(number_lease, "boot_identity", lambda: "another boot")
+    monkeypatch.setattr(store_module, "boot_identity", lambda: "another boot")
     for _ in range(2):  # also if the process dies again before it did anything
         again = agreement_state(cast, tmp_path)
         assert again.counters.by_objective[0].highest == 1 + LEASE
@@ -75,7 +75,7 @@ def test_after_a_restart_of_the_machine_the_lease_counts_as_used(
 def test_without_a_boot_identity_every_number_is_synced(
     cast: Cast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(number_lease, "boot_identity", lambda: None)
+    monkeypatch.setattr(store_module, "boot_identity", lambda: None)
     first = agreement_state(cast, tmp_path)
     first.counters.begin(asked(cast, 1))
     assert first.store.lease.left(0, 2) < 0
@@ -151,7 +151,7 @@ def test_shares_used_longest_ago_leave_the_memory(
 ) -> None:
     casts = [example_cast() for _ in range(3)]
     states = [agreement_state(cast, tmp_path / str(k)) for k, cast in enumerate(casts)]
-    monkeypatch.setattr(kept_in_memory, "KEPT_BYTES", 2 * weights_bytes(casts[0].agreement))
+    monkeypatch.setattr(limits, "KEPT_BYTES", 2 * weights_bytes(casts[0].agreement))
     kept = KeptWeights()
     for number in (0, 1, 0, 2):
         kept.use(states[number])

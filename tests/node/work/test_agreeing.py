@@ -13,9 +13,9 @@ from msgspec.structs import replace
 from tacit.agreement.terms import agreement_hash, canonical
 from tacit.errors import RefusedError
 from tacit.identity.config import load_node_config
-from tacit.node.node import Node
-from tacit.node.state.store import Store
-from tacit.node.work.agreeing import _public_weights, agree
+from tacit.node.admission import _public_weights, agree
+from tacit.node.server import Node
+from tacit.node.store import Store
 from tacit.problems import Objective
 from tacit.wire.messages import Agree
 from tests.node.one_node import drafted

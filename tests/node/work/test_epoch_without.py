@@ -10,9 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from tacit.errors import RefusedError
-from tacit.node.state.agreement_state import AgreementState
-from tacit.node.state.store import Store
-from tacit.node.work.epochs import open_epoch
+from tacit.node.agreement_state import AgreementState
+from tacit.node.epochs import open_epoch
+from tacit.node.store import Store
 from tacit.wire.messages import OpenEpoch
 from tests.on_nodes.agreed_cluster import run
 from tests.on_nodes.fixtures import example_cast

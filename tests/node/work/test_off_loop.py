@@ -14,9 +14,8 @@ import pytest
 from tacit.errors import AbortError, PeerError
 from tacit.mpc import COORDINATOR, Context, Session, open_session
 from tacit.mpc.transport import Mux, memory_pair
-from tacit.node.work.memory_budget import MemoryBudget
-from tacit.node.work.off_loop import in_thread
-from tacit.node.work.worker_loops import BridgedMux, WorkerLoops
+from tacit.node.limits import MemoryBudget
+from tacit.node.threads import BridgedMux, WorkerLoops, in_thread
 
 
 async def away(work: Callable[[], Any]) -> Any:
@@ -137,7 +136,7 @@ def test_a_session_away_sends_and_receives_by_way_of_its_link() -> None:
 
 def test_computations_of_a_platform_share_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     def wait_for(seconds: float) -> None:
-        monkeypatch.setattr("tacit.node.work.memory_budget.WAIT_SECONDS", seconds)
+        monkeypatch.setattr("tacit.node.limits.WAIT_SECONDS", seconds)
 
     async def show() -> None:
         budget = MemoryBudget("node 0", megabytes=100)

@@ -17,17 +17,17 @@ from tacit.agreement.plan_parts import PlanHeads
 from tacit.errors import PeerTimeoutError, RefusedError
 from tacit.local.engine import all_sign
 from tacit.mpc import ArithmeticShare
-from tacit.node.state.agreement_state import AgreementState
-from tacit.node.state.plan_boxes import PlanBoxes, StoredParts
-from tacit.node.state.sealed_progress import KeptState, SealedProgress
-from tacit.node.state.store import Store
-from tacit.node.work import plan_binding
-from tacit.node.work.owners_opening import differing, sealed_parts
-from tacit.node.work.plan_binding import (
+from tacit.node import opening
+from tacit.node.agreement_state import AgreementState
+from tacit.node.opening import (
     bind_for_peer,
     confirm_binding,
+    differing,
     open_for_owners,
+    sealed_parts,
 )
+from tacit.node.sealed_progress import KeptState, PlanBoxes, SealedProgress, StoredParts
+from tacit.node.store import Store
 from tacit.records.disclosed import HeardBoxes
 from tacit.records.events import PlanSealed, Sent
 from tacit.wire.attempt import NO_ATTEMPT, Attempt
@@ -127,7 +127,7 @@ def test_boxes_are_released_once_enough_others_are_bound_to_the_same(tmp_path: P
 def test_nothing_is_released_where_a_holder_is_bound_to_other_numbers(
     tmp_path: Path, nodes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan_binding, "EPOCH_SECONDS", 0.1)
+    monkeypatch.setattr(opening, "EPOCH_SECONDS", 0.1)
     cluster = Cluster(tmp_path, nodes)
     context = cluster.cast.context
 
@@ -246,7 +246,7 @@ def test_a_peer_hears_what_binds_us_to_our_boxes(tmp_path: Path) -> None:
 def test_a_peer_that_comes_over_several_links_confirms_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan_binding, "EPOCH_SECONDS", 0.5)
+    monkeypatch.setattr(opening, "EPOCH_SECONDS", 0.5)
     cluster = Cluster(tmp_path, 4)
 
     class EverNew(dict[int, SaysThis]):

@@ -17,7 +17,7 @@ from tacit.coordinator.secure import SecureEngine
 from tacit.derived import agreed_parameters
 from tacit.errors import LogError
 from tacit.local.cluster import LocalCluster
-from tacit.node.state.store import Store, folder_name
+from tacit.node.store import Store, folder_name
 from tacit.records.disclosed import Kind
 from tacit.records.events import (
     EvaluationBegun,

@@ -8,8 +8,8 @@ from typing import Any
 
 from tacit.local.cluster import LocalCluster
 from tacit.node import process
-from tacit.node.state.derivation import Derivation
-from tacit.node.work.session import NodeComputation
+from tacit.node.computation import NodeComputation
+from tacit.node.derivation import Derivation
 from tests.support.nursery import nursery
 
 DELAY_SECONDS = 1.0

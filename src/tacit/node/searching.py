@@ -30,17 +30,17 @@ from tacit.mpc.assignment import (
 from tacit.mpc.sealed import SealedState, Step, secret_start
 from tacit.mpc.sealed import advance as anneal
 from tacit.mpc.transport import Mux
-from tacit.node.state.agreement_state import AgreementState
-from tacit.node.state.sealed_progress import KeptState, SealedProgress
-from tacit.node.work.handing_over import Handover
-from tacit.node.work.off_loop import in_thread
-from tacit.node.work.owners_opening import (
+from tacit.node.agreement_state import AgreementState
+from tacit.node.computation import ComputingNode, Handover, NodeComputation
+from tacit.node.opening import (
     as_reply,
+    confirm_binding,
     context_of_plan,
     draw_plan_keys,
+    open_for_owners,
 )
-from tacit.node.work.plan_binding import confirm_binding, open_for_owners
-from tacit.node.work.session import ComputingNode, NodeComputation
+from tacit.node.sealed_progress import KeptState, SealedProgress
+from tacit.node.threads import in_thread
 from tacit.records.disclosed import DisclosedProof, Kind
 from tacit.wire.messages import Advance, OpenPlan
 from tacit.wire.recording_mux import sent_digest

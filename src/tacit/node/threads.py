@@ -1,4 +1,11 @@
-"""Heavy computations on event loops of their own, so that links and small ones go on meanwhile.
+"""What must not stop in the middle, though whoever asked for it has gone.
+
+What takes time runs in threads, so that the event loop answers everybody else meanwhile.
+
+Platforms have turns of their own: none waits for what another one asked for, and what takes memory
+does not add up.
+
+Heavy computations on event loops of their own, so that links and small ones go on meanwhile.
 
 A protocol alternates between messages and long NumPy steps. Each platform has a few threads with an
 event loop; a heavy computation runs there, and its messages go by way of the node's own loop, since
@@ -12,15 +19,75 @@ import asyncio
 import itertools
 import os
 import threading
-from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any, ParamSpec, TypeVar
 
 from tacit.errors import PeerError
 from tacit.mpc import SessionMux, Wire
 from tacit.mpc.transport import Buffer, Channel, Frame
 from tacit.wire.mux_in_place import MuxInPlace
 
+P = ParamSpec("P")
 T = TypeVar("T")
+
+
+async def to_the_end(work: Coroutine[Any, Any, T], /) -> T:
+    """Do some work; whoever is cancelled meanwhile is so only when it is done.
+
+    A thread cannot be stopped, and nobody else may touch what it works on before it has ended.
+    """
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    try:
+        if cancelled is not None:
+            # Its error, if it has one, is nobody's any more.
+            _ = task.cancelled() or task.exception()
+            raise cancelled
+        return task.result()
+    finally:
+        # An error refers to this frame; without this, all that the work had would stay until the
+        # garbage collector finds the circle.
+        del task, cancelled
+
+
+class Turns:
+    """One turn at a time per platform. There are as many platforms as the operator has let in."""
+
+    def __init__(self) -> None:
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._rests: dict[str, float] = {}
+
+    @asynccontextmanager
+    async def of(self, platform: str, /, *, rest: float = 0.0) -> AsyncIterator[None]:
+        """A turn of a platform; afterwards it rests so many times as long as that took.
+
+        Reading a long text holds up all threads, so the share of a platform in that is limited.
+        """
+        loop = asyncio.get_running_loop()
+        async with self._locks.setdefault(platform, asyncio.Lock()):
+            await asyncio.sleep(max(0.0, self._rests.pop(platform, 0.0) - loop.time()))
+            begun = loop.time()
+            try:
+                yield
+            finally:
+                now = loop.time()
+                self._rests[platform] = now + rest * (now - begun)
+
+
+async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call a function in a thread; whoever is cancelled meanwhile waits for its end.
+
+    A thread cannot be stopped. If nobody waited for it, requests that are cancelled again and again
+    would pile up threads, and a file might be written by two of them.
+    """
+    return await to_the_end(asyncio.to_thread(function, *args, **kwargs))
+
 
 MOST_THREADS = max(2, os.cpu_count() or 1)
 """Of one platform."""

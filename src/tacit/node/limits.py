@@ -2,19 +2,32 @@
 
 A platform can sign agreements with participants that it invents, so that nobody's signature limits
 how much it has a node keep. What has expired goes after a while, with its log.
+
+How much memory the computations of a platform take at the same time.
+
+What an agreement needs at most is estimated when it is taken, and refused above the same limit: see
+`tacit.agreement.working_memory`. Nodes may begin computations in different orders, so none
+waits long for the others: after a moment it is given up, which its coordinator tries again.
+
+What stays in memory between requests: shares of weights and followed searches, the last used.
 """
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import time
-from collections.abc import Callable, Iterable
+from collections import Counter, OrderedDict
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
+from tacit.agreement.working_memory import search_bytes, weights_bytes
+from tacit.errors import AbortError
 from tacit.files import replace_secret
 from tacit.identity.config import NodeConfig
-from tacit.node.state.agreement_state import AgreementState
-from tacit.node.state.policy import refuse
+from tacit.node.agreement_state import AgreementState
+from tacit.node.policy import refuse
 from tacit.wire.replies import RefusalKind
 
 DAY = 86400.0
@@ -127,3 +140,100 @@ def remove_leftovers(data: Path, /) -> None:
     """Remove what was being removed when the node ended."""
     for path in data.glob(f"*{REMOVED}"):
         shutil.rmtree(path, ignore_errors=True)
+
+
+WAIT_SECONDS = 1.0
+MEGABYTE = 1_000_000
+
+
+class MemoryBudget:
+    """Bytes in use per platform; one computation alone always fits."""
+
+    def __init__(self, name: str, /, *, megabytes: int) -> None:
+        self._name, self._most = name, megabytes * MEGABYTE
+        self._used: Counter[str] = Counter()
+        self._freed = asyncio.Condition()
+
+    def _fits(self, platform: str, size: int) -> bool:
+        return not self._used[platform] or self._used[platform] + size <= self._most
+
+    @asynccontextmanager
+    async def reserve(self, platform: str, size: int, /) -> AsyncIterator[None]:
+        """Use so many bytes, as soon as there is room for them."""
+        async with self._freed:
+            try:
+                async with asyncio.timeout(WAIT_SECONDS):
+                    await self._freed.wait_for(lambda: self._fits(platform, size))
+            except TimeoutError:
+                what = "works on other large computations of this platform; try again"
+                raise AbortError(self._name, what) from None
+            self._used[platform] += size
+        try:
+            yield
+        finally:
+            self._used[platform] -= size
+            async with self._freed:
+                self._freed.notify_all()
+
+
+MEGABYTE = 1_000_000
+KEPT_BYTES = 64 << 20
+"""Others are opened again from their boxes when they are needed."""
+
+
+class KeptSearches:
+    """The followed searches of each platform that were used last.
+
+    Others are followed again from their answers when they are needed.
+    """
+
+    def __init__(self, *, megabytes: int) -> None:
+        self._most = megabytes * MEGABYTE
+        self._used: dict[str, OrderedDict[bytes, AgreementState]] = {}
+
+    @contextmanager
+    def used(self, agreement_state: AgreementState, platform: str, /) -> Iterator[None]:
+        """A request is worked on; afterwards what was not used for longest makes room."""
+        try:
+            yield
+        finally:
+            if agreement_state.derivation is not None:
+                used = self._used.setdefault(platform, OrderedDict())
+                used[agreement_state.hash] = agreement_state
+                used.move_to_end(agreement_state.hash)
+                self._make_room(used)
+
+    def _make_room(self, used: OrderedDict[bytes, AgreementState]) -> None:
+        for name in [name for name, each in used.items() if each.ended]:
+            _forget(used.pop(name))
+        total = sum(search_bytes(each.agreement) for each in used.values())
+        while total > self._most and len(used) > 1:
+            _, oldest = used.popitem(last=False)
+            total -= search_bytes(oldest.agreement)
+            _forget(oldest)
+
+
+def _forget(agreement_state: AgreementState) -> None:
+    if agreement_state.derivation is not None:
+        agreement_state.derivation.forget()
+
+
+class KeptWeights:
+    """The agreements whose shares are in memory, the one used last at the end."""
+
+    def __init__(self) -> None:
+        self._used: OrderedDict[bytes, AgreementState] = OrderedDict()
+
+    def use(self, agreement_state: AgreementState, /) -> None:
+        """An agreement's shares are needed now; what was not used for longest makes room."""
+        self._used[agreement_state.hash] = agreement_state
+        self._used.move_to_end(agreement_state.hash)
+        total = sum(weights_bytes(each.agreement) for each in self._used.values())
+        while total > KEPT_BYTES and len(self._used) > 1:
+            _, oldest = self._used.popitem(last=False)
+            oldest.inputs.drop_weights()
+            total -= weights_bytes(oldest.agreement)
+
+    def forget(self, agreement: bytes, /) -> None:
+        """The agreement is gone."""
+        self._used.pop(agreement, None)

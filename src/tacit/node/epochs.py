@@ -12,10 +12,10 @@ from typing import TypeVar
 from tacit.errors import AbortError, RefusedError
 from tacit.mpc import agree_epoch, open_conversations, party_name
 from tacit.mpc.transport import Channel, Conversation, Kind
-from tacit.node.state.agreement_state import AgreementState
-from tacit.node.state.peer_heads import HeardOfLogs
-from tacit.node.state.policy import refuse
-from tacit.node.work.session import EPOCH_SECONDS, ComputingNode
+from tacit.node.agreement_state import AgreementState
+from tacit.node.computation import EPOCH_SECONDS, ComputingNode
+from tacit.node.epoch_state import HeardOfLogs
+from tacit.node.policy import refuse
 from tacit.records.log_heads import LogHead
 from tacit.records.node_events import LogSetBack
 from tacit.wire.messages import OpenEpoch

@@ -1,4 +1,13 @@
-"""What a node keeps on disk about one agreement, and how it gets there without tearing.
+"""What states on a node's disk are made of.
+
+What was disclosed under an agreement, in the order in which a node was told.
+
+Evaluation numbers that are set aside ahead of their use, so that a power cut repeats none.
+
+A power cut may lose what was appended to the log last. So a lease of numbers is on the disk before
+they are used: after a restart of the machine all of them count as used.
+
+What a node keeps on disk about one agreement, and how it gets there without tearing.
 
 ::
 
@@ -23,12 +32,15 @@ then too; the agreement, its log and the boxes of a plan for its owners stay.
 
 Every evaluation is appended to the log before it is computed, which survives the death of the
 process; for power cuts there is the lease.
+
+What a node keeps, seen from outside the node: for its operator's commands.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from pathlib import Path
@@ -43,15 +55,147 @@ from numpy.typing import NDArray
 
 from tacit.agreement.contribution import CONTRIBUTION_BYTES
 from tacit.agreement.terms import Agreement, agreement_hash, canonical, read_agreement
-from tacit.errors import RefusedError
+from tacit.errors import EngineError, RefusedError
 from tacit.files import remove_drafts, replace_secret
-from tacit.node.state.answer_file import AnswerFile
-from tacit.node.state.number_lease import NumberLease
-from tacit.node.state.stored import Stored
+from tacit.identity.config import NodeConfig
+from tacit.mpc import ArithmeticShare
 from tacit.records.disclosed import DisclosedProof, HeardBoxes, Kind
 from tacit.records.events import AgreementAccepted, Sent
 from tacit.records.node_log import NodeLog
 from tacit.wire.attempt import Attempt, decode_attempt, encode_attempt
+
+
+class Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="stored"):
+    """What all states on the disk have: a tag with a version."""
+
+
+class StoredShare(msgspec.Struct, frozen=True, array_like=True):
+    """What this node has of a shared array, as a file has it."""
+
+    word: int
+    """Bytes per word."""
+    size: tuple[int, ...]
+    parts: dict[int, bytes]
+
+    @classmethod
+    def of(cls, share: ArithmeticShare, /) -> StoredShare:
+        """Return a share to be written."""
+        parts = {c: np.ascontiguousarray(part).tobytes() for c, part in share.parts.items()}
+        return cls(share.dtype.itemsize, share.shape, parts)
+
+    def read(self) -> ArithmeticShare:
+        """Return the share again."""
+        word = f"<u{self.word}"
+        return ArithmeticShare(
+            {c: np.frombuffer(part, word).reshape(self.size) for c, part in self.parts.items()}
+        )
+
+
+class StoredAnswer(Stored, frozen=True, tag="answer/1"):
+    """What an evaluation disclosed of an objective to a node that follows the search."""
+
+    objective: int
+    labels: list[int]
+    best: int | None
+
+
+_READ_ANSWER = msgspec.msgpack.Decoder(StoredAnswer)
+
+
+class AnswerFile:
+    """Answers one after the other, each with its length before it."""
+
+    def __init__(self, path: Path, /) -> None:
+        self._path = path
+
+    @property
+    def size(self) -> int:
+        """Bytes on the disk."""
+        return self._path.stat().st_size if self._path.exists() else 0
+
+    def add(self, objective: int, labels: list[int], best: int | None, /) -> None:
+        """Keep an answer, or nothing of it where the disk is full: others come after it."""
+        data = msgspec.msgpack.encode(StoredAnswer(objective, labels, best))
+        with self._path.open("ab", buffering=0) as file:
+            start = file.tell()
+            whole = len(data).to_bytes(4, "little") + data
+            try:
+                written = file.write(whole)
+            except OSError:
+                written = 0
+            if written != len(whole):
+                file.truncate(start)
+                raise EngineError("an answer cannot be kept; check the node's disk")
+
+    def read(self) -> Iterator[StoredAnswer]:
+        """All answers in their order; what a crash left of half a one is cut off."""
+        if not self._path.exists():
+            return
+        with self._path.open("r+b") as file:
+            while True:
+                start = file.tell()
+                size = int.from_bytes(file.read(4), "little")
+                data = file.read(size)
+                if not size or len(data) < size:
+                    file.truncate(start)
+                    return
+                yield _READ_ANSWER.decode(data)
+
+
+LEASE = 64
+"""How many evaluation numbers are set aside at a time."""
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+class StoredLease(Stored, frozen=True, tag="lease/1"):
+    """The numbers that are set aside, and since which start of the machine."""
+
+    boot: str
+    numbers: dict[int, int]
+
+
+_READ_LEASE = msgspec.msgpack.Decoder(StoredLease)
+
+
+def boot_identity() -> str | None:
+    """What changes when the machine restarts, where the system says it."""
+    try:
+        return _BOOT_ID.read_text().strip()
+    except OSError:
+        return None
+
+
+class NumberLease:
+    """The lease of one agreement, in a file."""
+
+    def __init__(self, path: Path, /) -> None:
+        self._path, self._boot = path, boot_identity()
+        self._lock = threading.Lock()
+        self._lease = StoredLease(self._boot or "", {})
+        if path.exists():
+            self._lease = _READ_LEASE.decode(path.read_bytes())
+        self.lost = dict(self._lease.numbers) if self._lease.boot != self._boot else {}
+        """Per objective, up to where numbers count as used after a restart of the machine."""
+
+    def left(self, objective: int, number: int, /) -> int:
+        """How many numbers after this one are already set aside."""
+        if self._boot is None or self._lease.boot != self._boot:
+            return -1
+        return self._lease.numbers.get(objective, 0) - number
+
+    def extend(self, objective: int, number: int, /) -> None:
+        """Set this number and the next ones aside, on the disk.
+
+        Where the system does not say whether it restarted, that is this number alone.
+        """
+        ahead = LEASE if self._boot is not None else 0
+        # Objectives extend theirs from threads, side by side, and the file is one.
+        with self._lock:
+            numbers = {**self.lost, **self._lease.numbers}
+            numbers[objective] = max(numbers.get(objective, 0), number + ahead)
+            lease = StoredLease(self._boot or "", numbers)
+            replace_secret(self._path, msgspec.msgpack.encode(lease))
+            self._lease = lease
 
 
 class StoredInput(Stored, frozen=True, tag="input/1"):
@@ -73,7 +217,7 @@ class StoredBest(Stored, frozen=True, tag="best/1"):
     components: dict[int, int]
 
 
-_ENCODER = msgspec.msgpack.Encoder(enc_hook=encode_attempt)
+_BEST_ENCODER = msgspec.msgpack.Encoder(enc_hook=encode_attempt)
 _READ_BEST = msgspec.msgpack.Decoder(list[StoredBest], dec_hook=decode_attempt)
 
 
@@ -246,7 +390,7 @@ class Store:
 
     def save_best(self, objective: int, states: list[StoredBest], /) -> None:
         """Keep the shares of the best fitness after the last evaluations."""
-        self._save_state(f"best-{objective}", _ENCODER.encode(states))
+        self._save_state(f"best-{objective}", _BEST_ENCODER.encode(states))
 
     def load_best(self, objective: int, /) -> list[StoredBest]:
         """The kept shares, none before the first evaluation."""
@@ -318,3 +462,13 @@ class Store:
                 while missing and (data := file.read(16 << 16)):
                     missing -= {data[at : at + 16] for at in range(0, len(data) - 15, 16)}
         return not missing
+
+
+def agreements_naming(config: NodeConfig, signing_key: str, /) -> list[str]:
+    """The folders of kept agreements that know the node by this key: it signs their logs."""
+    data = Path(config.folder) / config.data
+    return [
+        path.parent.name
+        for path in sorted(data.glob("*/agreement.json"))
+        if read_agreement(path.read_bytes()).nodes[config.node].signing_key == signing_key
+    ]

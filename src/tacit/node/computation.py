@@ -11,12 +11,18 @@
 The line that counts comes first, since otherwise a crash would give away an answer that nobody
 counted. The line with the hash comes last, since a log must not claim what never left: then a
 platform could be blamed for hiding an answer that it does not have.
+
+How all four nodes compute on from a state that three of them left.
+
+The three hand it over in the first round of the computation, under the keys of the epoch that the
+fourth is back with. Whether they do is part of what all nodes must agree on before they speak.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from tacit.agreement.terms import Agreement
@@ -29,21 +35,24 @@ from tacit.mpc import (
     Epoch,
     Session,
     SessionMux,
+    Size,
+    hand_over,
     left_without,
     open_session,
     refuse_session,
     share_without,
 )
-from tacit.node.links.peer_links import PeerLinks
-from tacit.node.state.agreement_state import AgreementState
-from tacit.node.state.kept_balances import KeptBook
-from tacit.node.state.kept_in_memory import KeptWeights
-from tacit.node.state.own_keys import OwnKeys
-from tacit.node.state.policy import refuse
-from tacit.node.work.memory_budget import MemoryBudget
-from tacit.node.work.worker_loops import BridgedMux, WorkerLoops
+from tacit.node.agreement_state import AgreementState
+from tacit.node.counters import BestSoFar
+from tacit.node.keys import OwnKeys
+from tacit.node.limits import KeptWeights, MemoryBudget
+from tacit.node.links import PeerLinks
+from tacit.node.policy import refuse
+from tacit.node.sealed_progress import SealedProgress
+from tacit.node.series import KeptBook
+from tacit.node.threads import BridgedMux, WorkerLoops
 from tacit.records.disclosed import DisclosedProof, Kind
-from tacit.records.events import Event
+from tacit.records.events import BuiltOnThree, Event
 from tacit.records.evidence import FrameSigner
 from tacit.wire.attempt import Attempt
 from tacit.wire.messages import Computation
@@ -228,3 +237,47 @@ class NodeComputation:
 
 def _missing_from(members: tuple[int, ...], nodes: int) -> int | None:
     return next((node for node in range(nodes) if node not in members), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """Which state is handed over, and to whom; none where all that compute have it."""
+
+    parent: Attempt
+    lost: int | None = None
+
+    @classmethod
+    def find(
+        cls,
+        node: ComputingNode,
+        agreement_state: AgreementState,
+        epoch: int,
+        parent: Attempt,
+        states: BestSoFar | SealedProgress | None,
+        /,
+    ) -> Handover:
+        """What an attempt in this epoch takes, if it builds on `parent`."""
+        held = node.epochs.get((agreement_state.hash, epoch))
+        everybody = held is not None and held.nodes == len(agreement_state.agreement.nodes)
+        if states is None or not everybody:
+            return cls(parent)
+        if parent in states.from_peers:
+            return cls(parent, node.number)
+        return cls(parent, agreement_state.epochs.lost if parent in states.of_three else None)
+
+    def agreed(self) -> bytes:
+        """What the nodes must agree on."""
+        return b"" if self.lost is None else f"node {self.lost} gets {self.parent}".encode()
+
+    def log(self, agreement_state: AgreementState, attempt: Attempt, /) -> None:
+        """Write down that what is computed from now on is not checked all the way."""
+        if self.lost is not None:
+            agreement_state.store.log.append(BuiltOnThree(attempt, self.parent))
+
+    async def to_all(
+        self, session: Session, held: Sequence[ArithmeticShare], sizes: Sequence[Size], /
+    ) -> list[ArithmeticShare]:
+        """The state as all nodes hold it; `held` is empty at the one that lacks it. 1 round."""
+        if self.lost is None:
+            return list(held)
+        return await hand_over(session, held, sizes, lost=self.lost, label="return")

@@ -6,28 +6,35 @@ The states after the last two batches that were asked for are kept, so that all 
 one in common: whoever lost the last one goes on from the one before, with fresh masks. What follows
 a state is fixed once it has begun. A node binds itself to the one state that it opens, on the disk,
 before a part of it is out; what is computed meanwhile ends first, and nothing follows.
+
+The boxes of a plan for its owners at one node: sealed once, then always the same bytes.
+
+They are on the disk before the log says what they are, and in the log before anybody hears of them.
+What is in them are shares that only their owners open, so they stay when the agreement has ended:
+an owner whose box was lost on the way gets it again.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 import msgspec
 
+from tacit.agreement.plan_parts import SealedParts
 from tacit.agreement.sealed_run import SealedRun
 from tacit.mpc import ArithmeticShare
-from tacit.node.state.policy import check_checkpoints, check_generations, refuse
-from tacit.node.state.store import Store
-from tacit.node.state.stored import Stored, StoredShare
-from tacit.node.state.to_the_end import to_the_end
-from tacit.records.disclosed import DisclosedProof
-from tacit.records.events import BatchBegun, PlanBound, Sent, StartDrawn
+from tacit.node.policy import check_checkpoints, check_generations, refuse
+from tacit.node.store import Store, Stored, StoredShare
+from tacit.node.threads import to_the_end
+from tacit.records.disclosed import DisclosedProof, HeardBoxes, Kind
+from tacit.records.events import BatchBegun, PlanBound, PlanSealed, Sent, StartDrawn
 from tacit.wire.attempt import Attempt, decode_attempt, encode_attempt
 from tacit.wire.messages import Advance
-from tacit.wire.request import advance_hash
+from tacit.wire.recording_mux import sent_digest
+from tacit.wire.request import advance_hash, plan_hash
 
 KEPT_STATES = 2
 KEPT_RUNS = 16
@@ -68,8 +75,8 @@ class KeptState(Stored, frozen=True, tag="sealed state/1"):
         return self.kept_shares[-1].read()
 
 
-_ENCODER = msgspec.msgpack.Encoder(enc_hook=encode_attempt)
-_READ = msgspec.msgpack.Decoder(KeptState, dec_hook=decode_attempt)
+_STATE_ENCODER = msgspec.msgpack.Encoder(enc_hook=encode_attempt)
+_READ_STATE = msgspec.msgpack.Decoder(KeptState, dec_hook=decode_attempt)
 
 
 class SealedProgress:
@@ -79,7 +86,7 @@ class SealedProgress:
         self._store, self.searches = store, searches
         self._search = searches[0]
         """The one by which they are known."""
-        states = map(_READ.decode, store.load_sealed(self._search))
+        states = map(_READ_STATE.decode, store.load_sealed(self._search))
         self._kept = sorted(states, key=lambda kept: kept.step)
         self.from_peers: list[Attempt] = []
         """The attempts whose states our peers have, and not we: they hand them over."""
@@ -212,7 +219,7 @@ class SealedProgress:
 
     async def _keep(self, new: KeptState) -> None:
         await asyncio.to_thread(
-            self._store.save_sealed, self._search, new.step, _ENCODER.encode(new)
+            self._store.save_sealed, self._search, new.step, _STATE_ENCODER.encode(new)
         )
         states = [kept for kept in self._kept if kept.step < new.step]
         self._kept = [*states, new][-KEPT_STATES:]
@@ -245,3 +252,91 @@ class SealedProgress:
         if self.opened not in (None, attempt) or await self.bind(attempt) != attempt:
             raise refuse("another plan of this search was opened, which happens once")
         return kept
+
+
+class StoredParts(Stored, frozen=True, tag="plan boxes/1"):
+    """What this node releases of a plan."""
+
+    attempt: Attempt
+    sealed: SealedParts
+    value: list[bytes]
+    """Its components of the plan's value, where that is disclosed."""
+
+
+_PARTS_ENCODER = msgspec.msgpack.Encoder(enc_hook=encode_attempt)
+_READ_PARTS = msgspec.msgpack.Decoder(StoredParts, dec_hook=decode_attempt)
+
+
+class PlanBoxes:
+    """The boxes of one sealed search."""
+
+    def __init__(self, store: Store, search: int, /) -> None:
+        self._store, self._search = store, search
+        self._sealing = asyncio.Lock()
+        self._logged: PlanSealed | None = None
+        self._is_released = False
+        self._parts: StoredParts | None = None
+        for event in store.log.recent():
+            match event:
+                case PlanSealed(search=k) if k == search:
+                    self._logged = event
+                case Sent(kind=Kind.OWNERS_PLAN, about=k) if k == search:
+                    self._is_released = True
+
+    def released(self, attempt: Attempt, /) -> StoredParts | None:
+        """What was released before of this attempt's plan; it may be had again at any time."""
+        parts = self._load() if self._is_released else None
+        return parts if parts is not None and parts.attempt == attempt else None
+
+    async def sealed(self, attempt: Attempt, seal: Callable[[], StoredParts], /) -> StoredParts:
+        """The parts of the plan that this node is bound to; they are sealed if they were not.
+
+        Whoever is cancelled meanwhile leaves no thread behind that writes other ones later.
+        """
+        return await to_the_end(self._sealed(attempt, seal))
+
+    async def _sealed(self, attempt: Attempt, seal: Callable[[], StoredParts]) -> StoredParts:
+        async with self._sealing:
+            parts = self._load()
+            if parts is None and self._logged is not None:
+                raise refuse("the boxes of this plan are in the log and gone from the disk")
+            if parts is None or (self._logged is None and parts.attempt != attempt):
+                parts = await asyncio.to_thread(seal)
+                await asyncio.to_thread(
+                    self._store.save_parts, self._search, _PARTS_ENCODER.encode(parts)
+                )
+                self._parts = parts
+            if parts.attempt != attempt:
+                raise refuse("the boxes here are of another plan of this search; one is opened")
+            heads = parts.sealed.heads
+            event = PlanSealed(self._search, attempt, heads.commitments, heads.boxes)
+            if self._logged is None:
+                self._store.log.append(event)
+                self._logged = event
+            elif (self._logged.commitments, self._logged.boxes) != (heads.commitments, heads.boxes):
+                raise refuse("the boxes of this plan are not those that the log names")
+            self._store.log.sync()
+            return parts
+
+    def release(self, parts: StoredParts, boxes: list[str], /) -> None:
+        """Log that the boxes leave this node, and which ones nodes were bound to by then.
+
+        `boxes` are the hashes of the nodes' lists of boxes. Synced, since afterwards the node gives
+        its boxes to whoever asks, without another look at the peers.
+        """
+        self._store.log_sent(
+            Kind.OWNERS_PLAN,
+            self._search,
+            parts.attempt,
+            plan_hash(self._search, parts.attempt),
+            lambda salt: sent_digest(salt, [(0, parts.value)]),
+            known=HeardBoxes(boxes),
+        )
+        self._store.log.sync()
+        self._is_released = True
+
+    def _load(self) -> StoredParts | None:
+        if self._parts is None:
+            data = self._store.load_parts(self._search)
+            self._parts = None if data is None else _READ_PARTS.decode(data)
+        return self._parts

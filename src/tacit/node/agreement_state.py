@@ -15,16 +15,19 @@ from tacit.agreement.equity_check import run_facts
 from tacit.equity import RunFacts
 from tacit.errors import EngineError, LogError
 from tacit.mpc import ArithmeticShare
-from tacit.node.state.counters import Counters
-from tacit.node.state.derivation import Derivation
-from tacit.node.state.hearsay import answers_told, bound_searches, used_numbers
-from tacit.node.state.inputs import Inputs
-from tacit.node.state.peer_heads import PeerHeads
-from tacit.node.state.plan_boxes import PlanBoxes
-from tacit.node.state.policy import check_epoch, check_still_valid, refuse
-from tacit.node.state.sealed_progress import KeptState, SealedProgress
-from tacit.node.state.states_of_three import StatesOfThree
-from tacit.node.state.store import Store
+from tacit.node.counters import Counters
+from tacit.node.derivation import Derivation
+from tacit.node.epoch_state import (
+    PeerHeads,
+    StatesOfThree,
+    answers_told,
+    bound_searches,
+    used_numbers,
+)
+from tacit.node.inputs import Inputs
+from tacit.node.policy import check_epoch, check_still_valid, refuse
+from tacit.node.sealed_progress import KeptState, PlanBoxes, SealedProgress
+from tacit.node.store import Store
 from tacit.records.events import (
     AgreementEnded,
     EpochBegun,

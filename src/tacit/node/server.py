@@ -25,23 +25,27 @@ from tacit.identity.config import NodeConfig, parse_address
 from tacit.identity.expiry import DAY, expiry_warnings
 from tacit.mpc import Epoch, party_name
 from tacit.mpc.transport import FrameBudget, Listener, Mux, TlsLink, delayed
-from tacit.node.admission import check_allowed, check_parties
-from tacit.node.kept_series import KeptSeries
-from tacit.node.links.peer_links import PeerLinks
-from tacit.node.operator_log import LOGGER, shorten
-from tacit.node.parties import Parties
+from tacit.node.admission import Parties, check_allowed, check_parties
+from tacit.node.agreement_state import AgreementState
+from tacit.node.keys import OwnKeys
+from tacit.node.limits import (
+    KeptSearches,
+    KeptWeights,
+    MemoryBudget,
+    Quota,
+    has_tombstone,
+    remove_folder,
+    remove_leftovers,
+    tombstone,
+)
+from tacit.node.links import PeerLinks
+from tacit.node.opening import bind_for_peer
+from tacit.node.own_log import LOGGER, shorten
 from tacit.node.platform_connection import PENDING_LIMIT, PlatformConnection
-from tacit.node.quota import Quota, has_tombstone, remove_folder, remove_leftovers, tombstone
-from tacit.node.state.agreement_state import AgreementState
-from tacit.node.state.kept_in_memory import KeptSearches, KeptWeights
-from tacit.node.state.own_keys import OwnKeys
-from tacit.node.state.policy import refuse
-from tacit.node.state.store import Store, folder_name
-from tacit.node.state.to_the_end import to_the_end
-from tacit.node.work.memory_budget import MemoryBudget
-from tacit.node.work.off_loop import Turns
-from tacit.node.work.plan_binding import bind_for_peer
-from tacit.node.work.worker_loops import WorkerLoops
+from tacit.node.policy import refuse
+from tacit.node.series import KeptSeries
+from tacit.node.store import Store, folder_name
+from tacit.node.threads import Turns, WorkerLoops, to_the_end
 from tacit.records.events import Event
 from tacit.records.line_limit import LineLimit
 from tacit.records.node_events import (
@@ -58,6 +62,7 @@ from tacit.series import SignedSeries
 
 if TYPE_CHECKING:
     from tacit.node.metrics import NodeMetrics
+
 
 FRAME_LIMIT = 64 << 20
 """Larger frames are refused before anything is allocated for them."""

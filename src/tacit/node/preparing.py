@@ -8,6 +8,13 @@ is dropped, and can be submitted again.
 
 The first message also has the hash that binds a node to its contribution to the search's seed. What
 they were bound to is frozen with the inputs, and only then is it opened (`seed_drawing`).
+
+The draw of the seed contribution, after the inputs are frozen: 2 rounds, 64 bytes to each peer.
+
+Each node tells the others what it has frozen, on its disk: the manifests, and what all nodes are
+bound to. Only when it has heard the same from all does it open its own contribution. So
+whoever sees a contribution sees it when nothing can be changed any more: stopping then ends the
+run, and gives no other draw, since no node ever draws again.
 """
 
 from __future__ import annotations
@@ -20,24 +27,25 @@ from functools import partial
 from tacit.agreement.sealing import box_hash
 from tacit.agreement.working_memory import prepare_bytes
 from tacit.equity import WithoutEquity
+from tacit.errors import LogError
 from tacit.mpc import (
     ArithmeticShare,
     Session,
     check_ranges,
     concatenate,
 )
-from tacit.node.state.agreement_state import AgreementState
-from tacit.node.state.policy import refuse
-from tacit.node.state.store import StoredInput
-from tacit.node.work.equity import hooks_of
-from tacit.node.work.off_loop import in_thread
-from tacit.node.work.seed_drawing import draw_seed
-from tacit.node.work.session import ComputingNode, NodeComputation
+from tacit.node.agreement_state import AgreementState
+from tacit.node.computation import ComputingNode, NodeComputation
+from tacit.node.equity import hooks_of
+from tacit.node.inputs import Inputs
+from tacit.node.policy import refuse
+from tacit.node.store import StoredInput
+from tacit.node.threads import in_thread
 from tacit.records.events import InputDiffers, InputOutOfRange
 from tacit.wire.messages import Prepare
 from tacit.wire.replies import InputsPrepared, RefusalKind
 
-Inputs = dict[str, StoredInput]
+Rows = dict[str, StoredInput]
 Dropped = InputDiffers | InputOutOfRange
 _HASH = 32
 LARGE_CELLS = 1 << 14
@@ -122,7 +130,7 @@ async def _prepare(
 
 
 async def _compare(
-    session: Session, agreement_state: AgreementState, objective: int, inputs: Inputs
+    session: Session, agreement_state: AgreementState, objective: int, inputs: Rows
 ) -> _Compared:
     """Tell all peers what is here, and hear what is there. 1 round."""
     owners = [each.participant for each in agreement_state.agreement.objectives[objective].owners]
@@ -156,7 +164,7 @@ async def _out_of_range(
 
 
 def _drop(
-    agreement_state: AgreementState, objective: int, inputs: Inputs, who: str, why: type[Dropped]
+    agreement_state: AgreementState, objective: int, inputs: Rows, who: str, why: type[Dropped]
 ) -> None:
     if objective not in agreement_state.inputs.frozen and who in inputs:
         agreement_state.inputs.forget(objective, who, box_hash(inputs[who].box))
@@ -164,7 +172,7 @@ def _drop(
 
 
 def _drop_different(
-    agreement_state: AgreementState, objective: int, inputs: Inputs, compared: _Compared
+    agreement_state: AgreementState, objective: int, inputs: Rows, compared: _Compared
 ) -> None:
     if not compared.different:
         return
@@ -180,7 +188,7 @@ def _drop_different(
 
 
 def _drop_outside(
-    agreement_state: AgreementState, objective: int, inputs: Inputs, outside: list[str]
+    agreement_state: AgreementState, objective: int, inputs: Rows, outside: list[str]
 ) -> None:
     terms = agreement_state.agreement.objectives[objective]
     for who in outside:
@@ -192,3 +200,19 @@ def _drop_outside(
             kind=RefusalKind.OUTSIDE,
             participants=outside,
         )
+
+
+async def draw_seed(session: Session, inputs: Inputs, objective: int, /) -> None:
+    """Have all contributions opened, once all nodes have frozen the same."""
+    frozen = inputs.frozen[objective]
+    text = "\n".join([frozen.manifests, *frozen.commitments])
+    here = hashlib.sha256(b"tacit frozen/1\n" + text.encode()).digest()
+    for peer, there in (await session.tell(here)).items():
+        if there != here:
+            raise refuse(f"{session.name_of(peer)} has frozen other inputs; make a new agreement")
+    opened = await session.tell(inputs.contribution(objective))
+    opened[session.me] = inputs.contribution(objective)
+    try:
+        inputs.draw(objective, [opened[node] for node in range(session.nodes)])
+    except LogError as error:
+        raise refuse(str(error)) from None

@@ -25,13 +25,12 @@ from tacit.mpc import (
     evaluate as compute,
 )
 from tacit.mpc.transport import Mux
-from tacit.node.state.agreement_state import AgreementState
-from tacit.node.state.derivation import Derivation
-from tacit.node.state.policy import Asked, blocks_of, check_plans, check_sizes, refuse
-from tacit.node.work.equity import hooks_of
-from tacit.node.work.handing_over import Handover
-from tacit.node.work.off_loop import in_thread
-from tacit.node.work.session import ComputingNode, NodeComputation
+from tacit.node.agreement_state import AgreementState
+from tacit.node.computation import ComputingNode, Handover, NodeComputation
+from tacit.node.derivation import Derivation
+from tacit.node.equity import hooks_of
+from tacit.node.policy import Asked, blocks_of, check_plans, check_sizes, refuse
+from tacit.node.threads import in_thread
 from tacit.records.disclosed import Kind
 from tacit.wire.answer import Answer
 from tacit.wire.messages import Evaluate, Reveal

@@ -16,10 +16,10 @@ from tacit.agreement.account_boxes import seal_told
 from tacit.agreement.equity_check import plan_digest
 from tacit.agreement.working_memory import account_bytes
 from tacit.equity import Opened, PlanToCount, StepBook, WithEquity, WithoutEquity, columns_of
-from tacit.node.state.agreement_state import AgreementState
-from tacit.node.state.policy import refuse
-from tacit.node.work.off_loop import in_thread
-from tacit.node.work.session import ComputingNode, NodeComputation
+from tacit.node.agreement_state import AgreementState
+from tacit.node.computation import ComputingNode, NodeComputation
+from tacit.node.policy import refuse
+from tacit.node.threads import in_thread
 from tacit.records.events import RunCounted
 from tacit.wire.messages import CountRun
 from tacit.wire.replies import RunAccounted

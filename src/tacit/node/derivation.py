@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.derived import DerivedSearch, Population
-from tacit.node.state.inputs import Inputs
-from tacit.node.state.policy import refuse
-from tacit.node.state.store import Store
-from tacit.node.state.to_the_end import to_the_end
+from tacit.node.inputs import Inputs
+from tacit.node.policy import refuse
+from tacit.node.store import Store
+from tacit.node.threads import to_the_end
 from tacit.wire.answer import Answer
 
 P = ParamSpec("P")

@@ -11,6 +11,7 @@ import hashlib
 import time
 from threading import Lock
 
+import msgspec
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
@@ -25,13 +26,75 @@ from tacit.agreement.sealing import (
 )
 from tacit.errors import EngineError
 from tacit.mpc import ArithmeticShare, held_by
-from tacit.node.state.kept_balances import Weighted
-from tacit.node.state.policy import check_still_valid, refuse
-from tacit.node.state.store import Store, StoredInput
+from tacit.node.policy import check_still_valid, refuse
+from tacit.node.store import Store, Stored, StoredInput, StoredShare
 from tacit.records.events import InputsFrozen, InputTaken, SeedDrawn
 from tacit.records.freezing import FreezingEvent, FrozenInputs, frozen_after
 from tacit.wire.messages import Submit
 from tacit.wire.replies import RefusalKind
+
+
+class StoredWeighted(Stored, frozen=True, tag="weighted/1"):
+    """As a file has it."""
+
+    attempt: str
+    factors: StoredShare
+    weights: StoredShare
+
+
+_READ_WEIGHTED = msgspec.msgpack.Decoder(StoredWeighted)
+
+
+class Weighted:
+    """Shares of one run's weights times their owners' factors: what is searched.
+
+    The name of the computation that they come from is part of what all nodes must agree on before
+    they compute with them.
+    """
+
+    def __init__(self, store: Store, /) -> None:
+        self._store = store
+        kept = self._load()
+        self.attempt = "" if kept is None else kept.attempt
+        """The computation that they come from; empty while there are none."""
+        self._weights: ArithmeticShare | None = None
+
+    def _load(self) -> StoredWeighted | None:
+        data = self._store.load_weighted()
+        return _READ_WEIGHTED.decode(data) if data else None
+
+    def _kept(self) -> StoredWeighted:
+        kept = self._load()
+        if kept is None:
+            raise refuse("the weights have no factors yet; have the inputs prepared first")
+        return kept
+
+    def forget(self) -> None:
+        """Have none, on the disk, before others are computed."""
+        if self.attempt:
+            self._store.save_weighted(b"")
+        self.attempt, self._weights = "", None
+
+    def keep(self, attempt: str, factors: ArithmeticShare, weights: ArithmeticShare, /) -> None:
+        """Keep what a computation gave."""
+        stored = StoredWeighted(attempt, StoredShare.of(factors), StoredShare.of(weights))
+        self._store.save_weighted(msgspec.msgpack.encode(stored))
+        self.attempt, self._weights = attempt, weights
+
+    def weights(self) -> ArithmeticShare:
+        """Shares of what is searched; may be called in any thread."""
+        kept = self._weights
+        if kept is None:
+            self._weights = kept = self._kept().weights.read()
+        return kept
+
+    def factors(self) -> ArithmeticShare:
+        """Shares of the factor of each participant that has rows."""
+        return self._kept().factors.read()
+
+    def drop(self) -> None:
+        """Keep no shares in memory; they are read again when they are needed."""
+        self._weights = None
 
 
 class Inputs:

@@ -1,0 +1,573 @@
+"""One node's link to another node: whether the other is there, and which plan it is bound to.
+
+An evaluation that stalls does not mean that the link is broken: perhaps the platform asked only one
+of the nodes. So a link is given up only if the peer does not answer on the link itself.
+
+Links between two nodes that do not reach each other, through a third that both reach.
+
+Inside is the TLS of the two ends, with their pinned certificates: the third knows keys that would
+open letters, and sees ciphertext only. It can cut the link, as a network can. One link of each pair
+goes through a node at a time, and none of those goes through two.
+
+A node's links to the other nodes: kept up, and made again when they break.
+
+The node with the higher number dials. A peer that it does not reach is tried through the others,
+and itself again from time to time. A link that breaks ends every epoch of both its ends. An
+evaluation that stalls does not break a link: that takes a peer that no longer answers on it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
+
+from tacit.errors import AbortError, MpcError, PeerError, PeerLostError, PeerTimeoutError
+from tacit.identity.config import NodeConfig, parse_address
+from tacit.mpc import party_name
+from tacit.mpc.transport import (
+    Carrier,
+    Channel,
+    Identity,
+    Kind,
+    Mux,
+    Passage,
+    TlsLink,
+    connect,
+    delayed,
+    link_inside,
+)
+from tacit.records.events import Event
+from tacit.records.line_limit import LineLimit
+from tacit.records.node_events import Connected, LinkLost, LinkRelayed, RelayBegun, RelayEnded
+from tacit.wire.attempt import NO_ATTEMPT, Attempt
+from tacit.wire.messages import TALK
+from tacit.wire.peer_messages import (
+    Bind,
+    Bound,
+    Here,
+    PeerMessage,
+    RelayComes,
+    RelayWanted,
+    There,
+    decode_peer_message,
+    encode_peer_message,
+)
+
+QUIET_SECONDS = 3600.0
+ANSWER_SECONDS = 5.0
+ROUND_TRIPS = 3
+"""So many are measured when a link is new; the shortest is what the network takes."""
+MOST_QUESTIONS = 256
+"""Answers that a peer may wait for at a time."""
+
+T = TypeVar("T")
+
+Binder = Callable[[Bind, str], Awaitable[Bound]]
+"""Binds this node as a peer asks, and says to what it is bound."""
+
+
+Relayer = Callable[[RelayWanted | RelayComes], None]
+"""Hears of links that go through another."""
+
+
+def _no_relays(said: RelayWanted | RelayComes) -> None:
+    """Nothing goes through this node, nor to it."""
+
+
+class PeerLine:
+    """A link between two nodes. `listen` must run for as long as it is used."""
+
+    def __init__(
+        self,
+        mux: Mux,
+        bind: Binder,
+        *,
+        relays: Relayer = _no_relays,
+        through: int | None = None,
+    ) -> None:
+        self.mux = mux
+        self.through = through
+        """The node that the link goes through, if it is not direct."""
+        self.round_trip: float | None = None
+        """The shortest so far, in seconds; none before the peer has answered."""
+        self._bind, self._relays = bind, relays
+        self._talk = mux.open(TALK)
+        self._asked: asyncio.Future[None] | None = None
+        self._asked_at = 0.0
+        self._binding: dict[int, asyncio.Future[Bound]] = {}
+        self._answering: set[asyncio.Task[None]] = set()
+        self._number = 0
+
+    async def listen(self) -> str:
+        """Answer the peer's questions until the link breaks, and say why it did."""
+        while True:
+            try:
+                frame = await self._talk.receive(timeout=QUIET_SECONDS)
+                await self._heard(decode_peer_message(frame.payload, peer=self.mux.link.peer))
+            except PeerTimeoutError:
+                continue
+            except PeerError as error:
+                for number, waiting in self._binding.items():
+                    _settle(waiting, Bound(number, NO_ATTEMPT))
+                for task in self._answering:
+                    task.cancel()
+                return error.what
+
+    async def _heard(self, said: PeerMessage) -> None:
+        match said:
+            case There():
+                await self._say(Here(), timeout=ANSWER_SECONDS)
+            case Here():
+                self._is_here()
+            case Bind():
+                # It may have to wait for a computation, and who is asked meanwhile must answer.
+                if len(self._answering) >= MOST_QUESTIONS:
+                    raise AbortError(self.mux.link.peer, "asks more than it waits for")
+                task = asyncio.create_task(self._answer(said))
+                self._answering.add(task)
+                task.add_done_callback(self._answering.discard)
+            case Bound():
+                waiting = self._binding.get(said.number)
+                if waiting is not None:
+                    _settle(waiting, said)
+            case RelayWanted() | RelayComes():
+                self._relays(said)
+
+    def _is_here(self) -> None:
+        if self._asked is None or self._asked.done():
+            return
+        took = asyncio.get_running_loop().time() - self._asked_at
+        self.round_trip = took if self.round_trip is None else min(took, self.round_trip)
+        self._asked.set_result(None)
+
+    async def measure(self) -> None:
+        """See how long the network takes there and back."""
+        for _ in range(ROUND_TRIPS):
+            if not await self.answers():
+                return
+
+    async def _answer(self, asked: Bind) -> None:
+        # Who breaks the link meanwhile is heard by `listen`.
+        with suppress(PeerError):
+            await self._say(await self._bind(asked, self.mux.link.peer), timeout=ANSWER_SECONDS)
+
+    async def say(self, message: RelayWanted | RelayComes, /) -> None:
+        """Tell the peer of a link that goes through one of us."""
+        await self._say(message, timeout=ANSWER_SECONDS)
+
+    async def _say(self, message: PeerMessage, *, timeout: float) -> None:
+        await self._talk.send(1, encode_peer_message(message), timeout=timeout)
+
+    async def answers(self, *, timeout: float = ANSWER_SECONDS) -> bool:
+        """Whether the peer answers in time what it is asked from now on, by whomever."""
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        if self._asked is not None and not self._asked.done() and self._asked_at < now:
+            # The answer to an earlier question says nothing of the time since.
+            done, _ = await asyncio.wait([self._asked], timeout=timeout)
+            if not done:
+                return False
+        if self._asked is None or self._asked.done():
+            self._asked, self._asked_at = loop.create_future(), loop.time()
+            try:
+                await self._say(There(), timeout=timeout)
+            except PeerError:
+                return False
+        done, _ = await asyncio.wait([self._asked], timeout=timeout)
+        return bool(done)
+
+    async def bind(
+        self, agreement: bytes, search: int, attempt: Attempt, *, timeout: float
+    ) -> Bound:
+        """Tell the peer which plan we open; returns what it is bound to, none if it cannot say."""
+        self._number += 1
+        number = self._number
+        answer: asyncio.Future[Bound] = asyncio.get_running_loop().create_future()
+        self._binding[number] = answer
+        try:
+            await self._say(Bind(number, agreement, search, attempt), timeout=timeout)
+            done, _ = await asyncio.wait([answer], timeout=timeout)
+            return answer.result() if done else Bound(number, NO_ATTEMPT)
+        except PeerError:
+            return Bound(number, NO_ATTEMPT)
+        finally:
+            del self._binding[number]
+
+
+def _settle(waiting: asyncio.Future[T], result: T) -> None:
+    if not waiting.done():
+        waiting.set_result(result)
+
+
+HANDSHAKE_SECONDS = 3.0
+
+
+def _channel(number: int, origin: int, to: int) -> Channel:
+    return Channel(bytes(16), objective=origin << 8 | to, evaluation=number, kind=Kind.RELAY)
+
+
+class Relays:
+    """The links of a node that go through others, and those of others that go through it."""
+
+    def __init__(
+        self,
+        config: NodeConfig,
+        identity: Identity,
+        lines: Mapping[int, PeerLine],
+        /,
+        *,
+        frame_limit: int,
+        log: Callable[[Event], None],
+        spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
+        accept: Callable[[int, TlsLink, int], None],
+    ) -> None:
+        """`accept` gets a link that has come, its peer, and whom it goes through."""
+        self._config, self._identity, self._lines = config, identity, lines
+        self._frame_limit, self._log, self._spawn = frame_limit, log, spawn
+        self._accept = accept
+        self._numbers = 0
+        self._passages: dict[tuple[int, int], asyncio.Task[None]] = {}
+        self._arriving: dict[int, asyncio.Task[None]] = {}
+        self._tried_last: dict[int, int] = {}
+        self._lines_left = LineLimit(burst=100, per_minute=10)
+
+    @property
+    def passing(self) -> int:
+        """How many links of others go through this node."""
+        return len(self._passages)
+
+    def hear(self, peer: int, said: RelayWanted | RelayComes, /) -> None:
+        """A peer wants something passed on, or has something for us."""
+        match said:
+            case RelayWanted():
+                self._wanted(peer, said)
+            case RelayComes():
+                self._comes(peer, said)
+
+    def _note(self, event: RelayBegun | RelayEnded) -> None:
+        """Write down what goes through us; a peer may cause so many lines."""
+        left_out = self._lines_left.admit()
+        if left_out is not None:
+            self._log(replace(event, left_out=left_out) if left_out else event)
+
+    def _direct(self, peer: int) -> PeerLine | None:
+        line = self._lines.get(peer)
+        return line if line is not None and line.through is None else None
+
+    def _next_number(self) -> int:
+        self._numbers += 1
+        return self._numbers
+
+    # Our own links.
+
+    async def reach(self, peer: int, /) -> tuple[TlsLink, int] | None:
+        """A link to a peer through one of the others, and that one; None if none has a way.
+
+        Whoever was tried last comes last: it may be the one that cuts our links.
+        """
+        last = self._tried_last.get(peer)
+        others = [node for node in sorted(self._lines) if node != peer and self._direct(node)]
+        for third in sorted(others, key=lambda node: node == last):
+            self._tried_last[peer] = third
+            link = await self._through(third, peer)
+            if link is not None:
+                return link, third
+        return None
+
+    async def _through(self, third: int, peer: int) -> TlsLink | None:
+        line = self._direct(third)
+        if line is None:
+            return None
+        number = self._next_number()
+        try:
+            carrier = Carrier(line.mux.open(_channel(number, self._config.node, peer)))
+            await line.say(RelayWanted(number, peer))
+            return await self._link(carrier, peer, server=False)
+        except (MpcError, PeerError):
+            return None
+
+    async def _link(self, carrier: Carrier, peer: int, *, server: bool) -> TlsLink:
+        return await link_inside(
+            carrier,
+            peer=party_name(peer),
+            identity=self._identity,
+            server=server,
+            timeout=HANDSHAKE_SECONDS,
+            limit=self._frame_limit,
+        )
+
+    def _comes(self, third: int, said: RelayComes) -> None:
+        """A peer that dials us does so through another; one at a time through each of them."""
+        line, origin = self._direct(third), said.origin
+        known = any(peer.node == origin for peer in self._config.peers)
+        if line is None or not known or origin in (third, self._config.node):
+            return
+        old = self._arriving.pop(third, None)
+        if old is not None:
+            old.cancel()
+        self._arriving[third] = self._spawn(self._arrive(line, third, said))
+
+    async def _arrive(self, line: PeerLine, third: int, said: RelayComes) -> None:
+        try:
+            talk = line.mux.open(_channel(said.number, said.origin, self._config.node))
+            link = await self._link(Carrier(talk), said.origin, server=True)
+        except (MpcError, PeerError):
+            return  # whoever wanted it finds out, and tries another way
+        finally:
+            if self._arriving.get(third) is asyncio.current_task():
+                del self._arriving[third]
+        self._accept(said.origin, link, third)
+
+    # Those of others.
+
+    def _wanted(self, origin: int, said: RelayWanted) -> None:
+        """Pass on what two peers say to each other, unless the operator does not want that."""
+        here, there = self._direct(origin), self._direct(said.to)
+        if here is None:
+            return
+        old = self._passages.pop((origin, said.to), None)
+        if old is not None:
+            old.cancel()
+        able = self._config.relay and there is not None and origin != said.to
+        work = self._pass_on(here, there if able else None, origin, said)
+        self._passages[origin, said.to] = self._spawn(work)
+
+    async def _pass_on(
+        self, here: PeerLine, there: PeerLine | None, origin: int, said: RelayWanted
+    ) -> None:
+        begun, name, to = False, party_name(origin), party_name(said.to)
+        try:
+            one = here.mux.open(_channel(said.number, origin, said.to))
+            if there is None:
+                await Carrier(one).close()
+                return
+            number = self._next_number()
+            other = there.mux.open(_channel(number, origin, said.to))
+            passage = Passage(one, other)
+            await there.say(RelayComes(number, origin))
+            begun = True
+            self._note(RelayBegun(peer=name, what=f"to {to}"))
+            why = await passage.run()
+            self._note(RelayEnded(peer=name, what=f"to {to}, {passage.passed} bytes: {why}"))
+            begun = False
+        except (MpcError, PeerError):
+            return
+        finally:
+            if begun:
+                self._note(RelayEnded(peer=name, what=f"to {to}: ended here"))
+            if self._passages.get((origin, said.to)) is asyncio.current_task():
+                del self._passages[origin, said.to]
+
+
+DIAL_SECONDS = 3.0
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
+RELAY_SECONDS, SURE_SECONDS, DIRECT_SECONDS = 0.5, 1.0, 30.0
+"""After so long without a link a way through others is looked for; while there is one, the peer
+itself is tried once more for so long at first, and again so much later."""
+EARLY_PATIENCE = 3.0
+"""What a peer sends early is kept for so many times as long as an evaluation waits."""
+
+
+class PeerLinks:
+    """The links of one node to its peers."""
+
+    def __init__(
+        self,
+        config: NodeConfig,
+        identity: Identity,
+        *,
+        frame_limit: int,
+        log: Callable[[Event], None],
+        lost: Callable[[int], None],
+        bind: Binder,
+    ) -> None:
+        self._config, self._identity = config, identity
+        self._frame_limit, self._log, self._lost, self._bind = frame_limit, log, lost, bind
+        self._lines: dict[int, PeerLine] = {}
+        self._asking: set[PeerLine] = set()
+        self._changed = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._started = 0.0
+        self._gone_since: dict[int, float] = {}
+        """When the link to a peer was lost."""
+        self.relays = Relays(
+            config,
+            identity,
+            self._lines,
+            frame_limit=frame_limit,
+            log=log,
+            spawn=self._spawn,
+            accept=lambda peer, link, through: self.accept(peer, link, through=through),
+        )
+
+    def start(self) -> None:
+        """Dial the peers with lower numbers, for as long as the node runs."""
+        self._started = asyncio.get_running_loop().time()
+        for peer in self._config.peers:
+            if peer.node < self._config.node:
+                self._spawn(self._keep_linked(peer.node, peer.address))
+
+    def _spawn(self, work: asyncio._CoroutineLike[None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _keep_linked(self, peer: int, address: str) -> None:
+        while True:
+            link, through = await self._reach(peer, address)
+            using = self._spawn(self._use(peer, link, through=through))
+            direct: TlsLink | None = None
+            while through is not None and direct is None and not using.done():
+                await asyncio.wait({using}, timeout=DIRECT_SECONDS)
+                direct = None if using.done() else await self._dial(peer, address, DIAL_SECONDS)
+            if direct is not None:
+                using = self._spawn(self._use(peer, direct))
+            await asyncio.wait({using})
+
+    async def _reach(self, peer: int, address: str) -> tuple[TlsLink, int | None]:
+        """A link to a peer, and whom it goes through if the peer itself is not reached."""
+        loop, pause = asyncio.get_running_loop(), SHORTEST_PAUSE
+        since = loop.time()
+        while True:
+            link = await self._dial(peer, address, DIAL_SECONDS)
+            if link is not None:
+                return link, None
+            found = None
+            if loop.time() - since >= RELAY_SECONDS:
+                found = await self.relays.reach(peer)
+            if found is not None:
+                # So it is there, and may have been starting until now.
+                link = await self._dial(peer, address, SURE_SECONDS)
+                if link is None:
+                    return found
+                found[0].abort()
+                return link, None
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+    async def _dial(self, peer: int, address: str, timeout: float) -> TlsLink | None:
+        host, port = parse_address(address)
+        try:
+            return await connect(
+                host,
+                port,
+                peer=party_name(peer),
+                identity=self._identity,
+                timeout=timeout,
+                limit=self._frame_limit,
+            )
+        except MpcError:
+            return None
+
+    def accept(self, peer: int, link: TlsLink, *, through: int | None = None) -> None:
+        """A peer with a higher number has dialled us; its newest link counts."""
+        self._spawn(self._use(peer, link, through=through))
+
+    async def _use(self, peer: int, link: TlsLink, *, through: int | None = None) -> None:
+        mux = Mux(
+            delayed(link, self._config.delay_ms),
+            early_seconds=EARLY_PATIENCE * self._config.timeout_seconds,
+        )
+        line = PeerLine(
+            mux,
+            self._bind,
+            relays=lambda said: self.relays.hear(peer, said),
+            through=through,
+        )
+        # The new link is in its place before anything is waited for: nobody finds a gap, and of
+        # two links that arrive together each finds the other.
+        old = self._lines.get(peer)
+        self._lines[peer] = line
+        self._changed.set()
+        if through is None:
+            self._log(Connected(party_name(peer)))
+        else:
+            self._log(LinkRelayed(party_name(peer), f"through {party_name(through)}"))
+        if old is not None:
+            self._lost(peer)
+            self._spawn(old.mux.close())
+        measuring = self._spawn(line.measure())
+        reason = await line.listen()
+        measuring.cancel()
+        self._log(LinkLost(party_name(peer), reason))
+        if self._lines.get(peer) is line:
+            del self._lines[peer]
+            self._gone_since[peer] = asyncio.get_running_loop().time()
+            self._lost(peer)
+        await mux.close()
+
+    def check(self, name: str) -> None:
+        """Ask a peer that kept somebody waiting whether it is there; if not, close its link."""
+        for peer, line in self._lines.items():
+            if party_name(peer) == name and line not in self._asking:
+                self._asking.add(line)
+                self._spawn(self._close_unless_it_answers(line))
+
+    async def _close_unless_it_answers(self, line: PeerLine) -> None:
+        try:
+            if not await line.answers(timeout=ANSWER_SECONDS):
+                await line.mux.close()
+        finally:
+            self._asking.discard(line)
+
+    def current(self) -> dict[int, Mux]:
+        """The links that are up."""
+        return {peer: line.mux for peer, line in self._lines.items()}
+
+    @property
+    def relayed(self) -> int:
+        """How many of the links go through others."""
+        return sum(line.through is not None for line in self._lines.values())
+
+    @property
+    def round_trip(self) -> float | None:
+        """Seconds there and back to the farthest peer, as far as it is known."""
+        known = [line.round_trip for line in self._lines.values()]
+        return max((each for each in known if each is not None), default=None)
+
+    def lines(self) -> dict[int, PeerLine]:
+        """The links that are up, by peer, for questions to them."""
+        return dict(self._lines)
+
+    async def is_gone(self, peer: int, *, grace: float) -> bool:
+        """Whether a peer neither answers within so many seconds, nor comes back."""
+        deadline = self._gone_since.get(peer, self._started) + grace
+        while (left := deadline - asyncio.get_running_loop().time()) > 0:
+            line = self._lines.get(peer)
+            if line is not None:
+                break
+            self._changed.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await self._changed.wait()
+        line = self._lines.get(peer)
+        return line is None or not await line.answers(timeout=grace)
+
+    async def all(self, *, timeout: float, without: int | None = None) -> dict[int, Mux]:
+        """The links to all peers; waits for them, and names the one that is missing."""
+        deadline = asyncio.get_running_loop().time() + timeout
+        wanted = [peer.node for peer in self._config.peers if peer.node != without]
+        while missing := [peer for peer in wanted if peer not in self._lines]:
+            left = deadline - asyncio.get_running_loop().time()
+            if left <= 0:
+                raise PeerLostError(party_name(missing[0]), "is not connected; start it")
+            self._changed.clear()
+            try:
+                async with asyncio.timeout(left):
+                    await self._changed.wait()
+            except TimeoutError:
+                continue
+        return {peer: self._lines[peer].mux for peer in wanted}
+
+    async def close(self) -> None:
+        """Close all links."""
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for line in self._lines.values():
+            await line.mux.close()

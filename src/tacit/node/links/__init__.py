@@ -1,1 +1,0 @@
-"""A node's links to its peers."""

@@ -1,1 +1,0 @@
-"""What a node keeps of each agreement, and what it allows."""

@@ -1,1 +1,0 @@
-"""What a node computes with its peers."""

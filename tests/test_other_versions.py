@@ -15,11 +15,11 @@ import pytest
 import tacit
 from tacit.agreement import read_agreement
 from tacit.audit.record.record import load_record
-from tacit.client.invitation_file import read_invitation
+from tacit.client.certificates import read_invitation
 from tacit.errors import LogError, TacitError
 from tacit.identity import Keys, load_half, load_keys, save_keys
-from tacit.participant.account.profile import Profile, load_profile
-from tacit.participant.account.sealed_before import load_hashes
+from tacit.participant.leakage_budget import load_hashes
+from tacit.participant.profile import Profile, load_profile
 from tacit.problems import load_problem
 from tacit.records.ledger import read_ledger
 from tacit.records.log_chain import FIRST, verify_log

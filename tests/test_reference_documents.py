@@ -24,7 +24,7 @@ from tacit.identity.config import (
     load_cluster_config,
     load_node_config,
 )
-from tacit.participant.account.trust import Trust, TrustedNode, TrustedParticipant, load_trust
+from tacit.participant.trust import Trust, TrustedNode, TrustedParticipant, load_trust
 from tacit.search import PRESETS, SearchParameters, mutation
 from tacit.search.moves import SETTINGS, TourParameters
 from tacit.service.server.settings import ClusterSettings, MailSettings, Settings, load_settings

@@ -14,8 +14,8 @@ import sys
 import pytest
 from rich.console import Console
 
+from tacit.cli.solve import parse_disclosures
 from tacit.cli.solve_display import LiveProgress
-from tacit.cli.solve_options import parse_disclosures
 from tacit.errors import InputError
 from tacit.problems import Tour, generate_assignment
 from tacit.runs import Limits, Progress

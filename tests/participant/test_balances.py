@@ -13,11 +13,15 @@ from msgspec.structs import replace
 from tacit.agreement import Agreement, RunOfSeries, agreement_hash, seal_told
 from tacit.equity import FIRST_HEAD, RunEntry, head_after
 from tacit.mpc.local import deal_integers
-from tacit.participant import account_lines, checking, counted_runs
+from tacit.participant import account_lines, checking, counted_runs, series_review
 from tacit.participant.explanations import equity_words
-from tacit.participant.following import series_review
-from tacit.participant.following.balances import account_of_run, head_refusals, keep_account
-from tacit.participant.following.run_records import keep_run, keep_series
+from tacit.participant.series_records import (
+    account_of_run,
+    head_refusals,
+    keep_account,
+    keep_run,
+    keep_series,
+)
 from tacit.records import RunCounted
 from tacit.series import Series, series_hash
 from tacit.verify import Claim, Finding, Verdict, check_counted

@@ -16,7 +16,7 @@ from tacit.agreement import Agreement
 from tacit.audit import expected_together
 from tacit.errors import FileError, InputError
 from tacit.participant import Profile, budget, budget_lines, new_key_file, repeated, sign, submit
-from tacit.participant.account.sealed_before import keep_hashes, row_hashes
+from tacit.participant.leakage_budget import keep_hashes, row_hashes
 from tests.on_nodes.fixtures import example_cast
 from tests.participant.conftest import World
 from tests.participant.platform import RUN

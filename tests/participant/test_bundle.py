@@ -14,7 +14,7 @@ import pytest
 
 from tacit.errors import LogError, TrustError
 from tacit.participant import check_logs
-from tacit.participant.bundle_checking import check_bundle_here
+from tacit.participant.checking import check_bundle_here
 from tacit.problems import save_problem
 from tacit.records import read_ledger
 from tacit.service.storage import read_run

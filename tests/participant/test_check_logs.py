@@ -15,7 +15,7 @@ import pytest
 
 from tacit.agreement.sealing import seal_rows
 from tacit.participant import check_logs
-from tacit.participant.bundle_checking import check_bundle_here
+from tacit.participant.checking import check_bundle_here
 from tacit.records.events import Sent
 from tacit.records.node_log import FIRST, check_log, line_hash
 from tacit.wire import Attempt

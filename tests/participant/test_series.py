@@ -30,7 +30,7 @@ from tacit.participant import (
     series_lines,
     sign_reviewed_series,
 )
-from tacit.participant.following.follower import following
+from tacit.participant.follower import following
 from tacit.series import read_series
 from tacit.service.server.app import make_app
 from tacit.service.workflow.lifecycle import State

@@ -12,11 +12,11 @@ from typing import Any, BinaryIO
 import pytest
 
 import tacit.files
-import tacit.participant.following.follower as followed
+import tacit.participant.follower as followed
 import tacit.participant.submission
 from tacit.errors import InputError
 from tacit.participant import CommandCosts, FileCosts, follow
-from tacit.participant.following import run_states
+from tacit.participant import follower as run_states
 from tests.participant.test_series import Cast, cast, platform
 from tests.participant.test_series_faults import agreed_run, checking, settled
 from tests.participant.test_series_lies import Fine, finished_run

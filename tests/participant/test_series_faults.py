@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-import tacit.participant.following.follower as followed
+import tacit.participant.follower as followed
 from tacit.errors import InputError
 from tacit.participant import CommandCosts, FileCosts, Follower, follow, result
-from tacit.participant.following.run_records import followed_runs, keep_run
+from tacit.participant.series_records import followed_runs, keep_run
 from tests.participant.test_series import Cast, cast, platform
 from tests.participant.test_series_lies import Fine, finished_run, record_of, withhold
 from tests.support.command_line import Tacit

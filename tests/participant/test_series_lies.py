@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-import tacit.participant.following.follower as followed
+import tacit.participant.follower as followed
 from tacit.errors import (
     AgreementError,
     InternalError,
@@ -22,7 +22,7 @@ from tacit.errors import (
     UnprovenError,
 )
 from tacit.participant import FileCosts, Follower, follow, signed_series
-from tacit.participant.following.run_records import (
+from tacit.participant.series_records import (
     FollowedRun,
     folder_of_series,
     followed_runs,
@@ -30,7 +30,7 @@ from tacit.participant.following.run_records import (
     keep_series,
     unseen_runs,
 )
-from tacit.participant.following.series_review import review_series
+from tacit.participant.series_review import review_series
 from tacit.series import DAY, check_series
 from tacit.series.run_record import KEEP_SECONDS
 from tacit.service.workflow.lifecycle import State

@@ -12,8 +12,6 @@ from msgspec.structs import replace
 from tacit.agreement.terms import Agreement
 from tacit.client import Plan
 from tacit.errors import InputError, TrustError
-from tacit.participant.account.shapes import Outcome
-from tacit.participant.account.trust import Trust, seen_trust, trust_refusals
 from tacit.participant.costs import check_weights, show_rows
 from tacit.participant.explanations import (
     SearchWords,
@@ -21,8 +19,8 @@ from tacit.participant.explanations import (
     plan_words,
     search_words,
 )
-from tacit.participant.plan_costs import own_cells
-from tacit.participant.plan_table import plan_rows, table_lines
+from tacit.participant.plans import own_cells, plan_rows, table_lines
+from tacit.participant.results import OwnResult
 from tacit.participant.review_words import _kind_lines, review_json, review_lines
 from tacit.participant.reviewing import (
     Review,
@@ -32,6 +30,7 @@ from tacit.participant.reviewing import (
     check_is_expected,
 )
 from tacit.participant.submission import chosen_objective
+from tacit.participant.trust import Trust, seen_trust, trust_refusals
 from tacit.plain_text import wrapped
 from tacit.problems import (
     Participant,
@@ -171,10 +170,10 @@ def test_who_learns_a_plan_that_is_for_its_owners() -> None:
 
 def test_own_rows_are_shown_by_name_and_nothing_else() -> None:
     cast = owners_cast()
-    both = Outcome(state="finished", reason=None, for_owners=True, own_rows=[{1: 5, 0: 3}])
+    both = OwnResult(state="finished", reason=None, for_owners=True, own_rows=[{1: 5, 0: 3}])
     rows = plan_rows(both, cast.agreement, "any")
     assert rows == [["0", "3", "yours"], ["1", "5", "yours"]]
-    outcome = Outcome(state="finished", reason=None, for_owners=True, own_rows=[{4: 2}])
+    outcome = OwnResult(state="finished", reason=None, for_owners=True, own_rows=[{4: 2}])
     assert plan_rows(outcome, cast.agreement, "any") == [["4", "2", "yours"]]
 
 
@@ -182,8 +181,8 @@ def test_places_of_a_tour_are_ones_own_and_positions_count_from_1() -> None:
     plan = [3, 0, 1, 2, *range(4, 12)]
     agreement = owners_cast(problem=shared_tour(), plan=plan).agreement
     for outcome in (
-        Outcome(state="finished", reason=None, plan=Plan(items=plan)),
-        Outcome(state="finished", reason=None, for_owners=True, own_rows=[dict(enumerate(plan))]),
+        OwnResult(state="finished", reason=None, plan=Plan(items=plan)),
+        OwnResult(state="finished", reason=None, for_owners=True, own_rows=[dict(enumerate(plan))]),
     ):
         rows = plan_rows(outcome, agreement, "west")
         assert rows[:3] == [["1", "3", "yours"], ["2", "0", ""], ["3", "1", ""]]
@@ -234,7 +233,7 @@ def test_keys_that_are_not_trusted_are_named(agreement: Agreement) -> None:
 
 def test_the_plan_says_whose_row_it_is(agreement: Agreement) -> None:
     shown = plan_rows(
-        Outcome(state="finished", reason=None, plan=Plan(items=[1, 0])), agreement, "owner"
+        OwnResult(state="finished", reason=None, plan=Plan(items=[1, 0])), agreement, "owner"
     )
     assert shown == [["0", "1", "yours"], ["1", "0", "yours"]]
 

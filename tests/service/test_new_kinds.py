@@ -12,8 +12,8 @@ from tacit.agreement.terms import Agreement
 from tacit.client import Plan, RunTerms
 from tacit.client.models import FoundPlans, Generate
 from tacit.errors import TacitError
-from tacit.participant.account.shapes import Outcome
-from tacit.participant.plan_table import plan_rows
+from tacit.participant.plans import plan_rows
+from tacit.participant.results import OwnResult
 from tacit.problems import Problem
 from tacit.problems.files.save import problem_text
 from tacit.service.api.answers import run_result
@@ -87,7 +87,7 @@ def test_results_are_shown_in_the_words_of_the_kind(kind: str) -> None:
     agreement = agreement_about(terms)
     name = agreement.participants[0].name
     told = plan_rows(
-        Outcome(state="finished", reason=None, plan=Plan(items=items)), agreement, name
+        OwnResult(state="finished", reason=None, plan=Plan(items=items)), agreement, name
     )
     assert len(told) == len(lines) - 1
     assert any(line[2] for line in told)

@@ -6,25 +6,220 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import numpy as np
 import typer
+from rich.console import Console
 from rich.markup import escape
+from rich.table import Table
 
-from tacit.cli.instance_report import describe, print_description
 from tacit.cli.printing import example, terminal
 from tacit.disclosure import SEALED, parse_disclosure
-from tacit.errors import InputError, ParameterError
+from tacit.errors import FileError, InputError, ParameterError, TacitError
+from tacit.files import writing
 from tacit.problems import (
+    Assignment,
     Drawn,
+    Objective,
     Problem,
     generate_named,
+    ground_truth,
+    kind_named,
     load_problem,
+    optimum,
     save_participants,
     save_problem,
     shipped_names,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+_LARGEST_GROUND_TRUTH = 300
+"""A hundred exact solutions of more rows take too long for a look at a file."""
+
+
+class ObjectiveDescription(msgspec.Struct):
+    """One objective in the user's unit."""
+
+    name: str
+    sense: str
+    confidential: bool
+    disclosure: str
+    best: str
+    scale: int
+    least: float | None
+    most: float | None
+    weight_bound: float
+
+
+class Description(msgspec.Struct):
+    """A problem in figures."""
+
+    name: str
+    kind: str
+    rows: int
+    columns: int
+    source: str | None
+    participants: dict[str, int]
+    objectives: list[ObjectiveDescription]
+    forbidden_share: float
+    data: dict[str, int | list[int]]
+    """Public data of the kind, such as capacities."""
+    optimum: float | None
+    ground_truth_size: int | None
+
+    def to_json(self) -> str:
+        """The description as indented JSON."""
+        return msgspec.json.format(msgspec.json.encode(self), indent=2).decode()
+
+
+def describe(problem: Problem, /) -> Description:
+    """Put a problem into figures."""
+    forbidden = problem.forbidden
+    return Description(
+        name=problem.name,
+        kind=problem.kind,
+        rows=problem.rows,
+        columns=problem.columns,
+        source=problem.source,
+        participants={p.name: len(p.rows) for p in problem.participants},
+        objectives=[_objective(problem, objective) for objective in problem.objectives],
+        forbidden_share=0.0 if forbidden is None else float(forbidden.mean()),
+        data=problem.data,
+        optimum=_optimum(problem),
+        ground_truth_size=_ground_truth_size(problem),
+    )
+
+
+def print_description(description: Description, console: Console, /) -> None:
+    """Print the description as tables for people."""
+    d = description
+    console.print(f"{d.name}: {d.kind}, {d.rows} x {d.columns}", markup=False, highlight=False)
+    facts = Table.grid(padding=(0, 2))
+    if d.source:
+        facts.add_row("source", escape(d.source))
+    facts.add_row("owners", escape(_owners(d.participants)))
+    if not kind_named(d.kind).between_places:
+        facts.add_row("forbidden", f"{d.forbidden_share:.1%} of the pairs")
+    for name, numbers in d.data.items():
+        facts.add_row(name, _numbers(numbers))
+    if d.ground_truth_size is not None:
+        facts.add_row("ground truth", f"{d.ground_truth_size} plans")
+    elif len(d.objectives) == 1:
+        facts.add_row("optimum", "unknown" if d.optimum is None else f"{d.optimum:,}")
+    console.print(facts)
+    table = Table("objective", "sense", "disclosure", "best", "weights", "bound", "scale")
+    for o in d.objectives:
+        shown = o.disclosure if o.confidential else "public"
+        spread = "with owners" if o.least is None else f"{o.least:,} to {o.most:,}"
+        name = escape(o.name)
+        table.add_row(name, o.sense, shown, o.best, spread, f"{o.weight_bound:,}", f"{o.scale:,}")
+    console.print(table)
+
+
+def _numbers(numbers: int | list[int]) -> str:
+    if isinstance(numbers, int) or len(numbers) <= 8:
+        return ", ".join(map(str, [numbers] if isinstance(numbers, int) else numbers))
+    return f"{min(numbers)} to {max(numbers)}, {sum(numbers)} in all"
+
+
+def _owners(participants: dict[str, int]) -> str:
+    if len(participants) > 8:
+        least, most = min(participants.values()), max(participants.values())
+        each = f"{least}" if least == most else f"{least} to {most}"
+        return f"{len(participants)}, with {each} rows each"
+    return ", ".join(f"{name} ({rows} rows)" for name, rows in participants.items())
+
+
+def _objective(problem: Problem, objective: Objective) -> ObjectiveDescription:
+    weights = objective.weights
+    if weights is not None and problem.between_places:
+        # No way goes from a city to itself, so the diagonal says nothing.
+        weights = weights[~np.eye(problem.rows, dtype=np.bool_)]
+    return ObjectiveDescription(
+        name=objective.name,
+        sense=objective.sense,
+        confidential=objective.confidential,
+        disclosure=objective.disclosure.text,
+        best=objective.best_mode.value,
+        scale=objective.scale,
+        least=None if weights is None else _in_users_unit(int(weights.min()), objective),
+        most=None if weights is None else _in_users_unit(int(weights.max()), objective),
+        weight_bound=_in_users_unit(objective.weight_bound, objective),
+    )
+
+
+def _in_users_unit(value: int, objective: Objective) -> float:
+    return objective.to_user(objective.sign * value)
+
+
+def _optimum(problem: Problem) -> float | None:
+    if len(problem.objectives) > 1:
+        return None
+    found = optimum(problem)
+    return None if found is None else _in_users_unit(found.value, problem.objectives[0])
+
+
+def _ground_truth_size(problem: Problem) -> int | None:
+    known = all(objective.weights is not None for objective in problem.objectives)
+    if not isinstance(problem, Assignment) or len(problem.objectives) < 2 or not known:
+        return None
+    if problem.rows > _LARGEST_GROUND_TRUTH:
+        return None
+    return len(ground_truth(problem).values)
+
+
+def plot_problem(problem: Problem, path: Path, /) -> None:
+    """Draw a problem to a PNG, SVG or PDF file, without a display."""
+    if path.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise FileError(path, None, "pictures are not written in this format", "name a .png file")
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise TacitError(
+            "plots need Matplotlib, which is not installed; run pip install 'tacit[solve]'"
+        ) from None
+    shown = [o for o in problem.objectives if o.weights is not None]
+    has_map = problem.coordinates is not None
+    panels = 1 if has_map else len(shown)
+    if not panels:
+        what = f"the weights of {problem.name} are with its owners"
+        raise TacitError(f"{what}, so there is nothing to draw; plot a problem with weights")
+    figure = Figure(figsize=(5.5 * panels, 5), layout="constrained")
+    FigureCanvasAgg(figure)
+    for panel in range(panels):
+        axes = figure.add_subplot(1, panels, panel + 1)
+        if has_map:
+            _draw_cities(problem, axes)
+        else:
+            _draw_weights(problem, shown[panel], axes)
+    with writing(path):
+        figure.savefig(path, dpi=150)
+
+
+def _draw_cities(problem: Problem, axes: Axes) -> None:
+    if problem.coordinates is not None:
+        axes.plot(problem.coordinates[:, 0], problem.coordinates[:, 1], "o", markersize=4)
+    axes.set_title(f"{problem.name}, {problem.rows} cities")
+    axes.set_xlabel("x")
+    axes.set_ylabel("y")
+    axes.set_aspect("equal")
+
+
+def _draw_weights(problem: Problem, objective: Objective, axes: Axes) -> None:
+    if objective.weights is None or axes.figure is None:
+        return
+    image = axes.imshow(objective.weights / objective.scale, aspect="auto", cmap="viridis")
+    axes.figure.colorbar(image, ax=axes, label=f"{objective.name} ({objective.sense})")
+    axes.set_title(f"{problem.name}, {problem.rows} x {problem.columns}")
+    axes.set_xlabel("column")
+    axes.set_ylabel("row")
+
 
 app = typer.Typer(
     name="instance",
@@ -131,7 +326,7 @@ def show(
     else:
         print_description(description, terminal())
     if plot is not None:
-        from tacit.cli.instance_plot import plot_problem
+        from tacit.cli.instance import plot_problem
 
         plot_problem(loaded, plot)
 

@@ -134,7 +134,7 @@ def record(
     ] = None,
 ) -> None:
     """Write all that the platform has seen of a run, for tacit audit; no weights are in it."""
-    from tacit.cli.solve_options import check_writable
+    from tacit.cli.solve import check_writable
     from tacit.service import load_settings, record_run
 
     check_writable(out)

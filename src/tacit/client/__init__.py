@@ -11,21 +11,19 @@ from tacit.lazy import lazily
 
 if TYPE_CHECKING:
     from tacit.client.certificates import (
+        SUFFIX,
+        InvitationFile,
         certificate_fingerprint,
         certificate_to_pin,
         checked_url,
         platform_address,
+        read_invitation,
         tls_context,
     )
     from tacit.client.connection import (
         Connection,
+        RunEvent,
         refusal,
-    )
-    from tacit.client.events import RunEvent
-    from tacit.client.invitation_file import (
-        SUFFIX,
-        InvitationFile,
-        read_invitation,
     )
     from tacit.client.models import (
         ENDS,
@@ -76,7 +74,6 @@ if TYPE_CHECKING:
         Runs,
         SeriesOfRuns,
     )
-    from tacit.client.signed_webhooks import check_webhook, webhook_signature
     from tacit.client.terms import (
         MOST_CELLS,
         NAME_PATTERN,
@@ -97,5 +94,6 @@ if TYPE_CHECKING:
         plain_trouble,
         read_request,
     )
+    from tacit.client.webhooks import check_webhook, webhook_signature
 else:
     __getattr__ = lazily(__name__)

@@ -1,4 +1,4 @@
-"""Everything that the platform's API does, as Python."""
+"""The platform's API as Python: one method per request."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import quote
 
-from tacit.client.certificates import platform_address
-from tacit.client.connection import Connection
-from tacit.client.events import RunEvent, watch
-from tacit.client.invitation_file import InvitationFile
+from tacit.client.certificates import InvitationFile, platform_address
+from tacit.client.connection import Connection, RunEvent, watch
 from tacit.client.models import (
     AccountView,
     CarriedLogs,

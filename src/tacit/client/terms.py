@@ -1,4 +1,4 @@
-"""What runs and series are made of: the terms that operators send and everybody reads.
+"""The terms of runs and series, which operators send and everybody reads.
 
 The platform validates what comes in against these types (`read_request`), stores it, and answers
 with the same types; the dashboard and the commands fill them in.

@@ -1,7 +1,7 @@
-"""Afterwards: whether nodes and platform did what was signed.
+"""Check after a run whether nodes and platform did what was signed.
 
 The nodes' logs show it, and the platform that carries them can neither forge nor withhold a line of
-them unseen.
+them unseen. An audit bundle is checked offline against what this machine signed, sealed and kept.
 """
 
 from __future__ import annotations
@@ -11,33 +11,29 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tacit.agreement import Agreement
+from tacit.agreement import Agreement, canonical
 from tacit.client import CarriedLog, CarriedLogs, PlatformClient, RunResult
 from tacit.errors import LogError, PlatformError, SealError, TrustError
-from tacit.participant.account.profile import Profile
-from tacit.participant.following.balances import keep_account
-from tacit.participant.own_parts import Seen, fetch_own_parts
-from tacit.participant.public_weights import fetch_public_problem
-from tacit.participant.receipts import check_receipts
+from tacit.participant.profile import Profile
+from tacit.participant.receipts import Seen, check_receipts, fetch_own_parts, seen_before
 from tacit.participant.results import with_shown
-from tacit.participant.reviewing import clock_warnings
+from tacit.participant.reviewing import clock_warnings, fetch_public_problem
+from tacit.participant.series_records import keep_account
 from tacit.plain_text import plain_line
-from tacit.records import (
-    Log,
-    NodeReturned,
-    RequestFailed,
-    RequestRefused,
-    check_log,
-    read_ledger,
-)
+from tacit.records import Log, NodeReturned, RequestFailed, RequestRefused, check_log, read_ledger
 from tacit.verify import (
+    Bundle,
     ClaimedResult,
     Finding,
     Verdict,
+    bundled_logs,
     check_evidence,
     check_inputs,
+    check_rest,
     check_run,
+    claim_of,
     describe_loss,
+    read_bundle,
 )
 
 ENDED = ("finished", "interrupted", "failed", "cancelled")
@@ -206,3 +202,59 @@ def _refusals(logs: Sequence[Log]) -> list[str]:
         if refused:
             notes.append(f"node {node} refused {count} requests, the first: {refused[0].reason}")
     return notes
+
+
+NOT_OPENED = "this machine has not opened its part of the plan; run tacit participant result first"
+
+
+def check_bundle_here(profile: Profile, data: bytes, /) -> Verdict:
+    """Check everything that a bundle shows, without the platform.
+
+    It shows the logs as they were when it was made: `check_logs` asks the nodes again.
+    """
+    bundle = read_bundle(data)
+    agreement = profile.need_signed_agreement(bundle.run)
+    if canonical(agreement) != bundle.agreement:
+        raise TrustError(
+            f"the bundle has another agreement for {bundle.run} than the one this machine signed; "
+            "ask whoever gave it to you, and the operator"
+        )
+    verdict = Verdict(bundle.run, bundle.state)
+    logs = bundled_logs(bundle, agreement, verdict)
+    if len(logs) < len(agreement.nodes):
+        return verdict
+    verdict.findings.append(Finding.of("receipts", _receipts, profile, bundle))
+    claim = with_shown(profile, bundle.run, claim_of(bundle))
+    if agreement.for_owners:
+        seen = seen_before(profile, bundle.run)
+        trouble = NOT_OPENED if bundle.claimed().for_owners and not seen else ""
+        claim = replace(claim, own_parts=seen, own_trouble=trouble)
+    check_rest(
+        bundle,
+        agreement,
+        logs,
+        verdict,
+        participant=profile.account,
+        own=_own_manifests(profile, bundle.run, agreement),
+        claim=claim,
+    )
+    return verdict
+
+
+def _own_manifests(profile: Profile, run: str, agreement: Agreement) -> dict[int, list[bytes]]:
+    return {
+        k: profile.manifests(run, k)
+        for k in agreement.confidential()
+        if agreement.rows_of(profile.account, k)
+    }
+
+
+def _receipts(profile: Profile, bundle: Bundle) -> str:
+    count = 0
+    for each in bundle.log_signatures:
+        carried = CarriedLog(
+            each.node, bundle.logs[each.node], each.seconds, bundle.nonce.hex(), each.signature
+        )
+        # What a node signed later cannot be in it.
+        count += check_receipts(profile, bundle.run, carried, until=each.seconds)
+    return f"the logs have all {count} receipts that were kept here until then"

@@ -1,4 +1,4 @@
-"""What an agreement gives away, in plain words: for somebody who is about to sign it."""
+"""Explain in plain words what an agreement gives away, for somebody who is about to sign it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
-"""Receipts of the nodes: the heads of their logs, kept on a participant's own machine.
+"""Keep what nodes sign and seal for a participant, as evidence against them.
 
-A node signs the head of its log for whoever asks. Kept here, it is out of reach of nodes and
-platform: a log that no longer contains it was set back, even if all nodes were.
+A receipt is the head of a node's log, signed by the node for whoever asks. Kept here, it is out of
+reach of nodes and platform: a log that no longer contains it was set back, even if all nodes were.
+
+Parts of a plan for its owners are fetched, opened and put together here. The platform brings the
+boxes and can open none. What binds each node to its box is kept, to compare it with the logs.
 """
 
 from __future__ import annotations
@@ -12,10 +15,10 @@ from collections.abc import Iterable
 
 import msgspec
 
-from tacit.agreement import Agreement
+from tacit.agreement import Agreement, CarriedPart, OwnPart, PlanHeads, put_together
 from tacit.client import CarriedLog, PlatformClient
-from tacit.errors import LogError, PlatformError
-from tacit.participant.account.profile import Profile
+from tacit.errors import LogError, PlatformError, TrustError, UnreadableError
+from tacit.participant.profile import Profile
 from tacit.records import is_head_signed, line_hash
 
 
@@ -107,3 +110,63 @@ def check_receipts(
     if lines:
         keep_receipts(profile, run, [_receipt(carried, line_hash(lines[-1]), carried.nonce)])
     return len(kept)
+
+
+Seen = dict[int, dict[int, PlanHeads]]
+"""Per search and node, what the boxes are bound to."""
+
+
+def fetch_own_parts(
+    profile: Profile, client: PlatformClient, run: str, agreement: Agreement, /
+) -> list[OwnPart]:
+    """One's own part of each plan of a run, or a `SealError` that says which node's does not fit.
+
+    Nothing is put together from boxes other than those that this machine has opened before.
+    """
+    try:
+        carried = client.runs.parts(run)
+        searches = [[_part(each) for each in parts] for parts in carried.searches]
+    except (UnreadableError, ValueError) as error:
+        raise PlatformError(
+            f"the platform does not bring the boxes with your part of the plan ({error}); ask its "
+            "operator"
+        ) from None
+    plans = agreement.sealed_plans
+    if len(searches) != plans:
+        raise PlatformError(
+            f"the platform brings boxes of {len(searches)} plans, and {plans} "
+            "were agreed on; ask its operator"
+        )
+    key = profile.keys().signing
+    found = [
+        put_together(agreement, search, profile.account, parts, key=key)
+        for search, parts in enumerate(searches)
+    ]
+    keep_seen(profile, run, {search: own.heads for search, own in enumerate(found)})
+    return found
+
+
+def _part(carried: msgspec.Struct) -> CarriedPart:
+    fields = msgspec.structs.asdict(carried)
+    hashes = [bytes.fromhex(each) for each in fields.pop("box_hashes")]
+    return CarriedPart(**fields, box_hashes=hashes)
+
+
+def seen_before(profile: Profile, run: str, /) -> Seen:
+    """What the boxes were bound to that this machine has opened."""
+    data = profile.own_heads(run)
+    return {} if data is None else msgspec.json.decode(data, type=Seen)
+
+
+def keep_seen(profile: Profile, run: str, seen: Seen, /) -> None:
+    """Remember what the boxes are bound to; other ones in their place are refused."""
+    before = seen_before(profile, run)
+    for search, by_node in seen.items():
+        for node, heads in by_node.items():
+            if before.get(search, {}).get(node, heads) != heads:
+                raise TrustError(
+                    f"node {node} has sealed another part of the plan for you than before, which a "
+                    "node does once; keep both, and ask the operators"
+                )
+    merged = {search: {**before.get(search, {}), **by_node} for search, by_node in seen.items()}
+    profile.keep_own_heads(run, msgspec.json.encode({**before, **merged}))

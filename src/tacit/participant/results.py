@@ -1,4 +1,4 @@
-"""A participant's runs and their results."""
+"""Fetch a participant's runs and their results, and keep what was shown of them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,20 @@ import msgspec
 
 from tacit.client import RunResult, RunSummary, SeriesSummary
 from tacit.errors import LogError, TrustError
-from tacit.participant.account.profile import Profile
-from tacit.participant.account.shapes import Outcome
-from tacit.participant.own_parts import fetch_own_parts
-from tacit.participant.receipts import fetch_receipts
+from tacit.participant.profile import Profile
+from tacit.participant.receipts import fetch_own_parts, fetch_receipts
 from tacit.verify import Claim, ClaimedResult, read_claimed
+
+
+class OwnResult(RunResult, frozen=True, kw_only=True):
+    """The result of a run, with what only this machine knows of it."""
+
+    own_rows: list[dict[int, int]] = msgspec.field(default_factory=list)
+    """Of each plan for its owners, the columns of one's own rows, as put together here."""
+    rejected: list[str] = msgspec.field(default_factory=list)
+    """Why boxes of some nodes do not count."""
+    receipts: int = 0
+    """From how many nodes this machine has just kept a receipt."""
 
 
 def runs(profile: Profile, /) -> list[RunSummary]:
@@ -27,7 +36,7 @@ def series_of(profile: Profile, /) -> list[SeriesSummary]:
         return client.series.all()
 
 
-def result(profile: Profile, run: str, /) -> Outcome:
+def result(profile: Profile, run: str, /) -> OwnResult:
     """The result of a run, or its state so far."""
     with profile.connect() as client:
         found = client.runs.result(run)
@@ -38,7 +47,7 @@ def result(profile: Profile, run: str, /) -> Outcome:
             parts = fetch_own_parts(profile, client, run, agreement) if found.for_owners else []
         elif found.for_owners:
             profile.need_signed_agreement(run)
-        outcome = Outcome(
+        outcome = OwnResult(
             **msgspec.structs.asdict(found),
             own_rows=[own.columns for own in parts],
             rejected=[why for own in parts for why in own.rejected],

@@ -1,7 +1,8 @@
-"""Everything a participant should see before it signs, and every check that must pass.
+"""Check everything that must hold before a participant signs a run, and sign it.
 
 What is signed is the agreement. What else the platform says of a run, such as its deadline, is its
-word, and is shown as that.
+word, and is shown as that. A run of a series must be within the series that this machine signed:
+what counts is what was signed here, the records kept here and the clock of this machine.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
+
 from tacit.agreement import (
     Agreement,
     agreement_hash,
@@ -20,16 +23,93 @@ from tacit.agreement import (
     sign_agreement,
 )
 from tacit.client import MemberView, PlatformClient, RunView
-from tacit.derived import check_derivable
-from tacit.errors import InputError, TacitError, TrustError
-from tacit.participant.account.profile import Profile
-from tacit.participant.account.trust import Trust, load_trust, trust_refusals
+from tacit.derived import check_derivable, with_public_weights
+from tacit.errors import AgreementError, InputError, PlatformError, TacitError, TrustError
 from tacit.participant.costs import read_costs
-from tacit.participant.following.run_records import keep_run
-from tacit.participant.following.run_rules import series_refusals
 from tacit.participant.leakage_budget import repeated
-from tacit.participant.public_weights import public_refusals, public_warnings
+from tacit.participant.profile import Profile
+from tacit.participant.series_records import (
+    as_followed,
+    followed_runs,
+    head_refusals,
+    keep_run,
+    series_named,
+)
+from tacit.participant.trust import Trust, load_trust, trust_refusals
+from tacit.problems import Problem
 from tacit.search.moves import AssignmentParameters
+from tacit.series import check_still_runs, departures, objection_to_pace, objection_to_run
+
+
+def fetch_public_problem(client: PlatformClient, run: str, agreement: Agreement, /) -> Problem:
+    """The problem with the weights of its public objectives, which must be those agreed on."""
+    if len(agreement.confidential()) == len(agreement.objectives):
+        return agreement.known_problem
+    carried = client.runs.public_weights(run)
+    try:
+        found = {k: np.array(rows, dtype=np.int64) for k, rows in carried.objectives.items()}
+    except (ValueError, OverflowError) as error:
+        raise PlatformError(
+            f"the platform does not bring the public weights ({error}); ask its operator"
+        ) from None
+    return with_public_weights(agreement, found)
+
+
+def public_warnings(agreement: Agreement, /) -> list[str]:
+    """What a public objective means for the confidential ones."""
+    public = [repr(terms.name) for terms in agreement.objectives if not terms.confidential]
+    if not public:
+        return []
+    return [
+        f"{', '.join(public)}: a public objective decides where the search goes, too, and the "
+        "figures are those of a search without one; where it was measured, more could be inferred "
+        "(0.72 in place of 0.69)"
+    ]
+
+
+def public_refusals(client: PlatformClient, run: str, agreement: Agreement, /) -> list[str]:
+    """Why an agreement with public objectives must not be signed."""
+    try:
+        fetch_public_problem(client, run, agreement)
+    except AgreementError as error:
+        return [str(error)]
+    return []
+
+
+def series_refusals(
+    profile: Profile, run: str, agreement: Agreement, /, *, deadline_seconds: float | None
+) -> list[str]:
+    """Why a run of a series must not be signed; nothing for a run of none."""
+    named = agreement.series
+    if named is None:
+        return []
+    found = series_named(profile, named.series)
+    if found is None:
+        return [
+            f"it is a run of series {named.series[:16]}..., which this machine has not signed; "
+            "tacit participant follow SERIES shows one and signs it"
+        ]
+    series_id, series = found
+    now = time.time()
+    reasons = [
+        f"it is not within series {series_id}: {why}"
+        for why in departures(series, agreement, now=now)
+    ]
+    try:
+        check_still_runs(series, now)
+    except AgreementError as error:
+        reasons.append(str(error))
+    taken, new = followed_runs(profile, series_id), as_followed(run, agreement)
+    pace = objection_to_pace(taken, new, runs_per_day=series.limits.runs_per_day)
+    reasons.extend(why for why in (objection_to_run(taken, new), pace) if why is not None)
+    reasons.extend(head_refusals(profile, series_id, agreement))
+    agreed = series.limits.deadline_seconds
+    if deadline_seconds is not None and deadline_seconds > agreed:
+        reasons.append(
+            f"the platform gives it {deadline_seconds:g} s, and {agreed:g} s were agreed on"
+        )
+    return reasons
+
 
 MOST_CLOCK_SECONDS = 2.0
 """Clocks that differ by more are mentioned."""

@@ -1,4 +1,7 @@
-"""Sealing and handing in: weights are shared and sealed here, and leave only in sealed boxes."""
+"""Seal a participant's rows, hand them in, and wait until nodes have checked them.
+
+Weights are shared and sealed on this machine. They leave it only in sealed boxes.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +15,24 @@ from numpy.typing import NDArray
 
 from tacit.agreement import Agreement, Manifest, agreement_hash, seal_rows
 from tacit.client import PlatformClient, RunView, SubmittedRows
-from tacit.errors import FileError, InputError, NotThereError, TrustError
-from tacit.participant.account.profile import Profile
-from tacit.participant.account.sealed_before import keep_hashes, row_hashes
-from tacit.participant.account.shapes import Submission
+from tacit.errors import FileError, InputError, NotThereError, RunEndedError, SealError, TrustError
 from tacit.participant.costs import check_weights, read_costs
-from tacit.participant.leakage_budget import repeated
+from tacit.participant.leakage_budget import keep_hashes, repeated, row_hashes
+from tacit.participant.profile import Profile
 from tacit.participant.receipts import fetch_receipts
+
+
+class Submission(SubmittedRows, frozen=True, kw_only=True):
+    """How far the sealed rows for one objective have come."""
+
+    earlier: bool = False
+    """Whether this machine had handed it in before, so that nothing new was sealed now."""
+    repeated: str | None = None
+    """What adds up, where this machine had sealed some of the rows for other runs before."""
+    receipts: int = 0
+    """From how many nodes this machine has just kept a receipt."""
+    unkept: str | None = None
+    """Why this machine could keep no receipts, although the rows are handed in."""
 
 
 def submit(
@@ -145,3 +159,34 @@ def _already_there(
 def _here(held: SubmittedRows) -> Submission:
     """What the platform holds; the rest of a `Submission` is for this machine to say."""
     return Submission(**msgspec.structs.asdict(held))
+
+
+def wait_for_check(
+    profile: Profile, run: str, objective: int, /, *, timeout: float | None = None
+) -> SubmittedRows:
+    """Wait until the nodes have checked one's sealed rows; a `SealError` if they refuse them."""
+    found: list[SubmittedRows] = []
+    with profile.connect() as client:
+
+        def is_checked(_seen: RunView) -> bool:
+            mine = client.runs.submissions(run)
+            found[:] = [each for each in mine if each.objective == objective]
+            return any(each.state in ("accepted", "refused") for each in found)
+
+        client.runs.wait(run, is_checked, timeout=timeout)
+    if found[0].state == "refused":
+        why = found[0].reason or "they give no reason"
+        raise SealError(f"the nodes refuse your rows: {why}; correct them and submit again")
+    return found[0]
+
+
+def wait_for_end(profile: Profile, run: str, /, *, timeout: float | None = None) -> RunView:
+    """Wait until a run has ended, however it did."""
+    with profile.connect() as client:
+        return client.runs.wait_for_end(run, timeout=timeout)
+
+
+def check_is_finished(run: str, state: str, reason: str | None, /) -> None:
+    """Raise an error for a run that ended in any other way."""
+    if state != "finished":
+        raise RunEndedError(f"{run} is {state}: {reason or 'no reason is given'}")

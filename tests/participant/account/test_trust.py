@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.participant import Trust, load_trust, save_trust
-from tacit.participant.account.trust import TrustedNode, TrustedParticipant
+from tacit.participant.trust import TrustedNode, TrustedParticipant
 from tacit.plain_text import plain_line
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=20)

@@ -13,7 +13,7 @@ from studies.benchmarks.live_platform import OPERATOR, LivePlatform
 from tacit.client import PlatformClient
 from tacit.errors import SealError, TrustError
 from tacit.participant import Profile, check_logs, join, new_key_file, result, review, sign, submit
-from tacit.participant.plan_table import plan_rows
+from tacit.participant.plans import plan_rows
 from tacit.participant.review_words import review_lines
 from tacit.records import OUTCOMES, DisclosedToOwners, PlanParts, read_ledger
 from tacit.service.execution.report import read_report, run_folder

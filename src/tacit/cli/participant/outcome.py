@@ -107,7 +107,7 @@ def result(
 
 def _show_plan(
     profile: participant.Profile,
-    outcome: participant.Outcome,
+    outcome: participant.OwnResult,
     number: int,
     agreement: Agreement | None,
     own: participant.OwnCosts | None,

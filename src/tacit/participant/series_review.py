@@ -1,4 +1,4 @@
-"""Everything a participant should see before it signs a series, and every check that must pass."""
+"""Check everything that must hold before a participant signs a series, show it, and sign it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,7 @@ from msgspec.structs import replace
 from tacit.agreement import canonical
 from tacit.client import SeriesView
 from tacit.errors import TacitError, TrustError
-from tacit.participant.account.profile import Profile
-from tacit.participant.account.trust import Trust, load_trust, trust_refusals
-from tacit.participant.following.run_records import (
-    all_signed_series,
-    folder_of_series,
-    keep_series,
-    series_named,
-    signed_series,
-)
+from tacit.participant.profile import Profile
 from tacit.participant.review_words import review_lines
 from tacit.participant.reviewing import (
     HOW_TO_PIN,
@@ -28,6 +20,14 @@ from tacit.participant.reviewing import (
     ReviewedRun,
     refusals_of_pattern,
 )
+from tacit.participant.series_records import (
+    all_signed_series,
+    folder_of_series,
+    keep_series,
+    series_named,
+    signed_series,
+)
+from tacit.participant.trust import Trust, load_trust, trust_refusals
 from tacit.plain_text import plain_line
 from tacit.series import (
     Series,

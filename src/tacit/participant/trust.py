@@ -23,13 +23,8 @@ import msgspec
 from tacit.agreement import Agreement, NodeTerms
 from tacit.errors import FileError, TrustError
 from tacit.files import read_toml
-from tacit.identity import (
-    Keys,
-    is_half,
-    key_fingerprint,
-    load_half,
-)
-from tacit.participant.account.private_files import replace_private
+from tacit.identity import Keys, is_half, key_fingerprint, load_half
+from tacit.participant.profile import replace_private
 from tacit.plain_text import decoders_words
 
 PublicKey = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]

@@ -1,8 +1,29 @@
-"""A machine that follows a series: it signs runs that are within it, seals costs, shows plans.
+"""Follow a series: sign the runs that are within it, seal costs, show plans and check logs.
 
-It asks the platform what there is and believes it nothing else: `review` holds each run against
-what this machine signed, its own records and its own clock. Every few seconds it looks at all runs
-of the series; `run_states` has the table of what it does for each.
+The follower asks the platform what there is and believes it nothing else: `review` holds each run
+against what this machine signed, its own records and its own clock. Every few seconds it looks at
+all runs of the series, finds the state of each and does what the table has for it.
+
+========  ==========================================  ===========  ================================
+state     when                                        action       remembered, and where
+========  ==========================================  ===========  ================================
+TO_SIGN   invited, and not signed in this process     `_sign`      record and agreement, before the
+                                                                   signature leaves
+TO_SEAL   agreed, and costs of ours are missing       `_seal`      manifests and hashes of rows,
+                                                                   before the boxes leave
+PAUSED    interrupted: it may go on, and end with     `_pause`     that its logs were in order at
+          another plan                                             the last look, in memory
+TO_SHOW   ended, plan not shown or not stored         `_show`      the plan; `stored` in the record
+TO_CHECK  ended, logs not checked                     `_check`     `checked` and what it counted for
+                                                                   in the record; `stopped`, for all
+IDLE      nothing to do now                           none
+========  ==========================================  ===========  ================================
+
+A run usually goes from the first state to the last, but the platform says where it is, and may say
+anything in any order: so a state never follows from the one before. After a kill the next process
+finds the state again from the platform's word and the records on the disk. Every action may then
+be repeated: what was signed is signed again with the same bytes, costs that the nodes have are not
+sealed again, a plan that was stored replaces itself, and logs are checked anew.
 """
 
 from __future__ import annotations
@@ -14,6 +35,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from pathlib import Path
 
 from tacit.agreement import Agreement
@@ -30,14 +52,17 @@ from tacit.errors import (
     TrustError,
     UnprovenError,
 )
-from tacit.participant.account.profile import Profile
-from tacit.participant.account.shapes import Outcome, Submission
 from tacit.participant.checking import ENDED, check_logs
-from tacit.participant.following.balances import account_lines, account_of_run
-from tacit.participant.following.cost_sources import AnyCosts, Wanted
-from tacit.participant.following.run_records import (
+from tacit.participant.costs import AnyCosts, Wanted
+from tacit.participant.plans import own_lines, store_plan
+from tacit.participant.profile import Profile
+from tacit.participant.results import OwnResult, result, runs
+from tacit.participant.reviewing import review, sign
+from tacit.participant.series_records import (
     MOST_UNSEEN,
     FollowedRun,
+    account_lines,
+    account_of_run,
     as_followed,
     check_not_stopped,
     folder_of_series,
@@ -49,12 +74,67 @@ from tacit.participant.following.run_records import (
     unseen_runs,
     unseen_words,
 )
-from tacit.participant.following.run_states import Logs, RunProgress, RunState
-from tacit.participant.plan_table import own_lines, store_plan
-from tacit.participant.results import result, runs
-from tacit.participant.reviewing import review, sign
-from tacit.participant.submission import submissions, submit
+from tacit.participant.submission import Submission, submissions, submit
 from tacit.series import DAY, series_hash
+
+AGAIN_SECONDS = 60.0
+"""So long after it failed something is not tried again, unless the costs are other ones."""
+
+
+class RunState(Enum):
+    """What is next for a run on this machine; the table of the module has them."""
+
+    TO_SIGN = auto()
+    TO_SEAL = auto()
+    PAUSED = auto()
+    TO_SHOW = auto()
+    TO_CHECK = auto()
+    IDLE = auto()
+
+
+class Logs(Enum):
+    """What this process knows of a run's logs; that they were checked is on the disk."""
+
+    UNKNOWN = auto()
+    IN_ORDER = auto()
+    """So far: the run is interrupted, and they were in order at the last look."""
+    MISSING = auto()
+    """The run has ended with costs of ours in it, and its logs could not be had."""
+
+
+@dataclass
+class FollowedProgress:
+    """What this process remembers of one run, besides its record on the disk."""
+
+    claimed: str = ""
+    """What the platform called it when it was last listed."""
+    signed: bool = False
+    sealed: bool = False
+    """Whether the nodes have accepted all of our costs."""
+    presented: bool = False
+    """Whether its plan was shown, and stored where that is wanted."""
+    logs: Logs = Logs.UNKNOWN
+    done: bool = False
+    """Whether it has ended and nothing is left to do; old runs are not looked at again."""
+    refused: str = ""
+    """Why this machine does not sign it, or does not go on with it."""
+    undone: dict[str, str] = field(default_factory=dict)
+    """What failed by no fault of the others, as on a full disk, and why."""
+    tried: dict[int, str] = field(default_factory=dict)
+    """Per objective the hash of the file of costs that was tried last."""
+    _not_before: dict[str, float] = field(default_factory=dict)
+
+    def may(self, action: str) -> bool:
+        """Whether an action did not fail a short while ago."""
+        return time.monotonic() >= self._not_before.get(action, 0.0)
+
+    def put_off(self, action: str) -> None:
+        """Leave an action alone for a while."""
+        self._not_before[action] = time.monotonic() + AGAIN_SECONDS
+
+    def retry_now(self) -> None:
+        """Put nothing off any longer."""
+        self._not_before.clear()
 
 
 @dataclass
@@ -73,8 +153,8 @@ class Follower:
     """Whether the nodes' logs are checked after each run."""
     unseen: int = MOST_UNSEEN
     """With so many runs whose logs were never shown nothing more is signed."""
-    progress: defaultdict[str, RunProgress] = field(
-        default_factory=lambda: defaultdict(RunProgress)
+    progress: defaultdict[str, FollowedProgress] = field(
+        default_factory=lambda: defaultdict(FollowedProgress)
     )
     """By run."""
     _records: dict[str, FollowedRun] | None = None
@@ -141,7 +221,7 @@ class Follower:
                 return
 
     def _state_of(self, run: RunSummary) -> RunState:
-        """The table of `run_states`, from its first line on."""
+        """The table of the module, from its first line on."""
         progress = self.progress[run.id]
         if run.state == "invited":
             return (
@@ -360,14 +440,14 @@ class Follower:
         if not progress.presented:
             progress.put_off("show")
 
-    def _say_plan(self, run: RunSummary, agreement: Agreement, outcome: Outcome) -> None:
+    def _say_plan(self, run: RunSummary, agreement: Agreement, outcome: OwnResult) -> None:
         why = f" ({outcome.reason})" if outcome.reason else ""
         self.say(f"{_called(run)} is {outcome.state}{why}")
         for line in own_lines(outcome, agreement, self.profile.account, run.id):
             self.say(f"  {line}")
 
     def _store(
-        self, run: RunSummary, agreement: Agreement, outcome: Outcome, *, unchecked: bool
+        self, run: RunSummary, agreement: Agreement, outcome: OwnResult, *, unchecked: bool
     ) -> None:
         """Store a plan once; if that fails or is cut short, this process or the next one does.
 

@@ -1,4 +1,4 @@
-"""How a webhook's receiver knows that the platform sent it, and when.
+"""Sign a webhook, and check that the platform sent it, and when.
 
 Every call has the header `Tacit-Signature: t=SECONDS,v1=HEX`, where HEX is the HMAC-SHA256 of the
 seconds, a dot and the body, under the webhook's secret.

@@ -1,1 +1,0 @@
-"""A participant's account: its profile folder, the platform's API, and the keys it trusts."""

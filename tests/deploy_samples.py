@@ -12,7 +12,7 @@ from tacit.identity.config import (
 )
 from tacit.identity.joining import CLUSTER_HEAD
 from tacit.identity.node_file import joined_text, node_file_text
-from tacit.service.server.new_settings import settings_text
+from tacit.service.server.settings import settings_text
 from tests.support.repository import ROOT
 
 NAMES = ("alpha", "beta", "gamma")

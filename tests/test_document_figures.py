@@ -24,9 +24,9 @@ from tacit.runs import parse_duration
 from tacit.runs.sealed.pace import OPENING_SECONDS
 from tacit.search.moves import fitted_parameters, sealed_parameters_for
 from tacit.service.api import middleware
+from tacit.service.demo import demo_problem
 from tacit.service.execution import worker
-from tacit.service.local.demo import demo_problem
-from tacit.service.server import connections
+from tacit.service.server import serve
 from tests.support.repository import ROOT
 
 
@@ -140,7 +140,7 @@ CONSTANTS = [
     ("docs/platform.md", f"or {OPENING_SECONDS} s or a little more before the deadline"),
     (
         "docs/platform.md",
-        f"may take {connections.HEAD_SECONDS:.0f} s each, a pause within a body "
+        f"may take {serve.HEAD_SECONDS:.0f} s each, a pause within a body "
         f"{middleware.BODY_SECONDS:.0f} s",
     ),
     ("docs/platform.md", f"at most {1 / worker.REPORT_SECONDS:.0f} times a second"),

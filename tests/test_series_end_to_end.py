@@ -27,7 +27,7 @@ from tacit.participant import (
     review_series,
     sign_reviewed_series,
 )
-from tacit.service.local.platform import LocalPlatform
+from tacit.service.local_platform import LocalPlatform
 from tests.conftest import RunTacit
 from tests.participant.platform import NAMES, slots
 from tests.test_end_to_end import terms

@@ -31,8 +31,7 @@ from tacit.client import PlatformClient, platform_address, tls_context
 from tacit.client.connection import API
 from tacit.identity.keys import Keys
 from tacit.local.cluster import LocalCluster, free_addresses, memory_folder
-from tacit.service.server.new_settings import write_settings
-from tacit.service.server.settings import load_settings
+from tacit.service.server.settings import load_settings, write_settings
 
 START_SECONDS = 240.0
 """It takes three seconds of a processor; other tests may have most of it."""

@@ -17,7 +17,7 @@ from tacit.participant import load_profile
 from tacit.problems import generate_assignment, save_problem
 from tacit.service import invitation_file
 from tacit.service.storage import create_account
-from tacit.service.workflow.lifecycle import State
+from tacit.service.storage.states import State
 from tests.service.example_terms import plain_terms
 from tests.service.served import served
 from tests.service.world import World

@@ -22,8 +22,8 @@ from tacit.errors import (
     WrongStateError,
 )
 from tacit.service.access.permissions import PERMISSIONS
-from tacit.service.api.routes import watching
-from tacit.service.workflow.lifecycle import State
+from tacit.service.api import watching
+from tacit.service.storage.states import State
 from tests.client.conftest import Served
 from tests.service.example_terms import plain_terms
 

@@ -25,7 +25,7 @@ from tacit.problems import Assignment, Objective, Participant, Problem
 from tacit.records import Disclosed, load_ledger
 from tacit.runs import Agreed, Progress, agreed_driver, drive
 from tacit.search import SearchParameters
-from tacit.service.access.invitations import invite
+from tacit.service.access.credentials import invite
 from tacit.service.execution.agreed_runs import StoredAgreement, stored_agreement
 from tacit.service.execution.answer import result_of
 from tacit.service.execution.report import Report, run_folder
@@ -38,8 +38,8 @@ from tacit.service.storage import (
     set_state,
     set_submission_state,
 )
+from tacit.service.storage.states import State
 from tacit.service.workflow.inviting import invite_members
-from tacit.service.workflow.lifecycle import State
 from tacit.service.workflow.terms import terms_of_problem
 from tests.service.stand_in import StandIn
 from tests.support.platform import Lies, Tamper, generous, listening

@@ -18,7 +18,7 @@ from tacit.participant.checking import check_bundle_here
 from tacit.problems import save_problem
 from tacit.records import read_ledger
 from tacit.service.storage import read_run
-from tacit.service.workflow import bundling
+from tacit.service.workflow import evidence
 from tacit.verify import Bundle, LogSignature, check_bundle, read_bundle, write_bundle
 from tests.conftest import RunTacit
 from tests.on_nodes.entries import evaluations_in, labels_of
@@ -75,7 +75,7 @@ def test_a_bundle_is_audited_by_whoever_knows_the_secret(
 
 
 def test_two_downloads_are_the_same(finished: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bundling, "SETTLED_SECONDS", -1.0)
+    monkeypatch.setattr(evidence, "SETTLED_SECONDS", -1.0)
     first = fetched(finished)
     again = fetched(finished)
     assert first == again
@@ -83,7 +83,7 @@ def test_two_downloads_are_the_same(finished: World, monkeypatch: pytest.MonkeyP
     assert write_bundle(bundle) == first
     public = replace(bundle, public={10: [[1, 2]], 9: [[3]]})
     assert read_bundle(write_bundle(public)) == public
-    kept = finished.platform.settings.data_folder / "runs" / RUN / bundling.KEPT
+    kept = finished.platform.settings.data_folder / "runs" / RUN / evidence.KEPT
     assert kept.read_bytes() == first
     kept.unlink()
     with finished.platform.database.reading() as session:

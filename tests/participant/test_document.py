@@ -23,7 +23,7 @@ from tacit.participant import (
     submit,
 )
 from tacit.service.storage import read_run
-from tacit.service.workflow.lifecycle import State
+from tacit.service.storage.states import State
 from tests.participant.conftest import World, pin_all
 from tests.participant.platform import NAMES, RUN, Platform, csv_of, served
 from tests.support.command_line import Tacit

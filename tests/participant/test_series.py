@@ -33,7 +33,7 @@ from tacit.participant import (
 from tacit.participant.follower import following
 from tacit.series import read_series
 from tacit.service.server.app import make_app
-from tacit.service.workflow.lifecycle import State
+from tacit.service.storage.states import State
 from tests.service.example_terms import plain_terms
 from tests.service.stand_in import StandIn
 from tests.service.world import World

@@ -33,7 +33,7 @@ from tacit.participant.series_records import (
 from tacit.participant.series_review import review_series
 from tacit.series import DAY, check_series
 from tacit.series.run_record import KEEP_SECONDS
-from tacit.service.workflow.lifecycle import State
+from tacit.service.storage.states import State
 from tests.participant.test_series import Cast, cast, platform
 from tests.service.example_terms import plain_terms
 

@@ -28,8 +28,8 @@ from tacit.service.storage import (
     set_state,
     set_submission_state,
 )
+from tacit.service.storage.states import State
 from tacit.service.workflow.inviting import drafted, keep_draft, ready_to_draft
-from tacit.service.workflow.lifecycle import State
 
 
 class StandIn:

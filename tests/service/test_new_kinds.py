@@ -17,8 +17,8 @@ from tacit.participant.results import OwnResult
 from tacit.problems import Problem
 from tacit.problems.files.save import problem_text
 from tacit.service.api.answers import run_result
-from tacit.service.api.routes.results import _result_csv
-from tacit.service.api.routes.watching import generated_terms
+from tacit.service.api.results import _result_csv
+from tacit.service.api.watching import generated_terms
 from tacit.service.dashboard.drafts import ObjectiveRule, drawn_problem, uploaded, usual_terms
 from tacit.service.dashboard.pages.run_plan import plan_markup
 from tacit.service.storage import Run

@@ -22,10 +22,10 @@ from tacit.agreement.terms import read_agreement
 from tacit.client import platform_address
 from tacit.identity.keys import Keys
 from tacit.series import read_series, sign_series
-from tacit.service.access.invitations import invite
-from tacit.service.server.context import Platform
+from tacit.service.access.credentials import invite
+from tacit.service.api.gate import Platform
 from tacit.service.storage import create_account
-from tacit.service.workflow.lifecycle import State
+from tacit.service.storage.states import State
 from tests.service.example_terms import plain_terms
 from tests.service.stand_in import StandIn
 

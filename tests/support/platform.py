@@ -26,10 +26,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tacit.agreement import canonical, read_agreement
 from tacit.local import free_addresses
 from tacit.records import encode_entry, read_ledger
-from tacit.service.server.connections import ImpatientLoop
-from tacit.service.server.new_settings import write_settings
-from tacit.service.server.serve import make_server
-from tacit.service.server.settings import Settings, load_settings
+from tacit.service.server.serve import ImpatientLoop, make_server
+from tacit.service.server.settings import Settings, load_settings, write_settings
 from tacit.service.storage import Database
 
 STOP_SECONDS = 60.0

@@ -26,7 +26,7 @@ from tacit.identity.certificates import CertificateFiles, new_certificate
 from tacit.local.cluster import LocalCluster, free_addresses
 from tacit.participant import join, load_profile, result, runs, sign, withdraw
 from tacit.problems import Objective
-from tacit.service.access.tokens import revoke_all
+from tacit.service.access.credentials import revoke_all
 from tests.participant.conftest import World
 from tests.participant.platform import RUN, Platform, csv_of, served, slots
 from tests.support.command_line import Tacit

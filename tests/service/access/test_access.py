@@ -15,8 +15,8 @@ from sqlalchemy import update
 from tacit.agreement.signatures import Joining, sign
 from tacit.identity import write_https_certificate
 from tacit.identity.keys import Keys
-from tacit.service.access.addresses import own_addresses
-from tacit.service.server.logs import JsonLines
+from tacit.service.access.credentials import own_addresses
+from tacit.service.server.serve import JsonLines
 from tacit.service.server.settings import Settings
 from tacit.service.storage import Invitation, Token
 from tests.service.world import MakeWorld, World, joining_body

@@ -25,13 +25,13 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from tacit.service.access.credentials import issue_token
 from tacit.service.access.permissions import PERMISSIONS
-from tacit.service.access.tokens import issue_token
 from tacit.service.api import convergence
 from tacit.service.api.gate import RUN_ID, SERIES_ID
 from tacit.service.server.app import make_app
 from tacit.service.server.settings import Settings
-from tacit.service.workflow.lifecycle import State
+from tacit.service.storage.states import State
 from tests.service.stand_in import StandIn
 from tests.service.world import API, World, opened
 

@@ -12,11 +12,11 @@ from typing import Any
 import httpx
 import pytest
 
-from tacit.service.access.tokens import revoke_all
-from tacit.service.api.routes import watching
+from tacit.service.access.credentials import revoke_all
+from tacit.service.api import watching
 from tacit.service.server.settings import Settings
 from tacit.service.storage import set_progress
-from tacit.service.workflow.lifecycle import State
+from tacit.service.storage.states import State
 from tests.service.served import served
 from tests.service.world import API, World
 

@@ -18,7 +18,7 @@ from tacit.service.api.gate import GatedRoute
 from tacit.service.server.app import make_app
 from tacit.service.server.settings import Settings
 from tacit.service.storage import Token
-from tacit.service.workflow.lifecycle import State
+from tacit.service.storage.states import State
 from tests.service.stand_in import StandIn
 from tests.service.world import API, World, opened
 

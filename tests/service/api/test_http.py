@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tacit.service.api import middleware
-from tacit.service.workflow.lifecycle import State
+from tacit.service.storage.states import State
 from tests.service.world import API, MakeWorld, World
 
 

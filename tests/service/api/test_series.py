@@ -15,7 +15,7 @@ from tacit.search.moves import AssignmentParameters
 from tacit.series import departures, read_series, series_hash
 from tacit.service.execution.series_schedule import SeriesSchedule
 from tacit.service.storage import read_run
-from tacit.service.workflow.lifecycle import State
+from tacit.service.storage.states import State
 from tests.service.example_terms import plain_terms
 from tests.service.world import World
 from tests.support.repository import ROOT

@@ -10,7 +10,7 @@ import pytest
 from tacit.agreement import read_agreement
 from tacit.service.execution.series_schedule import SeriesSchedule
 from tacit.service.storage import read_standing_series
-from tacit.service.workflow.lifecycle import State
+from tacit.service.storage.states import State
 from tests.service.api.test_series import cancel, next_run, with_equity
 from tests.service.example_terms import plain_terms
 from tests.service.world import World

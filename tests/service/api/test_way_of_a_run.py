@@ -10,8 +10,8 @@ from tacit.agreement.terms import Agreement, read_agreement
 from tacit.errors import ServiceError
 from tacit.identity.keys import Keys
 from tacit.service.storage import set_agreement
+from tacit.service.storage.states import State
 from tacit.service.workflow import submitting
-from tacit.service.workflow.lifecycle import State
 from tests.service.example_terms import plain_terms
 from tests.service.world import World, joining_body
 

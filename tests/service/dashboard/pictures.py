@@ -20,8 +20,8 @@ from tacit.participant import Profile, review, sign, submit
 from tacit.problems import Problem
 from tacit.problems.files.save import save_participants
 from tacit.service.dashboard.drafts import ObjectiveRule, drawn_problem, usual_terms
-from tacit.service.local.demo import join_as, pin_keys
-from tacit.service.local.platform import LocalPlatform
+from tacit.service.demo import join_as, pin_keys
+from tacit.service.local_platform import LocalPlatform
 from tests.service.dashboard.browser import PHONE, Watched, chromium, opened, sign_in
 from tests.service.dashboard.test_daily_use_browser import COLUMNS, MASK, ROWS, drop
 

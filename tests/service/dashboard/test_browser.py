@@ -21,8 +21,8 @@ from tacit.problems import Assignment, Problem
 from tacit.problems.files.save import save_participants
 from tacit.service.dashboard.drafts import drawn_problem
 from tacit.service.dashboard.log_check import LogVerdict, verdict_of
-from tacit.service.local.demo import join_as, pin_keys
-from tacit.service.local.platform import LocalPlatform
+from tacit.service.demo import join_as, pin_keys
+from tacit.service.local_platform import LocalPlatform
 from tacit.verify import read_bundle, write_bundle
 from tests.service.dashboard.browser import PHONE, Watched, opened, sign_in
 

@@ -11,7 +11,7 @@ from tacit.client.models import RunProgress
 from tacit.service.dashboard.api_client import ApiClient
 from tacit.service.dashboard.curves import MOST_CURVES, Curves
 from tacit.service.dashboard.sessions import Session
-from tacit.service.workflow.lifecycle import State
+from tacit.service.storage.states import State
 from tests.service.example_terms import run_about
 from tests.service.world import World
 

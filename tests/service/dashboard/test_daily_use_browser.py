@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tacit.service.workflow.lifecycle import State
+from tacit.service.storage.states import State
 from tests.service.api.test_series import with_equity
 from tests.service.dashboard.browser import PHONE, Watched, opened, sign_in
 from tests.service.world import World

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, expect
 from tacit.client import read_invitation
 from tacit.errors import BusyError
 from tacit.service.api import convergence
-from tacit.service.workflow.lifecycle import State
+from tacit.service.storage.states import State
 from tests.service.dashboard.browser import PHONE, Watched, opened, sign_in
 from tests.service.dashboard.test_drafts import FILE
 from tests.service.world import World
@@ -167,7 +167,7 @@ def test_a_file_that_is_not_given_is_not_saved(
     async def too_slow(*_: object, failed: str, **__: object) -> bytes:
         raise BusyError(failed)
 
-    monkeypatch.setattr(convergence, "computed_elsewhere", too_slow)
+    monkeypatch.setattr(convergence, "compute_in_background", too_slow)
     run = dashboard.submitted(name="files", objectives=two_objectives("none"), preset="paper-moap")
     dashboard.run_to(run, State.FINISHED, disclosed=[1.0, 2.0], front=PLANS[:1], values=VALUES[:1])
     page = at.page

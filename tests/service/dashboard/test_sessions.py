@@ -17,7 +17,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
-from tacit.service.access.invitations import invite
+from tacit.service.access.credentials import invite
 from tacit.service.dashboard.log_check import verdict_of
 from tacit.service.dashboard.pages.run_audit import verdict_markup
 from tacit.service.dashboard.sessions import MOST_PER_ACCOUNT, Session, Sessions

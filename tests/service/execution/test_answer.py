@@ -12,7 +12,7 @@ from tacit.agreement.terms import Agreement
 from tacit.search.moves import TourParameters
 from tacit.service.execution.answer import answer_of
 from tacit.service.execution.report import Report
-from tacit.service.workflow.lifecycle import State
+from tacit.service.storage.states import State
 from tests.on_nodes.fixtures import example_cast
 
 FOUND: dict[str, Any] = {

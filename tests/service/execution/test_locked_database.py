@@ -30,7 +30,7 @@ from tacit.service.storage import (
 from tacit.service.storage import (
     database as storing,
 )
-from tacit.service.workflow.lifecycle import State
+from tacit.service.storage.states import State
 from tests.on_nodes.fixtures import example_cast
 
 HELD_SECONDS = 0.4

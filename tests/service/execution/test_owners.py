@@ -17,7 +17,7 @@ from tacit.participant.plans import plan_rows
 from tacit.participant.review_words import review_lines
 from tacit.records import OUTCOMES, DisclosedToOwners, PlanParts, read_ledger
 from tacit.service.execution.report import read_report, run_folder
-from tacit.service.workflow.recording import record_of_run
+from tacit.service.workflow.evidence import record_of_run
 from tests.conftest import RunTacit
 from tests.service.execution.punctual import finished as until_finished
 

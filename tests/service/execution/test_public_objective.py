@@ -13,7 +13,7 @@ from studies.benchmarks.live_platform import OPERATOR, LivePlatform
 from tacit.participant import Profile, check_logs, join, new_key_file, review, sign, submit
 from tacit.participant.review_words import review_lines
 from tacit.participant.reviewing import public_refusals
-from tacit.service.workflow.recording import record_run
+from tacit.service.workflow.evidence import record_run
 from tacit.verify import check_bundle, read_bundle
 from tests.service.execution.slow_node import PLACES, restart_slow
 

@@ -21,14 +21,13 @@ from tacit.client.models import ClusterView, NodeView
 from tacit.errors import ServiceError, TrustError
 from tacit.local import free_addresses
 from tacit.service.notices import notifier
-from tacit.service.notices.kinds import WATCHED
-from tacit.service.notices.notifier import Notifier
-from tacit.service.notices.webhooks import checked_webhook_url, is_public
+from tacit.service.notices.delivery import checked_webhook_url, is_public
+from tacit.service.notices.notifier import WATCHED, Notifier
 from tacit.service.server.app import make_app
 from tacit.service.server.settings import MailSettings, Settings
 from tacit.service.storage import Database, Notice, create_account, set_state
-from tacit.service.storage.notices import add_webhook, due_notices, unread_events
-from tacit.service.workflow.lifecycle import State
+from tacit.service.storage.accounts import add_webhook, due_notices, unread_events
+from tacit.service.storage.states import State
 from tests.service.stand_in import StandIn
 from tests.service.world import World, opened
 
@@ -222,7 +221,7 @@ def test_a_missing_node_is_told_once_and_that_it_is_back(open_settings: Settings
         now = time.time()
         for later, reachable in ((0, False), (29, False), (31, False), (60, False), (61, True)):
             here["reachable"] = reachable
-            await telling._look_at_nodes(now + later)
+            await telling._watch_nodes(now + later)
         with database.reading() as session:
             found: list[Notice] = due_notices(session, now + 100, limit=9)
             return [f"{each.kind} {each.data['node']}" for each in found]

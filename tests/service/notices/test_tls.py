@@ -22,8 +22,13 @@ from tacit.client import check_webhook
 from tacit.errors import FileError
 from tacit.identity import write_https_certificate
 from tacit.local import free_addresses
-from tacit.service.notices.mail import message_about, send_mail
-from tacit.service.notices.webhooks import UndeliveredError, call_webhook, trusted_authorities
+from tacit.service.notices.delivery import (
+    UndeliveredError,
+    call_webhook,
+    message_about,
+    send_mail,
+    trusted_authorities,
+)
 from tacit.service.server.settings import MailSettings, Settings
 
 USER, PASSWORD = "tacit", "the password"
@@ -98,9 +103,7 @@ def send(settings: Settings, port: int, ca: Path | None, **more: Any) -> None:
         ca=None if ca is None else str(ca),
         **more,
     )
-    data = {"run": "r-abcdefghij"}
-    to = "op@example.org"
-    message = message_about("cancelled", data, to=to, settings=settings, mail=mail)
+    message = message_about("it is over", to="op@example.org", settings=settings, mail=mail)
     send_mail(message, replace(settings, mail=mail), mail)
 
 
@@ -119,7 +122,7 @@ def test_mail_goes_encrypted_to_the_server_whose_certificate_is_known(
             send(settings, port, certificates / "none.pem", security=security)
     assert [encrypted for encrypted, _ in inbox.mail] == [True, True]
     assert inbox.passwords == [PASSWORD] * 2, "and nobody else is told the password"
-    assert "Subject: tacit: run r-abcdefghij was cancelled; see why" in inbox.mail[0][1]
+    assert "Subject: tacit: it is over" in inbox.mail[0][1]
 
 
 def test_mail_for_another_name_or_without_encryption_is_not_sent(

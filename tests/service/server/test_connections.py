@@ -14,8 +14,8 @@ from fastapi import WebSocket
 from starlette.routing import WebSocketRoute
 from websockets.sync.client import connect
 
-from tacit.service.server import connections
-from tacit.service.server.connections import ImpatientLoop
+from tacit.service.server import serve
+from tacit.service.server.serve import ImpatientLoop
 from tacit.service.server.settings import Settings
 from tests.service.served import served
 from tests.service.world import API, World
@@ -54,7 +54,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 @pytest.fixture
 def world(settings: Settings, monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Iterator[World]:
     # Longer than anything takes here, so that only a test's own clock brings it about.
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 600.0)
+    monkeypatch.setattr(serve, "HEAD_SECONDS", 600.0)
     with served(settings, connections_per_address=LIMIT) as made:
         yield made
 
@@ -164,7 +164,7 @@ def test_as_many_files_may_be_open_as_the_system_allows() -> None:
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (512, before[1]))
     try:
-        assert connections.allow_many_files() == before[1]
+        assert serve.allow_many_files() == before[1]
         assert resource.getrlimit(resource.RLIMIT_NOFILE) == (before[1], before[1])
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)

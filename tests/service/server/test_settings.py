@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from tacit.errors import FileError
-from tacit.service.server.new_settings import write_settings
-from tacit.service.server.settings import load_settings
+from tacit.service.server.settings import load_settings, write_settings
 
 GOOD = 'url = "https://p"\n[[cluster]]\nname = "t"\nfile = "c.toml"\n'
 

@@ -30,7 +30,7 @@ from tacit.service.storage import (
     store_sealed,
 )
 from tacit.service.storage.database import WritersTurn
-from tacit.service.workflow.lifecycle import State
+from tacit.service.storage.states import State
 from tests.service.postgres import new_database
 from tests.service.world import MakeWorld
 

@@ -18,7 +18,7 @@ from tacit.errors import TacitError
 from tacit.identity.keys import Keys
 from tacit.search import SearchParameters
 from tacit.search.moves import AssignmentParameters, TourParameters
-from tacit.service.api.routes.watching import generated_terms
+from tacit.service.api.watching import generated_terms
 from tacit.service.workflow.drafting import (
     agreement_of_terms,
     checked_terms,

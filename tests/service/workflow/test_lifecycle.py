@@ -17,7 +17,7 @@ from tacit.service.storage import (
     read_run,
     set_state,
 )
-from tacit.service.workflow.lifecycle import BEFORE_RUNNING, ENDS, TRANSITIONS, State
+from tacit.service.storage.states import BEFORE_RUNNING, ENDS, TRANSITIONS, State
 
 NORMAL_WAY = [State.DRAFT, State.INVITED, State.AGREED, State.SUBMITTED, State.RUNNING]
 

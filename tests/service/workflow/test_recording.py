@@ -23,7 +23,7 @@ from tacit.service.dashboard.drafts import ObjectiveRule, drawn_problem, usual_t
 from tacit.service.execution.report import Report, run_folder, write_report
 from tacit.service.server.settings import Settings
 from tacit.service.storage import read_run
-from tacit.service.workflow.recording import RECORD, record_of_run
+from tacit.service.workflow.evidence import RECORD, record_of_run
 from tacit.wire.request import pack_candidates, request_hash
 from tests.on_nodes.entries import evaluation
 from tests.service.drafted import agreement_on

@@ -18,7 +18,7 @@ from tacit.client import (
     RunView,
 )
 from tacit.service.storage import Account, Member, Run, list_runs, members_with_keys, read_run
-from tacit.service.workflow.lifecycle import State
+from tacit.service.storage.states import State
 from tacit.service.workflow.terms import stored_terms
 
 MOST_KEPT = 10_000

@@ -1,7 +1,7 @@
-"""The plot of a run's progress, drawn in a process of its own.
+"""Draw the plot of a run's progress in a process of its own.
 
-Drawing takes a second of the processor, and the main process has deadlines to keep: one plot at a
-time, behind everything else, and none twice.
+Drawing takes a second of the processor, and the main process has deadlines to keep. So one plot is
+drawn at a time, at a low priority, and none twice.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from tacit.service.access.limits import ConcurrencyLimit, compute_in_background
 from tacit.service.execution.progress_file import progress_points
-from tacit.service.server.background_process import computed_elsewhere
-from tacit.service.server.concurrency_limit import ConcurrencyLimit
 
 DRAW_SECONDS = 40.0
 """On a busy machine a second of work takes over 15 s, behind everything else."""
@@ -32,22 +31,22 @@ class Plots:
     """Draws plots, and keeps the last of them."""
 
     def __init__(self) -> None:
-        self._turns = ConcurrencyLimit("plots", at_once=1, each=MOST_WAITING, within=WAIT_SECONDS)
+        self._limit = ConcurrencyLimit("plots", at_once=1, each=MOST_WAITING, within=WAIT_SECONDS)
         self._kept: dict[bytes, bytes] = {}
         self.drawn = 0
 
     async def convergence(self, account: str, progress: str, names: Sequence[str], /) -> bytes:
         """The disclosed best values over time as a PNG, from a run's progress as CSV."""
-        asked = json.dumps({"progress": progress, "names": list(names)}).encode()
-        digest = hashlib.sha256(asked).digest()
+        question = json.dumps({"progress": progress, "names": list(names)}).encode()
+        digest = hashlib.sha256(question).digest()
         if (kept := self._kept.get(digest)) is not None:
             return kept
-        async with self._turns.of(account):
+        async with self._limit.slot(account):
             # The request before may have been for the same plot.
             if digest not in self._kept:
                 failed = "the plot cannot be drawn now; take progress.csv instead"
-                self._kept[digest] = await computed_elsewhere(
-                    __name__, asked, within=DRAW_SECONDS, failed=failed
+                self._kept[digest] = await compute_in_background(
+                    __name__, question, within=DRAW_SECONDS, failed=failed
                 )
                 self.drawn += 1
                 while len(self._kept) > MOST_KEPT:
@@ -55,17 +54,17 @@ class Plots:
             return self._kept[digest]
 
 
-def draw(asked: dict[str, Any], /) -> bytes:
+def draw(question: dict[str, Any], /) -> bytes:
     """Draw the plot in this process."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 4.2), layout="constrained")
     FigureCanvasAgg(figure)
-    axes = figure.subplots(len(asked["names"]), squeeze=False, sharex=True)[:, 0]
-    for number, (name, axis) in enumerate(zip(asked["names"], axes, strict=True)):
+    axes = figure.subplots(len(question["names"]), squeeze=False, sharex=True)[:, 0]
+    for number, (name, axis) in enumerate(zip(question["names"], axes, strict=True)):
         column = "best" if number == 0 else f"best_{number + 1}"
-        points = progress_points(asked["progress"], column=column)
+        points = progress_points(question["progress"], column=column)
         if points:
             axis.step(*zip(*points, strict=True), where="post")
         else:

@@ -1,14 +1,11 @@
-"""The gate in front of every route: who asks, may they, and how often.
-
-It stands before the body is read, so that nobody without a token has anything large parsed,
-and it looks up the table of permissions, so that no route can be added that is not in it.
-"""
+"""Admit requests: who asks, may they, and how often; and what all routes share."""
 
 from __future__ import annotations
 
 import ipaddress
 import re
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Request, Response
@@ -18,12 +15,43 @@ from pydantic import BeforeValidator
 
 from tacit.client import NAME_PATTERN, one_form
 from tacit.errors import CredentialError, NotThereError
+from tacit.service.access.credentials import Who, who_has
+from tacit.service.access.limits import ConcurrencyLimit, RateLimit
 from tacit.service.access.permissions import PERMISSIONS, Endpoint, check_role
-from tacit.service.access.tokens import Who, who_has
-from tacit.service.api.errors import error_responses
-from tacit.service.api.typed_routes import TypedRouter
-from tacit.service.server.context import Platform
-from tacit.service.storage import read_member, read_series_member
+from tacit.service.api.answers import SummaryCache
+from tacit.service.api.convergence import Plots
+from tacit.service.api.encoding import TypedRouter, error_responses
+from tacit.service.execution.port import Execution
+from tacit.service.server.settings import Settings
+from tacit.service.storage import Database, read_member, read_series_member
+from tacit.service.storage.events import Announcer
+
+LOGS_AT_ONCE, LOGS_WAIT_SECONDS = 2, 20.0
+"""The logs of a cluster's nodes may be many megabytes, which pass through the platform's memory."""
+
+
+def _turns_for_logs() -> ConcurrencyLimit:
+    return ConcurrencyLimit("logs", at_once=LOGS_AT_ONCE, each=1, within=LOGS_WAIT_SECONDS)
+
+
+@dataclass(frozen=True)
+class Platform:
+    """Settings, storage, events and execution; routes find it as `app.state.platform`."""
+
+    settings: Settings
+    database: Database
+    announcer: Announcer
+    execution: Execution
+    by_account: RateLimit
+    by_address: RateLimit
+    """For requests without a token that counts."""
+    streams: dict[str, int] = field(default_factory=dict)
+    """How many event streams each account has open."""
+    plots: Plots = field(default_factory=Plots)
+    summaries: SummaryCache = field(default_factory=SummaryCache)
+    logs: ConcurrencyLimit = field(default_factory=_turns_for_logs)
+    """Whose turn it is to fetch the nodes' logs."""
+
 
 PREFIX = "/api/v1"
 METRICS: Endpoint = ("GET", "/metrics")

@@ -14,7 +14,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tacit.service.api.errors import error_answer
+from tacit.service.api.encoding import error_answer
 from tacit.service.api.gate import PREFIX
 
 SMALL_BYTES = 64 * 1024

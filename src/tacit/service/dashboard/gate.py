@@ -21,7 +21,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tacit.errors import TooManyError
-from tacit.service.access.rate_limit import RateLimit
+from tacit.service.access.limits import RateLimit
 from tacit.service.api.gate import network_of
 from tacit.service.dashboard.pages.plain_pages import plain_page
 from tacit.service.dashboard.sessions import Session, Sessions

@@ -12,8 +12,7 @@ import sys
 import msgspec
 
 from tacit.errors import TacitError
-from tacit.service.server.background_process import computed_elsewhere
-from tacit.service.server.concurrency_limit import ConcurrencyLimit
+from tacit.service.access.limits import ConcurrencyLimit, compute_in_background
 from tacit.verify import Finding, Verdict, check_bundle, read_bundle
 
 CHECK_SECONDS = 600.0
@@ -38,9 +37,11 @@ class LogChecks:
 
     async def verdict(self, account: str, packed: bytes, /) -> LogVerdict:
         """What a check of a bundle came to."""
-        async with self._turns.of(account):
+        async with self._turns.slot(account):
             failed = "the logs cannot be checked now; download them, or try again later"
-            said = await computed_elsewhere(__name__, packed, within=CHECK_SECONDS, failed=failed)
+            said = await compute_in_background(
+                __name__, packed, within=CHECK_SECONDS, failed=failed
+            )
         return _READ_VERDICT.decode(said)
 
 

@@ -14,6 +14,7 @@ from nicegui import ui
 
 from tacit.client import RunView, SeriesView
 from tacit.errors import ServiceError, TacitError
+from tacit.service.api.gate import Platform
 from tacit.service.dashboard.curves import Curves
 from tacit.service.dashboard.frame import STYLE, Visitor, native, page_frame
 from tacit.service.dashboard.gate import Gate, guard_socket
@@ -39,7 +40,6 @@ from tacit.service.dashboard.pages.signing_in import (
 )
 from tacit.service.dashboard.sessions import Sessions
 from tacit.service.dashboard.words import sentence
-from tacit.service.server.context import Platform
 from tacit.service.server.settings import Settings
 
 FILES = {

@@ -15,8 +15,8 @@ from tacit.client import CarriedManifest
 from tacit.errors import NotThereError
 from tacit.series import SignedSeries
 from tacit.service.storage import members_of, read_run, sealed_rows
-from tacit.service.workflow.lifecycle import State
-from tacit.service.workflow.series_lifecycle import signed_series
+from tacit.service.storage.states import State
+from tacit.service.workflow.series import signed_series
 from tacit.service.workflow.terms import Weights, public_weights, stored_terms
 
 

@@ -11,7 +11,7 @@ from tacit.agreement import Agreement
 from tacit.client import FoundPlans, Plan
 from tacit.problems import Problem
 from tacit.service.execution.report import Report
-from tacit.service.workflow.lifecycle import State
+from tacit.service.storage.states import State
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from tacit.errors import NotThereError, RefusedError, StorageError, TacitError
 from tacit.service.execution.agreed_runs import stored_agreement
 from tacit.service.execution.cluster_links import ClusterLinks
 from tacit.service.storage import Database, list_runs
-from tacit.service.workflow.lifecycle import State
+from tacit.service.storage.states import State
 
 OVER = frozenset({State.FINISHED, State.FAILED, State.CANCELLED})
 TELL_SECONDS = 5.0

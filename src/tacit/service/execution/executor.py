@@ -29,8 +29,8 @@ from tacit.service.execution.worker_handle import WorkerPool
 from tacit.service.server.metrics import ServiceMetrics
 from tacit.service.server.settings import Settings
 from tacit.service.storage import Database, read_run, runs_in_state, set_progress, set_state
+from tacit.service.storage.states import BEFORE_RUNNING, State
 from tacit.service.workflow.inviting import undrafted_runs
-from tacit.service.workflow.lifecycle import BEFORE_RUNNING, State
 
 WRITE_EVERY_SECONDS = 0.5
 """How often the progress of all runs is written, together."""

@@ -17,7 +17,7 @@ from tacit.service.execution.agreed_runs import StoredAgreement, StoredRows, sto
 from tacit.service.execution.cluster_links import ClusterLinks
 from tacit.service.execution.retry_until_written import retry_until_written
 from tacit.service.storage import Database, add_warning, set_state, set_submission_state
-from tacit.service.workflow.lifecycle import State
+from tacit.service.storage.states import State
 from tacit.wire import RefusalKind
 
 HAND_OVER_SECONDS = 10.0

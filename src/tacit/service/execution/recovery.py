@@ -12,7 +12,7 @@ from tacit.service.execution.answer import result_of
 from tacit.service.execution.queue import Waiting
 from tacit.service.execution.report import read_report, run_folder
 from tacit.service.storage import read_run, runs_in_state, set_progress, set_state
-from tacit.service.workflow.lifecycle import State
+from tacit.service.storage.states import State
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from tacit.service.execution.retry_until_written import retry_until_written
 from tacit.service.execution.worker_handle import WorkerHandle, WorkerPool
 from tacit.service.server.metrics import ServiceMetrics
 from tacit.service.storage import Database, add_warning, set_progress, set_state
-from tacit.service.workflow.lifecycle import State
+from tacit.service.storage.states import State
 
 PREPARE_SECONDS = 60.0
 """A worker that is not ready after so long is started again."""

@@ -18,13 +18,13 @@ from tacit.errors import StorageError, TacitError
 from tacit.series import read_series
 from tacit.service.server.settings import Settings
 from tacit.service.storage import Database, list_series, read_standing_series, runs_of_series
-from tacit.service.workflow.lifecycle import State
-from tacit.service.workflow.schedule_times import next_time
-from tacit.service.workflow.series_lifecycle import (
+from tacit.service.storage.states import State
+from tacit.service.workflow.series import (
     add_run,
     begin_run,
     draw_up_series,
     next_terms,
+    next_time,
     undrafted_series,
 )
 

@@ -1,8 +1,8 @@
-"""Makes notices of events and delivers them, until they have arrived or were given up.
+"""Make notices of events, and deliver each until it has arrived or is given up.
 
-Events are written with what they are about, in one transaction. Notices are made of them with the
-cursor that says up to which, in another. So a crash at any point loses none; one that was just
-delivered may come again, under the same number.
+An event is stored with the change that it is about, in one transaction. Its notices are stored
+with the cursor that says up to which event there are notices, in another. So a crash at any point
+loses none. One that was just delivered may come again, under the same number.
 """
 
 from __future__ import annotations
@@ -11,25 +11,25 @@ import asyncio
 import logging
 import ssl
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from tacit.client import ClusterView
 from tacit.errors import TacitError
-from tacit.service.notices.kinds import WATCHED, Happened, told_of
-from tacit.service.notices.mail import message_about, send_mail
-from tacit.service.notices.webhooks import (
+from tacit.service.notices.delivery import (
     UndeliveredError,
     call_webhook,
+    message_about,
+    send_mail,
     trusted_authorities,
     webhook_key,
     webhook_secret,
 )
 from tacit.service.server.settings import Settings
-from tacit.service.storage import Account, Database, Notice, Webhook, members_of
-from tacit.service.storage.notices import (
+from tacit.service.storage import Account, Database, Event, Member, Notice, Webhook, members_of
+from tacit.service.storage.accounts import (
     add_notice,
     contact_of,
     drop_old_notices,
@@ -45,18 +45,59 @@ MISSING_SECONDS = 30.0
 """A node that does not answer for so long is missing."""
 PAUSES_SECONDS = (10.0, 60.0, 300.0, 1800.0, 7200.0, 21_600.0, 43_200.0, 86_400.0)
 """Before each next attempt; after the last a notice is given up."""
+SENTENCES = {
+    "invited": "you are invited to run {run}; join with the invitation that its operator gives you",
+    "to_sign": "the agreement of run {run} is drawn up; review and sign it",
+    "all_signed": "everybody has signed run {run}; it waits for inputs",
+    "inputs_needed": "everybody has signed run {run}; submit your inputs",
+    "inputs_refused": "the nodes refused your inputs for run {run}; correct and submit them again",
+    "interrupted": "run {run} is interrupted; resume it",
+    "finished": "run {run} is finished; fetch the result",
+    "failed": "run {run} has failed; see why",
+    "cancelled": "run {run} was cancelled; see why",
+    "node_missing": "node {node} of cluster {cluster} does not answer",
+    "node_back": "node {node} of cluster {cluster} answers again",
+}
+"""By kind of notice. There are no names, terms, costs, plans, values or reasons in it: mail and
+webhooks pass through the hands of others."""
+WATCHED = ("state", "member")
+"""The kinds of events that notices are made of."""
 log = logging.getLogger("tacit.service.notices")
 
 
+def recipients(
+    event: Event, members: Sequence[Member], operators: Sequence[str], /
+) -> Iterator[tuple[str, str]]:
+    """Yield each account that an event asks something of, with the kind of its notice.
+
+    >>> agreed = Event(kind="state", data={"state": "agreed"})
+    >>> list(recipients(agreed, [Member(participant="north")], ["ops"]))
+    [('north', 'inputs_needed'), ('ops', 'all_signed')]
+    """
+    if event.kind == "member":
+        if event.data.get("submission_state") == "refused":
+            yield str(event.data["participant"]), "inputs_refused"
+        return
+    state, names = event.data.get("state"), [each.participant for each in members]
+    if state == "invited" and "agreement_hash" in event.data:
+        yield from ((each.participant, "to_sign") for each in members if each.signature is None)
+    elif state == "invited":
+        yield from ((name, "invited") for name in names)
+    elif state == "agreed":
+        yield from ((name, "inputs_needed") for name in names)
+        yield from ((name, "all_signed") for name in operators)
+    elif state == "interrupted":
+        yield from ((name, "interrupted") for name in operators)
+    elif state in ("finished", "failed", "cancelled"):
+        yield from ((name, str(state)) for name in (*names, *operators))
+
+
 def make_notices(session: Session, /) -> int:
-    """Make notices of what has happened since the last time; how many events that were."""
+    """Make notices of the next events, and return how many events that were."""
     events = unread_events(session, WATCHED, limit=BATCH)
     operators = _operators(session)
     for event in events:
-        members = members_of(session, event.run)
-        names = [each.participant for each in members]
-        unsigned = [each.participant for each in members if each.signature is None]
-        for account, kind in told_of(Happened(event.kind, event.data), names, unsigned, operators):
+        for account, kind in recipients(event, members_of(session, event.run), operators):
             add_notice(session, account, kind, event.at, {"run": event.run})
     if events:
         events_are_read(session, events[-1].id)
@@ -67,8 +108,8 @@ def _operators(session: Session) -> list[str]:
     return list(session.scalars(select(Account.name).where(Account.role == "operator")))
 
 
-def _way(session: Session, notice: Notice) -> tuple[str | None, str | None]:
-    """The webhook's address and the mail address of a notice, as they are now."""
+def _address(session: Session, notice: Notice) -> tuple[str | None, str | None]:
+    """Return the webhook's or the mail address of a notice as it is now, after any change."""
     if notice.webhook is None:
         return None, contact_of(session, notice.account)
     webhook = session.get(Webhook, notice.webhook)
@@ -77,11 +118,10 @@ def _way(session: Session, notice: Notice) -> tuple[str | None, str | None]:
 
 def _due(session: Session, now: float) -> list[tuple[Notice, str | None, str | None]]:
     due = due_notices(session, now, limit=AT_ONCE)
-    return [(notice, *_way(session, notice)) for notice in due]
+    return [(notice, *_address(session, notice)) for notice in due]
 
 
-def _note(session: Session, notice_id: int, error: str | None, now: float) -> None:
-    """Write down how an attempt went."""
+def _store_attempt(session: Session, notice_id: int, error: str | None, now: float) -> None:
     notice = session.get(Notice, notice_id)
     if notice is None:
         return  # its webhook was removed meanwhile
@@ -95,32 +135,32 @@ def _note(session: Session, notice_id: int, error: str | None, now: float) -> No
 
 
 class Notifier:
-    """The notices of one service."""
+    """Makes and delivers the notices of one service."""
 
     def __init__(
         self, settings: Settings, database: Database, clusters: Callable[[], list[ClusterView]], /
     ) -> None:
         self._settings, self._database, self._clusters = settings, database, clusters
         self._missing: dict[tuple[str, str], float] = {}
-        """Per cluster and node, since when it does not answer; told ones are at infinity."""
+        """Per cluster and node, since when it does not answer; infinity once it was announced."""
         self._started = time.time()
         self._trusted: ssl.SSLContext | None = None
-        """Authorities of webhooks, once one was called."""
+        """Loaded with the first call of a webhook."""
 
     async def keep(self) -> None:
-        """Look every second, for as long as the platform runs."""
+        """Poll every second, for as long as the platform runs."""
         while True:
             try:
-                await self.look(time.time())
+                await self.poll(time.time())
             except Exception as error:
                 log.error("notices are tried again", exc_info=error)
             await asyncio.sleep(LOOK_EVERY_SECONDS)
 
-    async def look(self, now: float, /) -> int:
-        """Make notices of what has happened and deliver what is due; how many were tried."""
+    async def poll(self, now: float, /) -> int:
+        """Make notices of new events and deliver what is due; return how many were tried."""
         while await self._database.read(unread_events, WATCHED, limit=1):
             await self._database.write(make_notices)
-        await self._look_at_nodes(now)
+        await self._watch_nodes(now)
         tried = 0
         while due := await self._database.read(_due, now):
             await asyncio.gather(*(self._deliver(*each, now=now) for each in due))
@@ -129,21 +169,21 @@ class Notifier:
             await self._database.write(drop_old_notices, now)
         return tried
 
-    async def _look_at_nodes(self, now: float) -> None:
+    async def _watch_nodes(self, now: float) -> None:
         for cluster in self._clusters():
             for node in cluster.nodes:
                 name = f"{node.host}:{node.port}"
                 key = cluster.name, name
                 if node.reachable:
                     if self._missing.pop(key, None) == float("inf"):
-                        await self._tell_operators("node_back", now, *key)
+                        await self._notify_operators("node_back", now, *key)
                     continue
                 since = self._missing.setdefault(key, now)
                 if now - since >= MISSING_SECONDS:
                     self._missing[key] = float("inf")
-                    await self._tell_operators("node_missing", now, *key)
+                    await self._notify_operators("node_missing", now, *key)
 
-    async def _tell_operators(self, kind: str, now: float, cluster: str, node: str) -> None:
+    async def _notify_operators(self, kind: str, now: float, cluster: str, node: str) -> None:
         def write(session: Session) -> None:
             for name in _operators(session):
                 add_notice(session, name, kind, now, {"cluster": cluster, "node": node})
@@ -171,7 +211,7 @@ class Notifier:
         if error is not None:
             fields = {"notice": notice.id, "kind": notice.kind, "what": error}
             log.warning("a notice was not delivered", extra={"fields": fields})
-        await self._database.write(_note, notice.id, error, now)
+        await self._database.write(_store_attempt, notice.id, error, now)
 
     async def _call(self, notice: Notice, url: str) -> None:
         key = await asyncio.to_thread(webhook_key, self._settings.data_folder)
@@ -192,5 +232,6 @@ class Notifier:
         mail = self._settings.mail
         if mail is None:
             return  # it was configured once, and is not any more
-        message = message_about(notice.kind, notice.data, to=to, settings=self._settings, mail=mail)
+        text = SENTENCES[notice.kind].format(**notice.data)
+        message = message_about(text, to=to, settings=self._settings, mail=mail)
         await asyncio.to_thread(send_mail, message, self._settings, mail)

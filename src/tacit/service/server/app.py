@@ -14,26 +14,24 @@ from starlette.routing import BaseRoute, Match, Mount
 from starlette.types import Receive, Scope, Send
 
 import tacit
-from tacit.service.access.rate_limit import RateLimit
-from tacit.service.api.errors import add_error_handlers
-from tacit.service.api.gate import GatedRoute
-from tacit.service.api.middleware import RequestLog, SecurityHeaders, SizeLimit
-from tacit.service.api.routes.accounts import (
+from tacit.service.access.limits import RateLimit
+from tacit.service.api.accounts import (
     accounts_router,
     joining_router,
     notifications_router,
 )
-from tacit.service.api.routes.results import results_router
-from tacit.service.api.routes.runs import runs_router, taking_part_router
-from tacit.service.api.routes.series import series_router, series_steps_router
-from tacit.service.api.routes.watching import status_router, watching_router
-from tacit.service.api.typed_routes import add_schemas
+from tacit.service.api.encoding import add_error_handlers, add_schemas
+from tacit.service.api.gate import GatedRoute, Platform
+from tacit.service.api.middleware import RequestLog, SecurityHeaders, SizeLimit
+from tacit.service.api.results import results_router
+from tacit.service.api.runs import runs_router, taking_part_router
+from tacit.service.api.series import series_router, series_steps_router
+from tacit.service.api.watching import status_router, watching_router
 from tacit.service.execution.port import Execution
 from tacit.service.notices.notifier import Notifier
-from tacit.service.server.context import Platform
 from tacit.service.server.settings import Settings
 from tacit.service.storage import Database
-from tacit.service.workflow.events import Announcer
+from tacit.service.storage.events import Announcer
 
 MEGABYTE = 1_000_000
 MakeExecution = Callable[[Settings, Database], Execution]

@@ -1,31 +1,169 @@
-"""The platform as a server: API, dashboard and execution in one process."""
+"""Serve the platform: API, dashboard and execution in one process."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import resource
+import signal
 import ssl
+import sys
+import threading
 import time
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
+from tacit.errors import TacitError
 from tacit.files import check_secret
 from tacit.identity import expires, expiry_warnings, parse_address, read_certificate
+from tacit.service.access.credentials import without_secrets
+from tacit.service.api.gate import Platform, network_of
 from tacit.service.execution.executor import Executor
 from tacit.service.server.app import MakeExecution, make_app
-from tacit.service.server.connections import (
-    MOST_CONNECTIONS,
-    ImpatientLoop,
-    allow_many_files,
-    connection_class,
-)
-from tacit.service.server.context import Platform
-from tacit.service.server.logs import set_up_logs
-from tacit.service.server.settings import Settings
+from tacit.service.server.settings import Settings, load_settings
 from tacit.service.server.single_instance import the_single_instance
+
+
+class JsonLines(logging.Formatter):
+    """A record as one line of JSON; `extra={"fields": {...}}` adds fields.
+
+    >>> record = logging.LogRecord("tacit", 20, "", 0, "token tct_abc", None, None)
+    >>> "tct_" in JsonLines().format(record)
+    False
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line."""
+        line = {
+            "at": round(record.created, 3),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info and record.exc_info[0] is not None:
+            line["trace"] = "".join(traceback.format_exception(*record.exc_info))
+        return without_secrets(msgspec.json.encode(line, enc_hook=str).decode())
+
+
+def names_no_page(record: logging.LogRecord, /) -> bool:
+    """Leave out the web server's lines on web sockets, whose queries name pages that are open.
+
+    >>> said = '%s - "WebSocket %s" [accepted]'
+    >>> names_no_page(logging.LogRecord("uvicorn.error", 20, "", 0, said, (), None))
+    False
+    """
+    return '"WebSocket ' not in str(record.msg)
+
+
+def set_up_logs() -> None:
+    """Have the platform and its web server log to standard error."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(JsonLines())
+    handler.addFilter(names_no_page)
+    for name in ("tacit", "uvicorn", "uvicorn.error"):
+        logger = logging.getLogger(name)
+        logger.handlers = [handler] if name != "uvicorn.error" else []
+        logger.setLevel(logging.INFO)
+        logger.propagate = name == "uvicorn.error"
+
+
+HEAD_SECONDS = 10.0
+"""The longest time for a handshake, and for the head of a request on an open connection."""
+GOODBYE_SECONDS = 5.0
+MOST_CONNECTIONS = 4000
+"""In total; one more is asked to retry later."""
+
+
+def connection_class(most: int | None, /) -> type[asyncio.Protocol]:
+    """The protocol class of the web server; `most` connections per address, None for no limit."""
+    network = lru_cache(maxsize=2 * MOST_CONNECTIONS)(network_of)
+
+    class Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+        """Ends unless its client asks for something."""
+
+        _too_slow: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: asyncio.Transport) -> None:
+            super().connection_made(transport)
+            # Few connections are few of anybody's.
+            if most is not None and len(self.connections) > most and self._neighbours() > most:
+                transport.abort()
+            else:
+                self._wait_for_head()
+
+        def _neighbours(self) -> int:
+            """Connections of the same address, web sockets among them."""
+            mine = _address(self)
+            return sum(network(_address(each)) == network(mine) for each in self.connections)
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if self.cycle is None or self.cycle.response_complete:
+                self._wait_for_head()
+            else:
+                self._stop_waiting()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop_waiting()
+            super().connection_lost(exc)
+
+        def _wait_for_head(self) -> None:
+            if self._too_slow is None:
+                self._too_slow = self.loop.call_later(HEAD_SECONDS, self._end)
+
+        def _stop_waiting(self) -> None:
+            if self._too_slow is not None:
+                self._too_slow.cancel()
+                self._too_slow = None
+
+        def _end(self) -> None:
+            # A web socket has the connection by now, if it was asked for.
+            # Before Python 3.11.4 a TLS transport that was lost and then closed cannot be aborted.
+            with suppress(AttributeError):
+                if self.transport.get_protocol() is self:
+                    self.transport.abort()
+
+    return Connection
+
+
+def _address(connection: Any) -> str:  # noqa: ANN401 - of HTTP or of a web socket
+    return connection.client[0] if connection.client else "unknown"
+
+
+class ImpatientLoop(asyncio.SelectorEventLoop):
+    """An event loop whose servers do not wait for handshakes and good-byes as long as usual."""
+
+    async def create_server(
+        self,
+        protocol_factory: Callable[[], asyncio.BaseProtocol],
+        *places: Any,  # noqa: ANN401 - asyncio's own
+        **options: Any,  # noqa: ANN401 - asyncio's own
+    ) -> asyncio.Server:
+        """A server, as ever but for its timeouts."""
+        if options.get("ssl") is not None:
+            options.setdefault("ssl_handshake_timeout", HEAD_SECONDS)
+            options.setdefault("ssl_shutdown_timeout", GOODBYE_SECONDS)
+        return await super().create_server(protocol_factory, *places, **options)
+
+
+def allow_many_files() -> int:
+    """Raise the limit of open files to what the system allows; returns it."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    return most
+
 
 CERTIFICATE_TICKS = 300
 """How often the server looks for a new certificate, in tenths of a second."""
@@ -125,3 +263,24 @@ def serve(settings: Settings, /, *, execution: MakeExecution = Executor) -> None
         allow_many_files()
         with asyncio.Runner(loop_factory=ImpatientLoop) as runner:
             runner.run(make_server(settings, app).serve())
+
+
+def main(arguments: list[str], /) -> int:
+    """Serve as a config file says until the standard input ends."""
+    try:
+        settings = load_settings(Path(arguments[0]))
+        threading.Thread(target=_stop_at_the_end_of_input, daemon=True).start()
+        serve(settings)
+    except TacitError as error:
+        print(f"tacit: {error}", file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+def _stop_at_the_end_of_input() -> None:
+    sys.stdin.buffer.read()
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -10,14 +10,6 @@ one in a thread, in a transaction of its own::
 from tacit.service.storage.accounts import add_account, create_account, find_account, list_accounts
 from tacit.service.storage.database import Database
 from tacit.service.storage.events import add_event, events_after
-from tacit.service.storage.members import (
-    add_members,
-    members_of,
-    members_with_keys,
-    read_member,
-    runs_of_participant,
-    set_signature,
-)
 from tacit.service.storage.models import (
     Account,
     Contact,
@@ -33,25 +25,29 @@ from tacit.service.storage.models import (
     Webhook,
 )
 from tacit.service.storage.runs import (
+    add_members,
     add_warning,
     create_run,
     list_runs,
+    members_of,
+    members_with_keys,
+    read_member,
     read_run,
     runs_in_state,
+    runs_of_participant,
+    sealed_of,
+    sealed_rows,
     set_agreement,
     set_progress,
+    set_signature,
     set_state,
+    set_submission_state,
+    store_sealed,
 )
-from tacit.service.storage.series_queries import (
+from tacit.service.storage.series import (
     list_series,
     members_of_series,
     read_series_member,
     read_standing_series,
     runs_of_series,
-)
-from tacit.service.storage.submissions import (
-    sealed_of,
-    sealed_rows,
-    set_submission_state,
-    store_sealed,
 )

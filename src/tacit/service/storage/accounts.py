@@ -1,14 +1,17 @@
-"""Queries about accounts."""
+"""Query accounts, and how they are notified."""
 
 from __future__ import annotations
 
+import base64
+import secrets
 import time
+from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
-from tacit.errors import WrongStateError
-from tacit.service.storage.models import Account
+from tacit.errors import NotThereError, WrongStateError
+from tacit.service.storage.models import Account, Contact, Event, Notice, NoticeCursor, Webhook
 
 
 def create_account(session: Session, name: str, role: str, /) -> Account:
@@ -35,3 +38,99 @@ def find_account(session: Session, name: str, /) -> Account | None:
 def list_accounts(session: Session, /) -> list[Account]:
     """All accounts by name."""
     return list(session.scalars(select(Account).order_by(Account.name)))
+
+
+MOST_WEBHOOKS = 5
+"""Of one account."""
+KEEP_SECONDS = 30 * 86_400.0
+"""So long notices stay that were delivered or given up."""
+
+
+def contact_of(session: Session, account: str, /) -> str | None:
+    """An account's mail address."""
+    found = session.get(Contact, account)
+    return None if found is None else found.mail
+
+
+def set_contact(session: Session, account: str, mail: str | None, /) -> None:
+    """Set or forget an account's mail address."""
+    session.execute(delete(Contact).where(Contact.account == account))
+    if mail is not None:
+        session.add(Contact(account=account, mail=mail))
+
+
+def webhooks_of(session: Session, account: str, /) -> list[Webhook]:
+    """An account's webhooks, the oldest first."""
+    query = select(Webhook).where(Webhook.account == account).order_by(Webhook.created)
+    return list(session.scalars(query))
+
+
+def add_webhook(session: Session, account: str, url: str, /) -> Webhook:
+    """Add a webhook."""
+    if len(webhooks_of(session, account)) >= MOST_WEBHOOKS:
+        raise WrongStateError(f"you have {MOST_WEBHOOKS} webhooks already; remove one")
+    name = "w-" + base64.b32encode(secrets.token_bytes(7)).decode().lower()[:10]
+    made = Webhook(id=name, account=account, url=url, created=time.time(), error=None)
+    session.add(made)
+    return made
+
+
+def remove_webhook(session: Session, account: str, webhook: str, /) -> None:
+    """Remove a webhook, with what was still to be delivered to it."""
+    found = session.get(Webhook, webhook)
+    if found is None or found.account != account:
+        raise NotThereError("you have no such webhook; see your notifications")
+    session.execute(delete(Notice).where(Notice.webhook == webhook))
+    session.delete(found)
+
+
+def forget_contacts(session: Session, account: str, /) -> None:
+    """Tell an account nothing more."""
+    for table in (Notice, Webhook, Contact):
+        session.execute(delete(table).where(table.account == account))
+
+
+def add_notice(
+    session: Session, account: str, kind: str, at: float, data: dict[str, Any], /
+) -> int:
+    """Write down what an account is to be told, once per way to reach it; how many there are."""
+    ways: list[str | None] = [each.id for each in webhooks_of(session, account)]
+    if contact_of(session, account) is not None:
+        ways.append(None)
+    for webhook in ways:
+        session.add(
+            Notice(
+                account=account,
+                webhook=webhook,
+                kind=kind,
+                at=at,
+                data=data,
+                attempts=0,
+                next_at=time.time(),
+            )
+        )
+    return len(ways)
+
+
+def unread_events(session: Session, kinds: tuple[str, ...], /, *, limit: int) -> list[Event]:
+    """The events of these kinds that no notices were made of yet."""
+    cursor = session.get_one(NoticeCursor, 1)
+    query = select(Event).where(Event.id > cursor.event, Event.kind.in_(kinds))
+    return list(session.scalars(query.order_by(Event.id).limit(limit)))
+
+
+def events_are_read(session: Session, last: int, /) -> None:
+    """No notices are made of events up to this one any more."""
+    session.get_one(NoticeCursor, 1).event = last
+
+
+def due_notices(session: Session, now: float, /, *, limit: int) -> list[Notice]:
+    """What is to be delivered now, the oldest first."""
+    query = select(Notice).where(Notice.next_at <= now).order_by(Notice.next_at, Notice.id)
+    return list(session.scalars(query.limit(limit)))
+
+
+def drop_old_notices(session: Session, now: float, /) -> None:
+    """Delete what was delivered or given up long ago."""
+    is_old = Notice.at < now - KEEP_SECONDS
+    session.execute(delete(Notice).where(Notice.next_at.is_(None), is_old))

@@ -1,14 +1,20 @@
-"""Queries about events."""
+"""Store events with what they are about, and hand them to listeners once committed."""
 
 from __future__ import annotations
 
+import asyncio
 import time
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from tacit.service.storage.models import Event, Member
+
+if TYPE_CHECKING:
+    from tacit.service.storage.database import Database
 
 NEW_EVENTS = "new events"
 """Where a session keeps them until its commit."""
@@ -59,3 +65,54 @@ def drop_progress(session: Session, run_id: str, /, *, before: float | None = No
 def last_event(session: Session, /) -> int:
     """The number of the latest event, 0 if there is none."""
     return session.scalar(select(Event.id).order_by(Event.id.desc()).limit(1)) or 0
+
+
+MOST_UNREAD = 1000
+"""A listener with so many unread events is dropped; it can reconnect and read on."""
+
+
+class Announcer:
+    """Hands the database's events to those who listen.
+
+    Queries that change a run (`set_state`, `set_progress`, `add_warning`, `set_signature` and the
+    like) write their event themselves.
+    """
+
+    def __init__(self, database: Database, /) -> None:
+        self._database = database
+        self._listeners: set[asyncio.Queue[Event | None]] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def start(self) -> None:
+        """Begin to hand on, on the running event loop."""
+        self._loop = asyncio.get_running_loop()
+        self._database.on_events = self._from_thread
+
+    def stop(self) -> None:
+        """Disconnect all listeners."""
+        self._database.on_events = None
+        self._hand_on([None])
+
+    @contextmanager
+    def listening(self) -> Iterator[asyncio.Queue[Event | None]]:
+        """A queue of all events from now on; None is the last."""
+        queue: asyncio.Queue[Event | None] = asyncio.Queue(MOST_UNREAD)
+        self._listeners.add(queue)
+        try:
+            yield queue
+        finally:
+            self._listeners.discard(queue)
+
+    def _from_thread(self, events: list[Event]) -> None:
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._hand_on, events)
+
+    def _hand_on(self, events: list[Event] | list[None]) -> None:
+        for queue in list(self._listeners):
+            for each in events:
+                if queue.full():
+                    self._listeners.discard(queue)
+                    queue.get_nowait()
+                    queue.put_nowait(None)
+                    break
+                queue.put_nowait(each)

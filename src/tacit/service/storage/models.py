@@ -8,7 +8,7 @@ from sqlalchemy import JSON, ForeignKey, Index, LargeBinary, MetaData, String, T
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from tacit.client import Role, RowsState, SubmissionState
-from tacit.service.workflow.lifecycle import State
+from tacit.service.storage.states import State
 
 Json = dict[str, Any]
 

@@ -1,22 +1,22 @@
-"""Queries about runs. Whatever changes one also writes its event."""
+"""Query runs, their participants and sealed rows. Whatever changes a run also writes its event."""
 
 from __future__ import annotations
 
 import base64
 import secrets
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session, defer
 
-from tacit.client import FoundPlans
+from tacit.client import FoundPlans, RowsState, SubmissionState
 from tacit.errors import NotThereError
 from tacit.service.storage.events import add_event, drop_progress
-from tacit.service.storage.models import Member, Run
-from tacit.service.workflow.lifecycle import State, check_state, check_transition
+from tacit.service.storage.models import Account, Member, Run, Sealed
+from tacit.service.storage.states import State, check_state, check_transition
 
 KEEP_PROGRESS_SECONDS = 60.0
 """A watcher who was away for longer learns where a run stands, not each step there."""
@@ -149,3 +149,117 @@ def add_warning(session: Session, run_id: str, message: str, /) -> None:
     if message not in run.warnings:
         run.warnings = [*run.warnings, message]
         add_event(session, run_id, "warning", {"message": message})
+
+
+def add_members(session: Session, run_id: str, rows: Mapping[str, list[int]], /) -> None:
+    """Make accounts members of a run, in this order, each with its rows."""
+    for position, (name, owned) in enumerate(rows.items()):
+        member = Member(
+            run=run_id,
+            participant=name,
+            position=position,
+            rows=owned,
+            submission_state="missing",
+        )
+        session.add(member)
+    session.flush()
+
+
+def members_of(session: Session, run_id: str, /) -> list[Member]:
+    """The participants of a run in the order of its agreement."""
+    query = select(Member).where(Member.run == run_id).order_by(Member.position)
+    return list(session.scalars(query))
+
+
+def members_with_keys(session: Session, run_id: str, /) -> list[tuple[Member, str | None]]:
+    """The participants of a run in the agreement's order, each with its signing key if known."""
+    query = (
+        select(Member, Account.signing_key)
+        .join(Account, Account.name == Member.participant)
+        .where(Member.run == run_id)
+        .order_by(Member.position)
+    )
+    return [(member, key) for member, key in session.execute(query)]
+
+
+def read_member(session: Session, run_id: str, participant: str, /) -> Member:
+    """A participant of a run, or a `NotThereError`."""
+    member = session.get(Member, (run_id, participant))
+    if member is None:
+        raise NotThereError("there is no such run for you; see the list of runs")
+    return member
+
+
+def runs_of_participant(session: Session, participant: str, /) -> set[str]:
+    """The names of the runs that a participant takes part in."""
+    return set(session.scalars(select(Member.run).where(Member.participant == participant)))
+
+
+def set_signature(session: Session, run_id: str, participant: str, signature: bytes, /) -> bool:
+    """Store a participant's signature; returns whether all have signed now."""
+    member = read_member(session, run_id, participant)
+    member.signature, member.signed = signature, time.time()
+    add_event(session, run_id, "member", {"participant": participant, "signed": True})
+    return all(each.signature is not None for each in members_of(session, run_id))
+
+
+def store_sealed(session: Session, sealed: Sealed, /) -> None:
+    """Store a participant's boxes for an objective, in place of earlier ones."""
+    sealed.state, sealed.reason = "waiting", None
+    session.merge(sealed)
+    session.flush()
+    member = read_member(session, sealed.run, sealed.participant)
+    member.submitted = time.time()
+    _summarize(session, member)
+
+
+def sealed_rows(session: Session, run_id: str, /) -> list[Sealed]:
+    """All boxes of a run, by objective, then in the order of its participants."""
+    query = (
+        select(Sealed)
+        .join(Member, (Member.run == Sealed.run) & (Member.participant == Sealed.participant))
+        .where(Sealed.run == run_id)
+        .order_by(Sealed.objective, Member.position)
+    )
+    return list(session.scalars(query))
+
+
+def sealed_of(session: Session, run_id: str, participant: str, /) -> list[Sealed]:
+    """A participant's own boxes by objective."""
+    query = select(Sealed).where(Sealed.run == run_id, Sealed.participant == participant)
+    return list(session.scalars(query.order_by(Sealed.objective)))
+
+
+def set_submission_state(
+    session: Session,
+    run_id: str,
+    participant: str,
+    state: RowsState,
+    /,
+    *,
+    reason: str | None = None,
+    objective: int | None = None,
+) -> None:
+    """Store how the nodes took a participant's rows, of one objective or of all it sent."""
+    for rows in sealed_of(session, run_id, participant):
+        if objective in (None, rows.objective):
+            rows.state, rows.reason = state, reason
+    session.flush()
+    _summarize(session, read_member(session, run_id, participant))
+
+
+def _summarize(session: Session, member: Member) -> None:
+    """What holds for all of a participant's rows: the worst that holds for some."""
+    mine = sealed_of(session, member.run, member.participant)
+    terms = read_run(session, member.run).terms
+    objectives = sum(bool(each.get("confidential", True)) for each in terms["objectives"])
+    states = [sealed.state for sealed in mine]
+    summary: SubmissionState = "missing"
+    if "refused" in states:
+        summary = "refused"
+    elif len(states) >= objectives:
+        summary = "waiting" if "waiting" in states else "accepted"
+    member.submission_state = summary
+    member.submission_reason = next((each.reason for each in mine if each.reason), None)
+    data = {"participant": member.participant, "submission_state": summary}
+    add_event(session, member.run, "member", data)

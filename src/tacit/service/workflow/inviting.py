@@ -1,4 +1,4 @@
-"""From a draft to an agreement: members are invited, join, and the text is drafted."""
+"""Invite members, let them join, and keep the agreement that is drafted for them."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from tacit.agreement import Agreement, NodeTerms, agreement_hash, canonical
-from tacit.client import RunTerms
+from tacit.client import InvitationFile, RunTerms, certificate_to_pin
 from tacit.equity import FIRST_HEAD
 from tacit.errors import ServiceError, WrongStateError
+from tacit.identity import read_certificate
 from tacit.series import Series, read_series, series_hash
-from tacit.service.access.addresses import own_addresses
-from tacit.service.access.invitations import (
+from tacit.service.access.credentials import (
     JoiningKey,
     accounts_with_open_invitation,
+    invite,
+    issue_token,
     new_invitation,
+    own_addresses,
     redeem,
 )
-from tacit.service.access.tokens import issue_token
 from tacit.service.server.settings import Settings
 from tacit.service.storage import (
     Account,
@@ -30,13 +32,14 @@ from tacit.service.storage import (
     list_runs,
     list_series,
     members_with_keys,
+    read_member,
     read_run,
     read_standing_series,
     set_agreement,
     set_state,
 )
+from tacit.service.storage.states import State, check_state
 from tacit.service.workflow.drafting import agreement_in_series, agreement_of_terms
-from tacit.service.workflow.lifecycle import State, check_state
 from tacit.service.workflow.terms import stored_terms
 
 
@@ -192,3 +195,37 @@ def keep_draft(session: Session, run_id: str, agreement: Agreement, /) -> bool:
         return False
     set_agreement(session, run_id, canonical(agreement), agreement_hash(agreement).hex())
     return True
+
+
+INVITED = frozenset(State) - {State.DRAFT, State.FINISHED, State.FAILED, State.CANCELLED}
+
+
+def invitation_file(
+    session: Session, settings: Settings, account: str, /, *, run: str | None = None
+) -> InvitationFile:
+    """A new one-time code for an account, in a file; its earlier codes end."""
+    code, expires = invite(session, account, hours=settings.invitation_hours)
+    return InvitationFile(
+        url=settings.url,
+        account=account,
+        role=session.get_one(Account, account).role,
+        code=code,
+        expires=expires,
+        certificate=_certificate(settings),
+        run=run,
+    )
+
+
+def invite_to_run(
+    session: Session, settings: Settings, run_id: str, name: str, /
+) -> InvitationFile:
+    """A new invitation for a participant of a run that is under way."""
+    check_state(read_run(session, run_id).where, INVITED, to="hand out an invitation")
+    read_member(session, run_id, name)
+    return invitation_file(session, settings, name, run=run_id)
+
+
+def _certificate(settings: Settings) -> str | None:
+    """What participants pin; behind a proxy, the proxy's is not known here."""
+    file = settings.certificate_to_pin
+    return None if file is None else certificate_to_pin(read_certificate(file))

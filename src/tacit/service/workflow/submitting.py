@@ -27,8 +27,8 @@ from tacit.service.storage import (
     set_state,
     store_sealed,
 )
+from tacit.service.storage.states import State, check_state
 from tacit.service.workflow.inviting import waiting_for
-from tacit.service.workflow.lifecycle import State, check_state
 
 BYTES_PER_COMPONENT = 8
 ROOM_PER_BOX = 4096

@@ -16,9 +16,8 @@ from tacit.client import PlatformClient
 from tacit.errors import EngineError, UnreachableError
 from tacit.identity import LOCAL_PREFIX
 from tacit.local import LocalCluster, free_addresses, memory_folder
-from tacit.service.access.invitations import invite
-from tacit.service.server.new_settings import write_settings
-from tacit.service.server.settings import Settings, load_settings
+from tacit.service.access.credentials import invite
+from tacit.service.server.settings import Settings, load_settings, write_settings
 from tacit.service.storage import Database, create_account
 
 START_SECONDS = 60.0
@@ -77,7 +76,7 @@ class LocalPlatform:
                 [
                     sys.executable,
                     "-m",
-                    "tacit.service.server.platform_process",
+                    "tacit.service.server.serve",
                     str(self.folder / "platform" / "service.toml"),
                 ],
                 stdin=subprocess.PIPE,

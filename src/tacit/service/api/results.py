@@ -23,14 +23,13 @@ from tacit.errors import WrongStateError
 from tacit.plain_text import plain_cell
 from tacit.records import PlanParts
 from tacit.service.api.answers import run_result
-from tacit.service.api.errors import error_responses
-from tacit.service.api.gate import Asker, RunId, ThePlatform, gated_router
+from tacit.service.api.encoding import error_responses
+from tacit.service.api.gate import Asker, Platform, RunId, ThePlatform, gated_router
 from tacit.service.execution.progress_file import read_progress
 from tacit.service.execution.report import run_folder
-from tacit.service.server.context import Platform
 from tacit.service.storage import Run, read_run
-from tacit.service.workflow.bundling import ended_run, kept_bundle, make_bundle
-from tacit.service.workflow.lifecycle import ENDS, State, check_state
+from tacit.service.storage.states import ENDS, State, check_state
+from tacit.service.workflow.evidence import ended_run, kept_bundle, make_bundle
 from tacit.service.workflow.submitting import agreement_bytes
 from tacit.service.workflow.terms import problem_of_terms, stored_terms
 from tacit.verify import bundle_nonce
@@ -221,7 +220,7 @@ def results_router() -> APIRouter:
         check_state(run.where, HAS_LOGS, to="have logs")
         await platform.database.read(agreement_bytes, run_id)
         nonce = bytes.fromhex(body.nonce)
-        async with platform.logs.of(who.account):
+        async with platform.logs.slot(who.account):
             return await platform.execution.fetch_logs(run_id, nonce, heads_only=body.heads_only)
 
     _add_bundles(router)
@@ -253,7 +252,7 @@ def _add_bundles(router: APIRouter) -> None:
         """
         ended = await platform.database.read(ended_run, run_id)
         folder = run_folder(platform.settings.data_folder, run_id)
-        async with platform.logs.of(who.account):
+        async with platform.logs.slot(who.account):
             data = await asyncio.to_thread(kept_bundle, folder, ended)
             if data is None:
                 # The ledger comes first: whatever it has must then be in the logs.

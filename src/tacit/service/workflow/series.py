@@ -9,6 +9,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 from msgspec.structs import replace
@@ -36,7 +37,7 @@ from tacit.series import (
     read_series,
     series_hash,
 )
-from tacit.service.access.invitations import accounts_with_open_invitation, new_invitation
+from tacit.service.access.credentials import accounts_with_open_invitation, new_invitation
 from tacit.service.server.settings import Settings
 from tacit.service.storage import (
     Run,
@@ -51,7 +52,8 @@ from tacit.service.storage import (
     runs_of_series,
     set_state,
 )
-from tacit.service.storage.series_queries import new_series_id
+from tacit.service.storage.series import new_series_id
+from tacit.service.storage.states import State
 from tacit.service.workflow.drafting import (
     agreement_in_series,
     agreement_of_terms,
@@ -61,9 +63,33 @@ from tacit.service.workflow.drafting import (
     with_steps_for,
 )
 from tacit.service.workflow.inviting import accounts_of, invite_members
-from tacit.service.workflow.lifecycle import State
-from tacit.service.workflow.schedule_times import next_time
 from tacit.service.workflow.terms import stored_terms
+
+
+def next_time(schedule: Schedule, after: float, /) -> float:
+    """The schedule's first time after this one; both in seconds since 1970.
+
+    Minutes are counted from midnight UTC of 1970-01-01, so that a restart of the platform changes
+    nothing, and times that were missed are not made up for.
+
+    >>> next_time(Schedule(every_minutes=30), 1_000_000_000.0)
+    1000000800.0
+    >>> next_time(Schedule(at=["01:30", "02:00"]), 1_000_000_000.0)  # at 01:46:40
+    1000000800.0
+    >>> next_time(Schedule(at=["01:30"]), 1_000_000_000.0) - 1_000_000_000.0
+    85400.0
+    """
+    if schedule.every_minutes:
+        step = 60.0 * schedule.every_minutes
+        return (after // step + 1) * step
+    now = datetime.fromtimestamp(after, UTC)
+    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    times = [
+        today + timedelta(days=day, hours=int(text[:2]), minutes=int(text[3:]))
+        for day in (0, 1)
+        for text in schedule.at
+    ]
+    return min(each for each in times if each > now).timestamp()
 
 
 def create_series(

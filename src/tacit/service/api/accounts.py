@@ -24,14 +24,19 @@ from tacit.client import (
     WebhookView,
 )
 from tacit.errors import TacitError, WrongStateError
-from tacit.service.access.invitations import JoiningKey, check_account, invite
-from tacit.service.access.tokens import accounts_that_joined, revoke_all, revoke_token
-from tacit.service.api.errors import error_responses
-from tacit.service.api.gate import AccountName, Asker, ThePlatform, gated_router
-from tacit.service.notices.webhooks import checked_webhook_url, webhook_key, webhook_secret
-from tacit.service.server.context import Platform
+from tacit.service.access.credentials import (
+    JoiningKey,
+    accounts_that_joined,
+    check_account,
+    invite,
+    revoke_all,
+    revoke_token,
+)
+from tacit.service.api.encoding import error_responses
+from tacit.service.api.gate import AccountName, Asker, Platform, ThePlatform, gated_router
+from tacit.service.notices.delivery import checked_webhook_url, webhook_key, webhook_secret
 from tacit.service.storage import Account, Webhook, create_account, list_accounts
-from tacit.service.storage.notices import (
+from tacit.service.storage.accounts import (
     add_webhook,
     contact_of,
     forget_contacts,
@@ -40,7 +45,7 @@ from tacit.service.storage.notices import (
     webhooks_of,
 )
 from tacit.service.workflow.inviting import join, undrafted_runs
-from tacit.service.workflow.series_lifecycle import draw_up_series, undrafted_series
+from tacit.service.workflow.series import draw_up_series, undrafted_series
 
 WebhookId = Annotated[str, Path(pattern=r"^w-[a-z2-7]{10}$")]
 

@@ -22,7 +22,7 @@ from tacit.client import (
 )
 from tacit.service.access.permissions import PARTICIPANT
 from tacit.service.api.answers import run_view
-from tacit.service.api.errors import error_responses
+from tacit.service.api.encoding import error_responses
 from tacit.service.api.gate import Asker, SeriesId, ThePlatform, gated_router
 from tacit.service.storage import (
     StandingSeries,
@@ -31,7 +31,7 @@ from tacit.service.storage import (
     read_standing_series,
     runs_of_series,
 )
-from tacit.service.workflow.series_lifecycle import (
+from tacit.service.workflow.series import (
     add_run,
     begin_run,
     checked_series_terms,

@@ -1,4 +1,4 @@
-"""Queries about series, their participants and their runs."""
+"""Query series, their participants and their runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Audit bundles of runs that have ended."""
+"""Bundle and record runs that have ended, for checks and for tacit audit."""
 
 from __future__ import annotations
 
@@ -10,13 +10,19 @@ from pathlib import Path
 import msgspec
 from sqlalchemy.orm import Session
 
+from tacit.agreement import Agreement, read_agreement
+from tacit.audit import Record, Recorder, record_of_plans
 from tacit.client import CarriedLogs
+from tacit.errors import InputError
 from tacit.files import replace_file
+from tacit.runs import LEDGER, run_from_ledger
 from tacit.service.api.answers import run_result
-from tacit.service.storage import members_of, read_run
-from tacit.service.workflow.lifecycle import ENDS, State, check_state
+from tacit.service.execution.report import Report, read_report, run_folder
+from tacit.service.server.settings import Settings
+from tacit.service.storage import Database, members_of, read_run
+from tacit.service.storage.states import ENDS, State, check_state
 from tacit.service.workflow.submitting import agreement_bytes
-from tacit.service.workflow.terms import public_weights, stored_terms
+from tacit.service.workflow.terms import Weights, public_weights, stored_terms
 from tacit.verify import Bundle, BundledManifest, LogSignature, write_bundle
 
 KEPT = "audit.zip"
@@ -91,3 +97,44 @@ def make_bundle(folder: Path, ended: Ended, logs: CarriedLogs, ledger: Sequence[
         folder.mkdir(parents=True, exist_ok=True)
         replace_file(folder / KEPT, data)
     return data
+
+
+RECORD = "run.record"
+
+
+def record_run(settings: Settings, run_id: str, /, *, out: Path | None = None) -> Path:
+    """Write the record of a run that has ended: into its folder, or where `out` says."""
+    database = Database(settings.database_url)
+    try:
+        with database.reading() as session:
+            run = read_run(session, run_id)
+            check_state(run.where, ENDS, to="be recorded")
+            data, public = run.agreement, public_weights(stored_terms(run.terms))
+    finally:
+        database.close()
+    if data is None:
+        raise InputError("the run ended before there was an agreement, so nothing was disclosed")
+    folder = run_folder(settings.data_folder, run_id)
+    path = folder / RECORD if out is None else out
+    record_of_run(read_agreement(data), folder, public).save(path)
+    return path
+
+
+def record_of_run(agreement: Agreement, folder: Path, public: Weights | None = None, /) -> Record:
+    """What the platform saw of a run, from the run's folder; `public` is for public objectives."""
+    report = read_report(folder)
+    if report is None or not (report.plans or report.for_owners):
+        raise InputError("the run has found no plan, so there is nothing to record")
+    if all(agreement.objectives[k].sealed for k in agreement.confidential()):
+        return _sealed(agreement, report)
+    if report.seed is None:
+        raise InputError("the report of the run names no seed; restore the run's folder")
+    recorder = Recorder()
+    run_from_ledger(agreement, folder / LEDGER, seed=report.seed, observe=recorder, public=public)
+    return recorder.record(report.plans[0])
+
+
+def _sealed(agreement: Agreement, report: Report) -> Record:
+    search = {"algorithm": agreement.search.algorithm, **agreement.search.parameters}
+    value = report.disclosed[0] if report.disclosed else None
+    return record_of_plans(agreement.known_problem, report.plans, search=search, value=value)

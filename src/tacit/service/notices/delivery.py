@@ -1,8 +1,8 @@
-"""Calls to webhooks: signed, over HTTPS, no redirects followed, not into one's own network.
+"""Deliver a notice once: by mail over SMTP, or by a signed call to a webhook.
 
-An account chooses the address, and the platform stands where that account does not. So the address
-is looked up here, each one that it stands for must be on the public internet, and the connection
-goes to the one that was checked.
+An account chooses the webhook's address, and the platform may reach hosts that this account cannot.
+So the platform looks the address up itself, requires that each address the name stands for is on
+the public internet, and connects to the one that it checked. It follows no redirects.
 """
 
 from __future__ import annotations
@@ -13,24 +13,29 @@ import hashlib
 import hmac
 import ipaddress
 import secrets
+import smtplib
 import socket
 import ssl
 import time
+from email.message import EmailMessage
+from email.utils import formatdate, make_msgid
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
 import msgspec
 
-from tacit.client import webhook_signature
+from tacit.client import tls_context, webhook_signature
 from tacit.errors import FileError, ServiceError, TacitError
-from tacit.files import check_secret, create_secret, read_bytes
+from tacit.files import check_secret, create_secret, read_bytes, read_text
+from tacit.service.server.settings import MailSettings, Settings
 
 HEADER = "Tacit-Signature"
 KEY_FILE, KEY_BYTES = "webhooks.key", 32
 CALL_SECONDS = 10.0
+SEND_SECONDS = 20.0
 _UNICAST = ipaddress.ip_network("2000::/3")
-"""All others are of this machine or network, or a translator turns them into such."""
+"""Other addresses are of this machine or network, or are translated into such."""
 
 
 class UndeliveredError(TacitError):
@@ -38,7 +43,7 @@ class UndeliveredError(TacitError):
 
 
 def webhook_key(folder: Path, /) -> bytes:
-    """What the secrets of all webhooks follow from; made when it is first needed."""
+    """Return the key that the secrets of all webhooks follow from; the first call makes it."""
     path = folder / KEY_FILE
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
@@ -51,13 +56,11 @@ def webhook_key(folder: Path, /) -> bytes:
 
 
 def webhook_secret(key: bytes, webhook: str, /) -> str:
-    """The secret of one webhook."""
     digest = hmac.new(key, b"tacit webhook/1\n" + webhook.encode(), hashlib.sha256).digest()
     return "tcw_" + base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
 def checked_webhook_url(url: str, /, *, over_http: bool) -> str:
-    """An address that can be called, or a `ServiceError` that says why not."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -90,11 +93,13 @@ def is_public(address: str, /) -> bool:
 
 
 async def address_of(host: str, port: int, /, *, to_private: bool) -> str:
-    """The address to connect to; refused if any that the name stands for is not public."""
+    """Return the address to connect to; refuse a name that stands for any private address."""
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError as error:
         raise UndeliveredError(f"{host} cannot be found ({error.strerror})") from None
+    # The caller connects to the address that is checked here. Looked up again, the name could
+    # stand for another one by then (DNS rebinding).
     addresses = [str(each[4][0]) for each in found]
     if not to_private and not all(is_public(each) for each in addresses):
         raise UndeliveredError(f"{host} is not on the public internet; see docs/configuration.md")
@@ -158,3 +163,37 @@ async def call_webhook(
         raise UndeliveredError(f"{type(error).__name__}: {error}"[:200]) from None
     if not answer.is_success:
         raise UndeliveredError(f"the answer was {answer.status_code}")
+
+
+def message_about(text: str, /, *, to: str, settings: Settings, mail: MailSettings) -> EmailMessage:
+    """Return a notice as a message."""
+    message = EmailMessage()
+    message["From"], message["To"] = mail.sender, to
+    message["Subject"] = f"tacit: {text}"
+    message["Date"] = formatdate()
+    message["Message-ID"] = make_msgid(domain=mail.sender.rpartition("@")[2])
+    message["Auto-Submitted"] = "auto-generated"
+    message.set_content(f"{text[0].upper()}{text[1:]}.\n\n{settings.url}\n")
+    return message
+
+
+def send_mail(message: EmailMessage, settings: Settings, mail: MailSettings, /) -> None:
+    """Hand a message to the server, or an `UndeliveredError` that says why it did not take it."""
+    context = tls_context(None if mail.ca is None else settings.place(mail.ca))
+    try:
+        with _connected(mail, context) as server:
+            if mail.security == "starttls":
+                server.starttls(context=context)
+            if mail.user is not None and mail.password_file is not None:
+                path = settings.place(mail.password_file)
+                check_secret(path, remedy="chmod 600 it")
+                server.login(mail.user, read_text(path).strip())
+            server.send_message(message)
+    except (smtplib.SMTPException, OSError) as error:
+        raise UndeliveredError(f"{type(error).__name__}: {error}"[:200]) from None
+
+
+def _connected(mail: MailSettings, context: ssl.SSLContext) -> smtplib.SMTP:
+    if mail.security == "tls":
+        return smtplib.SMTP_SSL(mail.host, mail.port, timeout=SEND_SECONDS, context=context)
+    return smtplib.SMTP(mail.host, mail.port, timeout=SEND_SECONDS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -12,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from tacit.client.models import CarriedLogs
+from tacit.service.access.limits import background_priority
 from tacit.service.api import convergence
-from tacit.service.server.background_process import BEHIND
-from tacit.service.server.context import LOGS_AT_ONCE
-from tacit.service.workflow.lifecycle import State
+from tacit.service.api.gate import LOGS_AT_ONCE
+from tacit.service.storage.states import State
 from tests.service.world import World
 
 
@@ -24,7 +23,7 @@ def test_a_plot_is_drawn_once_for_all_who_ask(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(convergence, "DRAW_SECONDS", 600)
-    monkeypatch.setattr(world.platform.plots._turns, "_within", 600)
+    monkeypatch.setattr(world.platform.plots._limit, "_within", 600)
     path = f"/runs/{world.ended(State.FINISHED)}/convergence.png"
     asking = [who for who in ("op", "eye", "north", "south") for _ in range(4)]
     with ThreadPoolExecutor(len(asking)) as threads:
@@ -49,7 +48,7 @@ def test_a_plot_that_takes_too_long_is_given_up(
 @pytest.mark.processes
 def test_whoever_draws_steps_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = tmp_path / "draws"
-    behind = min(os.getpriority(os.PRIO_PROCESS, 0) + BEHIND, 19)
+    behind = background_priority()
     wait = f"while [ $(nice) != {behind} ]; do sleep 0.01; done"
     program.write_text(f"#!/bin/sh\ncat > /dev/null\n{wait}\nnice\n")
     program.chmod(0o700)

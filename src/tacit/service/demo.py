@@ -30,7 +30,7 @@ from tacit.participant import (
 )
 from tacit.problems import Assignment, generate_delays, optimum, save_participants
 from tacit.service.dashboard.drafts import ObjectiveRule, usual_terms
-from tacit.service.local.platform import LocalPlatform
+from tacit.service.local_platform import LocalPlatform
 
 OPERATOR = "operator"
 WAIT_SECONDS = 120.0

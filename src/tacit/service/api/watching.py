@@ -13,11 +13,10 @@ from fastapi.responses import StreamingResponse
 from tacit.client import ClusterView, Generate, RunTerms
 from tacit.errors import TooManyError
 from tacit.problems import generate_named
+from tacit.service.access.credentials import Who, still_counts
 from tacit.service.access.permissions import PARTICIPANT
-from tacit.service.access.tokens import Who, still_counts
-from tacit.service.api.errors import error_responses
-from tacit.service.api.gate import Asker, RunId, ThePlatform, gated_router
-from tacit.service.server.context import Platform
+from tacit.service.api.encoding import error_responses
+from tacit.service.api.gate import Asker, Platform, RunId, ThePlatform, gated_router
 from tacit.service.storage import Event, events_after, read_run, runs_of_participant
 from tacit.service.storage.events import last_event
 from tacit.service.workflow.terms import terms_of_problem

@@ -24,14 +24,13 @@ from tacit.client import (
 from tacit.errors import WrongStateError
 from tacit.service.access.permissions import PARTICIPANT
 from tacit.service.api.answers import run_summaries, run_view
-from tacit.service.api.errors import error_responses
+from tacit.service.api.encoding import error_responses
 from tacit.service.api.gate import AccountName, Asker, RunId, ThePlatform, gated_router
 from tacit.service.storage import Event, Run, Sealed, create_run, read_run, sealed_of, set_state
+from tacit.service.storage.states import BEFORE_RUNNING, State, check_state
 from tacit.service.workflow.drafting import checked_terms
-from tacit.service.workflow.invitation_files import invite_to_run
-from tacit.service.workflow.inviting import invite_members
-from tacit.service.workflow.lifecycle import BEFORE_RUNNING, State, check_state
-from tacit.service.workflow.series_lifecycle import begin_run, draft_in_series, fitting_draft
+from tacit.service.workflow.inviting import invite_members, invite_to_run
+from tacit.service.workflow.series import begin_run, draft_in_series, fitting_draft
 from tacit.service.workflow.submitting import (
     agreement_bytes,
     check_signature,

@@ -1,0 +1,140 @@
+"""Limit what one account or address may use: requests, long work, the processor."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import sys
+import time
+from collections import Counter, OrderedDict
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+
+from tacit.errors import BusyError, TooManyError
+
+MOST_BUCKETS = 10_000
+BACKGROUND_NICENESS = 10
+"""Added to the platform's own priority, which may be above that of other processes."""
+
+
+@dataclass(slots=True)
+class _Bucket:
+    left: float
+    at: float
+
+
+class RateLimit:
+    """Allow each key a number of requests a minute; they may come all at once.
+
+    >>> limit = RateLimit(2, clock=lambda: 0.0)
+    >>> limit.take("north"), limit.take("north")
+    (None, None)
+    >>> limit.take("north")
+    Traceback (most recent call last):
+    tacit.errors.TooManyError: more than 2 requests in a minute; retry in 30 s
+    """
+
+    def __init__(self, per_minute: int, /, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_minute, self._clock = per_minute, clock
+        self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
+
+    def take(self, key: str, /) -> None:
+        """Count a request, or refuse it."""
+        bucket = self._filled(key)
+        if bucket.left < 1:
+            wait = math.ceil((1 - bucket.left) * 60 / self._per_minute)
+            raise TooManyError(
+                f"more than {self._per_minute} requests in a minute; retry in {wait} s",
+                retry_after=wait,
+            )
+        bucket.left -= 1
+
+    def _filled(self, key: str) -> _Bucket:
+        now = self._clock()
+        bucket = self._buckets.setdefault(key, _Bucket(self._per_minute, now))
+        bucket.left = min(self._per_minute, bucket.left + (now - bucket.at) * self._per_minute / 60)
+        bucket.at = now
+        self._buckets.move_to_end(key)
+        # An attacker can invent any number of addresses. The longest unused buckets go first:
+        # they are nearly always full again, so forgetting them gives nobody more requests.
+        while len(self._buckets) > MOST_BUCKETS:
+            self._buckets.popitem(last=False)
+        return bucket
+
+
+class ConcurrencyLimit:
+    """Limit how many run at a time, how many an account may wait for, and for how long."""
+
+    def __init__(self, what: str, /, *, at_once: int, each: int, within: float) -> None:
+        self.what, self._each, self._within = what, each, within
+        self._room = asyncio.Semaphore(at_once)
+        self._requests: Counter[str] = Counter()
+
+    @asynccontextmanager
+    async def slot(self, account: str, /) -> AsyncIterator[None]:
+        """Hold one of the slots for as long as the block lasts."""
+        if self._requests[account] >= self._each:
+            raise TooManyError(
+                f"you have asked for {self.what} already; wait for that", retry_after=5
+            )
+        self._requests[account] += 1
+        try:
+            await self._enter()
+            try:
+                yield
+            finally:
+                self._room.release()
+        finally:
+            self._requests[account] -= 1
+            if not self._requests[account]:
+                del self._requests[account]
+
+    async def _enter(self) -> None:
+        try:
+            async with asyncio.timeout(self._within):
+                await self._room.acquire()
+        except TimeoutError:
+            raise BusyError(
+                f"too many others have asked for {self.what}; retry in a minute"
+            ) from None
+
+
+def background_priority() -> int:
+    """Return the priority of background processes: the main process has deadlines to keep."""
+    return min(os.getpriority(os.PRIO_PROCESS, 0) + BACKGROUND_NICENESS, 19)
+
+
+async def compute_in_background(
+    module: str, given: bytes, /, *, within: float, failed: str
+) -> bytes:
+    """Run a module of ours in a process of its own, and return what it prints about its input.
+
+    A process that fails, or takes longer than `within` seconds, is a `BusyError` that says
+    `failed`.
+    """
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        module,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    with suppress(ProcessLookupError, PermissionError):
+        os.setpriority(os.PRIO_PROCESS, process.pid, background_priority())
+    printed = b""
+    try:
+        async with asyncio.timeout(within):
+            printed, _ = await process.communicate(given)
+    except TimeoutError:
+        pass  # the process is killed below, and then counts as one that failed
+    finally:
+        # Also when the request is cancelled: a client that leaves must not leave work behind.
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    if process.returncode != 0:
+        raise BusyError(failed)
+    return printed

@@ -1,1 +1,0 @@
-"""A platform with its nodes on one machine: the demo and the tests."""

@@ -26,7 +26,7 @@ PROCESS_DOCTESTS = (
     "tacit.runs.plots.plot_result",
 )
 """Doctests that start processes, by how their names begin: they carry no marks of their own."""
-SLOW_DOCTESTS = ("tacit.audit.attacks", "tacit.audit.audit.", "tacit.audit.score.plots.")
+SLOW_DOCTESTS = ("tacit.audit.platform_attacks", "tacit.audit.audit.")
 
 
 def pytest_configure() -> None:

@@ -11,7 +11,7 @@ import pytest
 from studies.benchmarks import known_start
 from studies.leakage.tables import families_tables
 
-from tacit.audit.expected.table import measured_entries
+from tacit.audit.leakage_table import measured_entries
 from tacit.disclosure import PAPER_CONFIGURATIONS
 from tests.support.repository import ROOT
 

@@ -14,7 +14,7 @@ import pytest
 
 import tacit
 from tacit.agreement import read_agreement
-from tacit.audit.record.record import load_record
+from tacit.audit.record import load_record
 from tacit.client.certificates import read_invitation
 from tacit.errors import LogError, TacitError
 from tacit.identity import Keys, load_half, load_keys, save_keys

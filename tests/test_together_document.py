@@ -16,7 +16,7 @@ import pytest
 from studies.tables import ReportTable
 from studies.together import TogetherFigures, TogetherStanding, together_blocks
 
-from tacit.audit.expected.table import (
+from tacit.audit.leakage_table import (
     Entry,
     entries_of_objectives_together,
     measured_entries,

@@ -27,10 +27,10 @@ from studies.benchmarks.measuring import options_of, problem_of, read_json, writ
 from studies.leakage.posterior import bound_of
 from tacit.agreement import AssignmentGroup, assignment_groups
 from tacit.audit import audit_of, prior_named, record_of_plans
-from tacit.audit.attacks.known_start import Opening, example_of, learned_from, recover
-from tacit.audit.attacks.priors.schedule import Schedule
 from tacit.audit.audit import Audit
-from tacit.audit.record.view import cells_of
+from tacit.audit.cost_models import Schedule
+from tacit.audit.opened_plans import Opening, example_of, from_known_start, learned_from
+from tacit.audit.view import cells_of
 from tacit.derived import ClearRun, KnownTime
 from tacit.disclosure import SEALED
 from tacit.problems import Problem, optimum
@@ -117,7 +117,7 @@ class Attacked:
 
     def score(self, opening: Opening, learned: NDArray[np.float64], /) -> float:
         """Return what a learned attack finds."""
-        return self.audit.measuring.score(recover(opening, learned)).gain
+        return self.audit.measuring.score(from_known_start(opening, learned)).gain
 
     def plan(self, point: Point, /) -> NDArray[np.int64]:
         """Return the plan that is opened at a point."""

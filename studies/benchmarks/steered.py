@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from studies.benchmarks.measuring import options_of, write_json
-from tacit.audit.attacks.unfaithful import answered, random_plans, recover_from
-from tacit.audit.record.recorder import Recorder
-from tacit.audit.record.view import View, view_of
-from tacit.audit.score.measure import as_matrix, centred, cosine
+from tacit.audit.measure import as_matrix, centred, cosine
+from tacit.audit.recording import Recorder
+from tacit.audit.unfaithful_platform import answered, random_plans, recover_from
+from tacit.audit.view import View, view_of
 from tacit.disclosure import BestMode, Disclosure, linear, parse_disclosure
 from tacit.problems import Problem, generate_assignment
 from tacit.runs import Limits, drive, simulated_driver

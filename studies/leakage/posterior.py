@@ -35,9 +35,9 @@ from studies.leakage.sweep import (
     sweep,
 )
 from tacit.audit import Cells, View, audit_of
-from tacit.audit.attacks.anchor import anchored_prior
-from tacit.audit.record.design import one_hot
-from tacit.audit.score.measure import as_matrix, cell_spread, cells_that_count, centred
+from tacit.audit.measure import as_matrix, cell_spread, cells_that_count, centred
+from tacit.audit.platform_attacks import anchored_prior
+from tacit.audit.view import one_hot
 from tacit.disclosure import BestMode
 from tacit.errors import ParameterError
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.audit import View
-from tacit.audit.record.design import one_hot
+from tacit.audit.view import one_hot
 from tacit.errors import InputError
 from tacit.jit import kernel
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.audit.record.record import Record
-from tacit.audit.record.recorder import Recorder
-from tacit.audit.record.view import View, view_of
+from tacit.audit.record import Record
+from tacit.audit.recording import Recorder
+from tacit.audit.view import View, view_of
 from tacit.problems import Problem, generate_assignment
 from tacit.runs import Limits
 from tacit.search import SearchParameters

@@ -8,8 +8,8 @@ import pytest
 
 from tacit.audit import AuditReport, audit_record
 from tacit.audit.audit import audit_of
-from tacit.audit.record.recorder import Recorder
-from tacit.audit.record.view import view_of
+from tacit.audit.recording import Recorder
+from tacit.audit.view import view_of
 from tacit.problems import generate_assignment, generate_capacitated, generate_tour
 from tacit.runs import Limits
 from tacit.search import SearchParameters

@@ -8,12 +8,12 @@ import msgspec
 import numpy as np
 import pytest
 
-from tacit.audit.expected.table import expected_leakage
-from tacit.audit.record.record import Record, decoded
-from tacit.audit.record.recorder import Recorder
-from tacit.audit.record.replayed_search import replayed_search
-from tacit.audit.record.view import view_of
-from tacit.audit.score.measure import Truth
+from tacit.audit.leakage_table import expected_leakage
+from tacit.audit.measure import Truth
+from tacit.audit.node_attacks import replayed_search
+from tacit.audit.record import Record, decoded
+from tacit.audit.recording import Recorder
+from tacit.audit.view import view_of
 from tacit.errors import InputError
 from tacit.problems import Problem, generate_capacitated, generate_routing
 from tacit.runs import Limits

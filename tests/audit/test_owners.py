@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from tacit.agreement.plan_parts import SealedParts, commitment
 from tacit.audit import audit_of, audit_record, explain_leakage, load_record, sealed_record
-from tacit.audit.attacks import owner_view
-from tacit.audit.expected.explanation import BY_EXCLUSION
-from tacit.audit.record.recorder import recorded_problem
-from tacit.audit.record.sealed_recording import record_of_plans
-from tacit.audit.score.measure import Truth
+from tacit.audit.explanation import BY_EXCLUSION
+from tacit.audit.measure import Truth
+from tacit.audit.opened_plans import from_own_rows
+from tacit.audit.recording import record_of_plans, recorded_problem
 from tacit.problems import Problem, generate_assignment, optimum
 from tacit.runs import Limits, with_disclosures
 from tests.conftest import RunTacit
@@ -139,7 +138,7 @@ def by_exclusion(problem: Problem, known: tuple[int, ...]) -> float:
     plan = best_plan(problem)
     weights = weights_of(problem)
     truth = Truth(recorded_problem(problem), weights, 1, known_rows=known)
-    estimates = owner_view.recover(weights, {row: plan[row] for row in known})
+    estimates = from_own_rows(weights, {row: plan[row] for row in known})
     return max(truth.score(each).correlation for each in estimates.values())
 
 

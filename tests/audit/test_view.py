@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.audit.attacks import main_attacks, tournaments
-from tacit.audit.attacks.node_view import CarriedOver
-from tacit.audit.attacks.pairwise import informative_pairs
-from tacit.audit.attacks.pointwise import has_groups
 from tacit.audit.audit import audit_of
-from tacit.audit.score.measure import cell_spread
-from tacit.audit.score.truth_file import load_truth
+from tacit.audit.measure import cell_spread
+from tacit.audit.node_attacks import CarriedOver, is_ranked
+from tacit.audit.platform_attacks import has_groups, informative_pairs, main_attacks
+from tacit.audit.truth_file import load_truth
 from tacit.errors import InputError
 from tests.audit.example import example_record, example_view, example_weights
 
@@ -32,8 +30,8 @@ def test_the_main_attacks_depend_on_what_is_disclosed() -> None:
 def test_what_the_disclosure_tells() -> None:
     assert has_groups(example_view("quantiles:5"))
     assert not has_groups(example_view("none"))
-    assert tournaments.is_ranked(example_view("order"))
-    assert not tournaments.is_ranked(example_view("top:3"))
+    assert is_ranked(example_view("order"))
+    assert not is_ranked(example_view("top:3"))
     assert CarriedOver.of(example_view("top:2")) == CarriedOver(27, 27, 3, ranked=False, complete=2)
 
 

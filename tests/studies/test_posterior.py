@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from studies.leakage.posterior import HALF_RANGE, Posterior, bound_of
 from studies.leakage.sweep import constraints_of
 
-from tacit.audit.record.record import RecordedProblem
-from tacit.audit.record.view import View, cells_of
+from tacit.audit.record import RecordedProblem
+from tacit.audit.view import View, cells_of
 from tacit.disclosure import parse_disclosure
 from tacit.errors import InputError
 

@@ -1,4 +1,4 @@
-"""What a recorded run gives away: recording, attacks, measures, and the table of leakage.
+"""Audit what a recorded run gives away: recording, attacks, measures, the table of leakage.
 
 The names are imported on first use: reading the table needs no attacks.
 """
@@ -10,35 +10,47 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
-    from tacit.audit.attacks import ATTACKS, BASELINE, main_attacks
-    from tacit.audit.attacks.priors.choice import last_week_of, prior_named, priors_that_fit
-    from tacit.audit.attacks.priors.prior import PriorKnowledge
-    from tacit.audit.attacks.unfaithful import random_view, recover_by_crafted, recover_from
-    from tacit.audit.audit import NO_PLAN, PRIOR, Audit, audit_of, audit_record, strength
-    from tacit.audit.expected.adding_up import Together, expected_together
-    from tacit.audit.expected.explanation import (
+    from tacit.audit.audit import (
+        NO_PLAN,
+        PRIOR,
+        Audit,
+        AuditReport,
+        Measured,
+        audit_of,
+        audit_record,
+        plot_growth,
+        strength,
+    )
+    from tacit.audit.explanation import (
+        Together,
         costs_or_values,
+        expected_together,
         explain_expected,
         explain_leakage,
         how_much,
         plan_for,
     )
-    from tacit.audit.expected.table import (
+    from tacit.audit.leakage_table import (
         Entry,
         Expected,
         Told,
         expected_leakage,
         measured_entries,
     )
-    from tacit.audit.record.agreed_recording import record_of_agreed
-    from tacit.audit.record.record import Record, load_record
-    from tacit.audit.record.recorder import Recorder
-    from tacit.audit.record.schedule import first_columns
-    from tacit.audit.record.sealed_recording import record_of_plans, record_of_result, sealed_record
-    from tacit.audit.record.view import Cells, View, view_of
-    from tacit.audit.score.counts import counts_of
-    from tacit.audit.score.measure import Score, unit_of
-    from tacit.audit.score.report import AuditReport, Measured, plot_growth
-    from tacit.audit.score.truth_file import load_truth
+    from tacit.audit.measure import Score, counts_of, unit_of
+    from tacit.audit.platform_attacks import ATTACKS, BASELINE, main_attacks
+    from tacit.audit.prior_choice import last_week_of, prior_named, priors_that_fit
+    from tacit.audit.prior_knowledge import PriorKnowledge
+    from tacit.audit.record import Record, first_columns, load_record
+    from tacit.audit.recording import (
+        Recorder,
+        record_of_agreed,
+        record_of_plans,
+        record_of_result,
+        sealed_record,
+    )
+    from tacit.audit.truth_file import load_truth
+    from tacit.audit.unfaithful_platform import random_view, recover_by_crafted, recover_from
+    from tacit.audit.view import Cells, View, view_of
 else:
     __getattr__ = lazily(__name__)

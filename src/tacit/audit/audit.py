@@ -1,4 +1,4 @@
-"""The audit of a recorded run: every attack, measured against the secret."""
+"""Audit a recorded run: try every attack, measure it against the secret, and report."""
 
 from __future__ import annotations
 
@@ -6,29 +6,99 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.audit.attacks import (
+from tacit.audit.measure import Score, Truth, counts_of, unit_of
+from tacit.audit.node_attacks import from_next_population, from_tournaments
+from tacit.audit.platform_attacks import (
     ATTACKS,
     BASELINE,
-    anchor,
-    known_rows,
+    anchored_in_range,
+    from_known_rows,
     main_attacks,
-    node_view,
-    tournaments,
-    unfaithful,
 )
-from tacit.audit.attacks.priors.choice import priors_that_fit
-from tacit.audit.attacks.priors.prior import PriorKnowledge
-from tacit.audit.record.record import Record
-from tacit.audit.record.view import Cells, View, view_of
-from tacit.audit.score.counts import counts_of
-from tacit.audit.score.measure import Score, Truth, unit_of
-from tacit.audit.score.report import AuditReport, Growth, Measured
+from tacit.audit.prior_choice import priors_that_fit
+from tacit.audit.prior_knowledge import PriorKnowledge
+from tacit.audit.record import Record
+from tacit.audit.unfaithful_platform import random_view, recover_by_crafted, recover_from
+from tacit.audit.view import Cells, View, view_of
 from tacit.disclosure import Leakage
+from tacit.files import writing
+
+
+class Measured(Score, frozen=True):
+    """An attack's score, and who could carry it out."""
+
+    who: str = "platform"
+
+
+class Growth(msgspec.Struct, frozen=True):
+    """The strongest attack after this many evaluations."""
+
+    evaluations: int
+    measured: Measured
+
+
+class AuditReport(msgspec.Struct, frozen=True):
+    """The report on one run.
+
+    The first figures are those of the strongest attack of a platform that follows the search.
+    """
+
+    disclosure: str
+    best: str
+    problem: str
+    evaluations: int
+    candidates: int
+    prior: str
+    """The prior that knows most before the run; gains are beyond its guess."""
+    prior_says: str
+    correlation: float
+    gain: float
+    nrmse: float
+    best_columns: float
+    attacker_plan_quality: float
+    strongest: str
+    attacks: dict[str, Measured]
+    growth: list[Growth]
+    counts: dict[str, Leakage]
+
+    def to_json(self) -> bytes:
+        """As JSON."""
+        return msgspec.json.encode(self)
+
+
+BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#777777"
+
+
+def plot_growth(report: AuditReport, path: str | Path, /) -> None:
+    """Draw into a PNG, SVG or PDF file, by the file's ending."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 4.2), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    counts = [each.evaluations for each in report.growth]
+    growth = [each.measured.correlation for each in report.growth]
+    axes.plot(counts, growth, color=BLUE, marker="o", label="platform that follows the search")
+    crafted = report.attacks.get("crafted populations")
+    if crafted is not None:
+        axes.plot([report.evaluations], [crafted.correlation], color=ORANGE, marker="D", ls="",
+                  label="platform with unrestricted queries")  # fmt: skip
+    baseline = report.attacks[BASELINE].correlation
+    axes.axhline(baseline, color=GREY, ls=":", label="the published plan alone")
+    axes.set(xlabel="evaluations", ylabel="correlation with the secret weights", ylim=(0, 1.02))
+    axes.set_title(f"{report.problem}, {report.disclosure}", fontsize=10)
+    axes.grid(alpha=0.25)
+    axes.legend(fontsize=8)
+    with writing(path):
+        figure.savefig(path, dpi=150)
+
 
 POINTS = (1 / 30, 1 / 10, 1 / 3)
 """Fractions of the run after which it is also attacked, to see how leakage grows."""
@@ -67,7 +137,7 @@ class Audit:
     def honest(self) -> dict[str, Measured]:
         """The attacks of a platform that follows the agreed search."""
         found: dict[str, Cells] = {}
-        for name, attack in (ATTACKS | {"known range": anchor.recover_in_range}).items():
+        for name, attack in (ATTACKS | {"known range": anchored_in_range}).items():
             estimate = attack(self.view, found)
             if estimate is not None and name != BASELINE:
                 found[name] = estimate
@@ -92,7 +162,7 @@ class Audit:
         others = replace(self.measuring, known_rows=rows)
         if not others.counts.any():  # nothing is left to find
             return self.node()
-        estimate = known_rows.recover(self.view, self.truth.weights, rows)
+        estimate = from_known_rows(self.view, self.truth.weights, rows)
         measured = {
             "known rows": self._measured(estimate, "platform and participant", truth=others)
         }
@@ -100,7 +170,7 @@ class Audit:
 
     def node(self) -> dict[str, Measured]:
         """A curious node: with the seed it replays tournaments, otherwise it looks for elites."""
-        asks = {"tournaments": tournaments.recover, "next population": node_view.recover}
+        asks = {"tournaments": from_tournaments, "next population": from_next_population}
         for name, ask in asks.items():
             estimate = ask(self.view)
             if estimate is not None:
@@ -118,13 +188,13 @@ class Audit:
 
     def unfaithful(self) -> dict[str, Measured]:
         """A platform with unrestricted queries, as many as the run had."""
-        asked = unfaithful.random_view(self.view, self.truth.weights)
-        found = {"random populations": unfaithful.recover_from(asked)}
+        asked = random_view(self.view, self.truth.weights)
+        found = {"random populations": recover_from(asked)}
         for name, estimate in self._with_priors(
             asked, {"pointwise": found["random populations"]}
         ).items():
             found[f"random, {name}"] = estimate
-        found["crafted populations"] = unfaithful.recover_by_crafted(self.view, self.truth.weights)
+        found["crafted populations"] = recover_by_crafted(self.view, self.truth.weights)
         return {name: self._measured(each, "unfaithful platform") for name, each in found.items()}
 
     def growth(self) -> list[Growth]:

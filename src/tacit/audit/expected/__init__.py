@@ -1,1 +1,0 @@
-"""What an agreement is expected to give away, from the table of measured leakage."""

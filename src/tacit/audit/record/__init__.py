@@ -1,1 +1,0 @@
-"""Recorded runs: the platform's whole view of a run, in one file."""

@@ -1,1 +1,0 @@
-"""How close an attack came: fits, measures, reports."""

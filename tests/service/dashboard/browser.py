@@ -29,7 +29,7 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-PATIENCE_MS = 180_000.0
+PATIENCE_MS = 60_000.0
 """Machines that run tests may be busy, and plots and checks come behind everything else there."""
 PHONE = {"width": 390, "height": 844}
 DESKTOP = {"width": 1280, "height": 900}

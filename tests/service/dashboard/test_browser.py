@@ -107,7 +107,9 @@ def create(at: Watched) -> str:
     page.get_by_label("And of the best value").click()
     page.get_by_role("option", name="The best value").click()
     # It ends by these, so that on a slow machine it lasts longer, as looking at it does.
-    page.get_by_label("Evaluations at most").fill("300")
+    at.press("Advanced settings")
+    at.tab_to("Settings, a line of name=value each")
+    page.keyboard.type("evaluations=300")
     at.shot("05-new-run")
     at.press("Create the run")
     expect(page.get_by_role("heading", name="Morning <slots>")).to_be_visible()

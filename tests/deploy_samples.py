@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tacit.identity.cluster import CLUSTER_HEAD
 from tacit.identity.config import (
     ClusterConfig,
     ClusterNode,
     PeerConfig,
+    joined_text,
+    node_file_text,
     show_cluster_config,
 )
-from tacit.identity.joining import CLUSTER_HEAD
-from tacit.identity.node_file import joined_text, node_file_text
 from tacit.service.server.settings import settings_text
 from tests.support.repository import ROOT
 

@@ -41,27 +41,23 @@ _NODE_SIDE_STANDS_ON = COMMON | {
 _NODE_SIDE = {
     "identity": [],
     "agreement": ["identity"],
-    "series": ["agreement", "identity"],
-    "wire": ["agreement", "identity"],
-    "records": ["wire", "agreement", "identity"],
+    "records": ["agreement", "identity"],
     "evaluators": [],
-    "derived": ["evaluators", "wire", "agreement", "identity"],
-    "node.links": ["records", "wire", "agreement", "identity"],
-    "node.state": ["derived", "records", "wire", "agreement", "identity"],
+    "derived": ["evaluators", "records", "agreement", "identity"],
+    "node.links": ["records", "agreement", "identity"],
+    "node.state": ["derived", "records", "agreement", "identity"],
     "node.work": [
         "derived",
-        "series",
         "node.state",
         "node.links",
         "records",
-        "wire",
         "agreement",
         "identity",
     ],
     # Node and coordinator never import each other.
-    "node": ["derived", "series", "records", "wire", "agreement", "identity"],
-    "coordinator": ["evaluators", "series", "records", "wire", "agreement", "identity"],
-    "local": ["coordinator", "derived", "evaluators", "records", "wire", "agreement", "identity"],
+    "node": ["derived", "records", "agreement", "identity"],
+    "coordinator": ["evaluators", "records", "agreement", "identity"],
+    "local": ["coordinator", "derived", "evaluators", "records", "agreement", "identity"],
 }
 for _room, _below in _NODE_SIDE.items():
     ARROWS[f"tacit.{_room}"] = _NODE_SIDE_STANDS_ON | {f"tacit.{b}" for b in _below}
@@ -228,7 +224,7 @@ ROOMS = [
     for room in (
         *("disclosure", "mpc", "mpc.transport", "mpc.sealed", "mpc.assignment", "equity"),
         *("problems", "search", "search.moves"),
-        *("identity", "agreement", "wire", "records", "node", "series"),
+        *("identity", "agreement", "records", "node"),
         *("coordinator", "derived", "evaluators", "local"),
         *("runs", "verify", "audit", "client", "participant", "service"),
     )

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 import tacit
-from tacit.agreement import read_agreement
+from tacit.agreement import read_agreement, read_series
 from tacit.audit.record import load_record
 from tacit.client.certificates import read_invitation
 from tacit.errors import LogError, TacitError
@@ -22,10 +22,9 @@ from tacit.participant.leakage_budget import load_hashes
 from tacit.participant.profile import Profile, load_profile
 from tacit.problems import load_problem
 from tacit.records.ledger import read_ledger
-from tacit.records.log_chain import FIRST, verify_log
+from tacit.records.log import FIRST, verify_log
 from tacit.runs import load_result
 from tacit.runs.evaluating.checkpoint import load_checkpoint
-from tacit.series import read_series
 from tacit.verify.bundle import read_bundle
 from tests.runs.checkpointed import fresh_run
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import get_args
 
 import tacit
-from tacit.records.disclosed import Payload
+from tacit.records.ledger import Payload
 from tacit.search import SearchParameters
 from tacit.search.moves import AssignmentParameters, TourParameters
 from tests.on_nodes.messages_page import SECTIONS

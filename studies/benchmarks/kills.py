@@ -27,8 +27,7 @@ import numpy as np
 from studies.benchmarks.measuring import options_of, write_json
 from tacit.agreement import pin_sealed
 from tacit.agreement.terms import OnLoss, PinnedSearch
-from tacit.coordinator.secure import SecureEngine
-from tacit.coordinator.secure_objective import SecureObjective
+from tacit.coordinator.secure import SecureEngine, SecureObjective
 from tacit.disclosure import BestMode, Sealed, parse_best_mode, parse_disclosure
 from tacit.errors import PeerError, TacitError
 from tacit.local.cluster import LocalCluster

@@ -37,8 +37,8 @@ from tacit.coordinator.node_client import NodeClient
 from tacit.errors import EngineError, TacitError
 from tacit.local.cluster import LocalCluster
 from tacit.records.events import RequestRefused
+from tacit.records.messages import Ping
 from tacit.records.node_log import NodeLog
-from tacit.wire.messages import Ping
 
 LATE_SECONDS = 10.0
 

@@ -26,7 +26,7 @@ from studies.benchmarks.live_platform import ENDS, OPERATOR, LivePlatform
 from studies.benchmarks.measuring import options_of, write_json
 from studies.benchmarks.platform_kills import NAMES, Participant, patiently
 from tacit.errors import LogError
-from tacit.records.node_log import verify_log
+from tacit.records.log import verify_log
 
 AT_A_TIME = 10
 DEADLINES = (5.0, 15.0)

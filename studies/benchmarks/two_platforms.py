@@ -47,8 +47,8 @@ from tacit.local.engine import (
 )
 from tacit.mpc.transport import Header, Identity, encode
 from tacit.problems import Problem, generate_assignment
-from tacit.wire.attempt import NO_ATTEMPT
-from tacit.wire.messages import TALK, Agree, Evaluate, FetchLog, Submit
+from tacit.records.messages import TALK, Agree, Evaluate, FetchLog, Submit
+from tacit.records.requests import NO_ATTEMPT
 
 MEGABYTE = 1_000_000
 EVALUATIONS = 1_000_000

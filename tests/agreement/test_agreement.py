@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from tacit.agreement import sealed_groups
-from tacit.agreement.check import check_agreement, check_sealed
+from tacit.agreement.draft import check_agreement, check_sealed
 from tacit.agreement.signatures import check_signatures
 from tacit.agreement.terms import Agreement, agreement_hash, canonical, read_agreement
 from tacit.errors import AgreementError

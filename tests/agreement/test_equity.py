@@ -18,6 +18,8 @@ from tacit.agreement import (
     Agreement,
     RunOfSeries,
     check_agreement,
+    check_series,
+    departures,
     draft_agreement,
     open_told,
     pin_sealed,
@@ -30,10 +32,9 @@ from tacit.identity.keys import Keys
 from tacit.local.engine import public_keys
 from tacit.mpc.local import deal_integers
 from tacit.search.moves import AssignmentParameters, TourParameters
-from tacit.series import check_series, departures
+from tests.agreement.made_series import run_of, series_like
 from tests.on_nodes.equity_series import problem_of
 from tests.on_nodes.fixtures import offered_by
-from tests.series.made import run_of, series_like
 
 TERMS = EquityTerms(
     levels=4, decay=980, spacing=32, reference="first come", told="balance", every=2

@@ -13,9 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.agreement import plan_parts
-from tacit.agreement.check import check_agreement
-from tacit.agreement.own_part import whole_plan
-from tacit.agreement.participant_keys import sealing_public
+from tacit.agreement.draft import check_agreement
 from tacit.agreement.plan_parts import (
     CarriedPart,
     SealedParts,
@@ -23,8 +21,9 @@ from tacit.agreement.plan_parts import (
     open_part,
     row_nonce,
     seal_plan,
+    whole_plan,
 )
-from tacit.agreement.signatures import check_signatures
+from tacit.agreement.signatures import check_signatures, sealing_public
 from tacit.agreement.terms import Agreement, canonical, read_agreement
 from tacit.errors import AgreementError, SealError
 from tacit.local.engine import all_sign
@@ -408,6 +407,6 @@ def test_a_key_that_nothing_can_be_sealed_to_is_refused() -> None:
 def test_boxes_that_do_not_fit_a_message_are_refused_before_anybody_signs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("tacit.agreement.owners.ROOM", 2000)
+    monkeypatch.setattr("tacit.agreement.plan_parts.ROOM", 2000)
     with pytest.raises(AgreementError, match="parts of the plan would take a message"):
         check_agreement(THREE.agreement)

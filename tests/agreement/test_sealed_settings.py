@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from tacit.agreement import pin_sealed
-from tacit.agreement.check import check_agreement, check_sealed
+from tacit.agreement.draft import check_agreement, check_sealed
 from tacit.agreement.sealed_run import StageKind
 from tacit.agreement.terms import Agreement, Ownership, PinnedSearch
 from tacit.errors import AgreementError

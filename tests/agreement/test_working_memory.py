@@ -9,8 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from tacit.agreement import AssignmentGroup, SealedRun, assignment_groups
+from tacit.agreement.sizes import prepare_bytes, steps_bytes
 from tacit.agreement.terms import Ownership, PublicProblem
-from tacit.agreement.working_memory import prepare_bytes, steps_bytes
 from tacit.identity.config import MOST_WORKING_MEGABYTES
 from tacit.mpc import check_ranges
 from tacit.mpc.local import deal_integers, run_parties

@@ -12,7 +12,7 @@ import pytest
 
 from tacit.client import read_invitation
 from tacit.errors import FileError
-from tacit.identity.cluster_files import write_cluster
+from tacit.identity.cluster import write_cluster
 from tacit.participant import load_profile
 from tacit.problems import generate_assignment, save_problem
 from tacit.service import invitation_file

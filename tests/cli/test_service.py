@@ -16,7 +16,7 @@ import pytest
 
 from tacit.cli import service
 from tacit.errors import InputError
-from tacit.identity.cluster_files import write_cluster
+from tacit.identity.cluster import write_cluster
 from tacit.local import free_addresses
 from tests.conftest import RunTacit
 

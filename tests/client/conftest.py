@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tacit.client import PlatformClient
-from tacit.identity.cluster_files import write_cluster
+from tacit.identity.cluster import write_cluster
 from tacit.service.server.settings import Settings
 from tests.service.served import served
 from tests.service.world import World

@@ -11,11 +11,9 @@ from typing import Any, cast
 import pytest
 
 from tacit.coordinator.coordinator import Coordinator
-from tacit.coordinator.naming import Naming
-from tacit.coordinator.node_client import NodeClient
-from tacit.coordinator.sealing_offers import ask_for_sealing_keys
+from tacit.coordinator.membership import Naming, Watch
+from tacit.coordinator.node_client import NodeClient, ask_for_sealing_keys
 from tacit.coordinator.secure import SecureEngine
-from tacit.coordinator.watch import Watch
 from tacit.errors import MismatchError, PeerLostError, PeerTimeoutError
 from tests.coordinator.test_heard_evidence import PAIR
 from tests.records.test_evidence import CAST, signed

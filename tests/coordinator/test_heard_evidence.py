@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tacit.coordinator.naming import Naming
+from tacit.coordinator.membership import Naming
 from tacit.errors import MismatchError, PeerError
 from tests.records.test_evidence import CAST, WRONG, signed, statement
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tacit.agreement import AssignmentGroup, TourGroup, pin_sealed
-from tacit.agreement.check import check_agreement
+from tacit.agreement.draft import check_agreement
 from tacit.agreement.signatures import check_signatures, sign
 from tacit.agreement.terms import Agreement, PinnedSearch, canonical, read_agreement
 from tacit.problems import (
@@ -24,8 +24,8 @@ from tacit.problems import (
     generate_tour,
     public_problem,
 )
+from tacit.records.requests import unpack_candidates
 from tacit.search.moves import AssignmentParameters, TourParameters
-from tacit.wire.request import unpack_candidates
 from tests.fuzz.harness import Target, Trial
 from tests.fuzz.mutations import as_json, mutated, sometimes_mangled
 from tests.on_nodes.fixtures import Cast, example_cast

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
-from tacit.identity.cluster_files import write_cluster
+from tacit.identity.cluster import write_cluster
 from tacit.identity.config import load_cluster_config, load_node_config
 from tacit.local.cluster import memory_folder
 from tacit.problems import (

@@ -20,20 +20,19 @@ from tacit.coordinator.coordinator import Coordinator
 from tacit.coordinator.evaluations import Evaluations
 from tacit.coordinator.node_client import NodeClient
 from tacit.errors import PeerError, TacitError
-from tacit.identity.cluster_files import write_cluster
+from tacit.identity.cluster import write_cluster
 from tacit.identity.config import ClusterConfig, load_cluster_config, load_node_config
 from tacit.local.cluster import LocalCluster, free_addresses, memory_folder
 from tacit.local.engine import node_terms, platform_certificate
 from tacit.node.server import Node
-from tacit.records.events import Event
-from tacit.records.node_events import InternalError
-from tacit.wire.attempt import NO_ATTEMPT, Attempt
-from tacit.wire.messages import (
+from tacit.records.events import Event, InternalError
+from tacit.records.messages import (
     Advance,
     Agree,
     Cancel,
     End,
     FetchLog,
+    Message,
     OfferSealingKey,
     OpenEpoch,
     OpenPlan,
@@ -43,8 +42,7 @@ from tacit.wire.messages import (
     Submit,
     encode_message,
 )
-from tacit.wire.replies import Message
-from tacit.wire.request import pack_candidates
+from tacit.records.requests import NO_ATTEMPT, Attempt, pack_candidates
 from tests.fuzz.harness import FindingError, Target, Trial
 from tests.fuzz.mutations import as_msgpack, mutated, sometimes_mangled
 from tests.on_nodes.agreed_cluster import AgreedCluster, make_clients, populations, problem

@@ -9,10 +9,10 @@ from typing import Any, get_args
 import msgspec
 from hypothesis import strategies as st
 
-from tacit.records.disclosed import Payload
-from tacit.records.ledger import read_ledger
-from tacit.records.node_events import AnyEvent
-from tacit.records.node_log import _ENCODER, FIRST, line_hash, verify_log
+from tacit.records.events import AnyEvent
+from tacit.records.ledger import Payload, read_ledger
+from tacit.records.log import FIRST, line_hash, verify_log
+from tacit.records.node_log import _ENCODER
 from tests.fuzz.harness import Target, Trial
 from tests.fuzz.mutations import as_json, mutated, sometimes_mangled
 from tests.fuzz.requests import sample

@@ -11,10 +11,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import msgspec
 from hypothesis import strategies as st
 
-from tacit.wire.attempt import Attempt
-from tacit.wire.messages import AnyRequest, decode_reply, decode_request, encode_message
-from tacit.wire.peer_messages import PeerMessage, decode_peer_message, encode_peer_message
-from tacit.wire.replies import Reply
+from tacit.records.messages import AnyRequest, Reply, decode_reply, decode_request, encode_message
+from tacit.records.peer_messages import PeerMessage, decode_peer_message, encode_peer_message
+from tacit.records.requests import Attempt
 from tests.fuzz.harness import FindingError, Target, Trial
 from tests.fuzz.mutations import as_msgpack, mutated, sometimes_mangled
 

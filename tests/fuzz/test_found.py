@@ -13,13 +13,13 @@ import pytest
 from msgspec.structs import replace
 from nacl.public import PublicKey, SealedBox
 
-from tacit.agreement.check import check_agreement
+from tacit.agreement.draft import check_agreement
 from tacit.agreement.sealing import Manifest, open_box, read_manifest, seal_rows
 from tacit.agreement.signatures import sign
 from tacit.agreement.terms import agreement_hash, canonical, read_agreement
 from tacit.errors import AgreementError, FileError, LogError, SealError
 from tacit.problems import load_problem
-from tacit.records.node_log import verify_log
+from tacit.records.log import verify_log
 from tests.on_nodes.fixtures import example_cast
 
 NOT_TEXT = b"\xff"

@@ -14,8 +14,7 @@ from tacit.errors import TacitError
 from tacit.identity import load_cluster_config, load_half, load_node_config, public_half
 from tacit.identity.config import NodeConfig
 from tacit.identity.keys import Keys, load_keys
-from tacit.identity.new_party import new_node, new_platform
-from tacit.identity.public_half import node_half, show_half
+from tacit.identity.public_half import new_node, new_platform, node_half, show_half
 from tacit.mpc.transport import make_certificate
 from tests.conftest import RunTacit
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.identity.cluster_files import write_cluster
+from tacit.identity.cluster import write_cluster
 
 
 @pytest.fixture

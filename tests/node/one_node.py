@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from msgspec.structs import replace
 
 from tacit.agreement.draft import draft_agreement
-from tacit.agreement.sealing_offer import sign_offer
+from tacit.agreement.signatures import sign_offer
 from tacit.agreement.terms import Agreement, AgreementLimits, PinnedSearch
 from tacit.identity.certificates import read_certificate
 from tacit.identity.config import load_cluster_config, load_node_config
@@ -22,7 +22,7 @@ from tacit.mpc.transport import fingerprint
 from tacit.node.server import Node
 from tacit.problems import Problem
 from tacit.records.events import Event
-from tacit.records.node_log import verify_log
+from tacit.records.log import verify_log
 from tests.on_nodes.fixtures import example_problem
 
 

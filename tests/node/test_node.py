@@ -13,15 +13,16 @@ from tacit.errors import FileError, PeerError, RefusedError
 from tacit.local.cluster import LocalCluster
 from tacit.mpc import Epoch
 from tacit.mpc.transport import make_certificate
-from tacit.records.events import RequestRefused
-from tacit.records.node_events import (
+from tacit.records.events import (
     AgreementBroken,
     CertificateExpires,
     Connected,
     LinkLost,
+    RequestRefused,
 )
-from tacit.records.node_log import NodeLog, verify_log
-from tacit.wire.messages import Ping
+from tacit.records.log import verify_log
+from tacit.records.messages import Ping
+from tacit.records.node_log import NodeLog
 from tests.node.one_node import agree, lines, node
 from tests.on_nodes.agreed_cluster import AgreedCluster, ask, make_clients, run
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from tacit.node.own_log import LOGGER, JsonLines, shorten
-from tacit.records.line_limit import LineLimit
+from tacit.records.node_log import LineLimit
 
 
 def test_a_record_is_one_line_of_json() -> None:

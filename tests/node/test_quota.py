@@ -17,8 +17,7 @@ from tacit.identity.config import NodeConfig, load_node_config
 from tacit.local.cluster import LocalCluster, free_addresses
 from tacit.node.limits import REMOVED, Quota
 from tacit.node.server import Node
-from tacit.records.events import RequestRefused
-from tacit.records.node_events import AgreementRemoved
+from tacit.records.events import AgreementRemoved, RequestRefused
 from tests.node.one_node import agree, lines
 from tests.on_nodes.agreed_cluster import AgreedCluster, run
 

@@ -17,7 +17,7 @@ from tacit.identity.keys import load_keys
 from tacit.node.keys import PENDING_SECONDS, SEALING_KEYS
 from tacit.node.server import Node
 from tacit.records.events import AgreementEnded
-from tacit.records.node_log import verify_log
+from tacit.records.log import verify_log
 from tests.node.one_node import agree, node, platform_of
 
 

@@ -11,17 +11,17 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec.structs import replace
 
+from tacit.agreement import DAY, Series, SignedSeries, sign_series
 from tacit.agreement.signatures import sign_agreement
 from tacit.agreement.terms import Agreement, agreement_hash, canonical
 from tacit.errors import AgreementError, RefusedError
 from tacit.local.engine import all_sign
 from tacit.node.admission import agree
 from tacit.node.series import KeptSeries
-from tacit.series import DAY, Series, SignedSeries, sign_series
-from tacit.wire import RefusalKind
-from tacit.wire.messages import Agree
+from tacit.records import RefusalKind
+from tacit.records.messages import Agree
+from tests.agreement.made_series import run_of, series_like
 from tests.node import one_node
-from tests.series.made import run_of, series_like
 
 
 class Parties:

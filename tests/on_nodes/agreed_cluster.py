@@ -37,11 +37,9 @@ from tacit.mpc.transport import Identity, fingerprint
 from tacit.node.keys import SEALING_KEYS, StoredSealingKey
 from tacit.problems import Problem, generate_assignment
 from tacit.records.events import Event, RequestRefused
-from tacit.records.node_log import verify_log
-from tacit.wire.attempt import NO_ATTEMPT
-from tacit.wire.messages import Evaluate, Request
-from tacit.wire.replies import Message
-from tacit.wire.request import pack_candidates
+from tacit.records.log import verify_log
+from tacit.records.messages import Evaluate, Message, Request
+from tacit.records.requests import NO_ATTEMPT, pack_candidates
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Event)

@@ -7,8 +7,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from tacit.records import Disclosed, DisclosedLabels, DisclosedPlan, Kind, Payload
-from tacit.wire import Attempt, plan_hash
+from tacit.records import (
+    Attempt,
+    Disclosed,
+    DisclosedLabels,
+    DisclosedPlan,
+    Kind,
+    Payload,
+    plan_hash,
+)
 
 
 def evaluation(

@@ -17,12 +17,22 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from tacit.agreement import RunOfSeries, canonical, draft_agreement, equity_shape, pin_sealed
+from tacit.agreement import (
+    RunOfSeries,
+    Series,
+    SignedSeries,
+    canonical,
+    draft_agreement,
+    equity_shape,
+    pin_sealed,
+    series_hash,
+    sign_series,
+)
 from tacit.agreement.sealing import SealedRows
 from tacit.agreement.terms import AgreementLimits, PinnedSearch, PlanFor
 from tacit.coordinator.coordinator import Coordinator
+from tacit.coordinator.node_client import head_of_series
 from tacit.coordinator.sealed_search import OpenedByNodes, SealedSearch
-from tacit.coordinator.sealing_offers import head_of_series
 from tacit.disclosure import BestMode, parse_disclosure
 from tacit.equity import (
     EquityRule,
@@ -43,9 +53,8 @@ from tacit.mpc.local import reveal
 from tacit.node.series import FOLDER, KeptBook
 from tacit.problems import Problem, generate_assignment
 from tacit.search.moves import AssignmentParameters
-from tacit.series import Series, SignedSeries, series_hash, sign_series
+from tests.agreement.made_series import series_like
 from tests.on_nodes.agreed_cluster import AgreedCluster
-from tests.series.made import series_like
 
 TERMS = EquityTerms(
     levels=4, decay=980, spacing=8, reference="first come", told="level", every=1, spread=True

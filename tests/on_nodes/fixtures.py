@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from tacit.agreement.draft import draft_agreement
-from tacit.agreement.sealing_offer import sign_offer
+from tacit.agreement.signatures import sign_offer
 from tacit.agreement.terms import Agreement, AgreementLimits, NodeTerms, PinnedSearch
 from tacit.disclosure import parse_disclosure
 from tacit.identity.keys import Keys

@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import Any, get_args
 
 from tacit.node import epoch_state, inputs, keys, sealed_progress, series, store
-from tacit.records import disclosed, events, node_events
-from tacit.wire import messages, peer_messages, replies
-from tacit.wire.messages import reply_type
+from tacit.records import events, ledger, messages, peer_messages
+from tacit.records.messages import reply_type
 
 PAGE = Path(__file__).parents[2] / "docs" / "messages.md"
 INTRODUCTION = """\
 # Messages, log events and ledger entries
 
-Made from the definitions in `tacit.wire` and `tacit.records` by
+Made from the definitions in `tacit.records` by
 `python -m tests.on_nodes.messages_page`; a test compares. Each record has one type and is read back
 by it. Shares and openings of the protocols themselves are not here: they are plain arrays, and each
 protocol in `tacit.mpc` states its own.
@@ -44,7 +43,7 @@ SECTIONS: list[tuple[str, str, list[type]]] = [
     (
         "From a node to the coordinator",
         "MessagePack, tagged by `type`: what belongs to the request, `Refused` or `Failed`.",
-        [*_of(replies.Reply), replies.Allowed],
+        [*_of(messages.Reply), messages.Allowed],
     ),
     (
         "Between nodes",
@@ -62,7 +61,7 @@ SECTIONS: list[tuple[str, str, list[type]]] = [
         "A node's own log",
         "The same kind of chain, about links and agreements. `refused` and `failed` are there too, "
         "where a request belongs to no agreement of the platform that sent it.",
-        _of(node_events.NodeEvent),
+        _of(events.NodeEvent),
     ),
     (
         "What a node keeps on its disk",
@@ -87,7 +86,7 @@ SECTIONS: list[tuple[str, str, list[type]]] = [
         "JSON lines, tagged by `entry`: all are `disclosed`. What was disclosed is the `payload`, "
         "tagged by `kind`. `parts` has, per node, the substreams that it sent, each with its "
         "number and its frames; of a plan, one substream with the node's components as frames.",
-        [disclosed.Disclosed, *_of(disclosed.Payload), disclosed.HeardBoxes],
+        [ledger.Disclosed, *_of(ledger.Payload), ledger.HeardBoxes],
     ),
 ]
 
@@ -95,7 +94,7 @@ SECTIONS: list[tuple[str, str, list[type]]] = [
 def described(record: type) -> Iterator[tuple[str, str, str]]:
     """Name in the file, type and meaning of each field, those of base classes first."""
     for cls in reversed(record.__mro__):
-        if cls.__module__.partition(".")[0] != "tacit" or cls in (events.Event, replies.Message):
+        if cls.__module__.partition(".")[0] != "tacit" or cls in (events.Event, messages.Message):
             continue
         body = ast.parse(textwrap.dedent(inspect.getsource(cls))).body[0]
         assert isinstance(body, ast.ClassDef)

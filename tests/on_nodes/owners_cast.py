@@ -13,12 +13,13 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from tacit.agreement import pin_sealed
 from tacit.agreement.draft import draft_agreement
-from tacit.agreement.own_part import OwnPart, put_together
 from tacit.agreement.plan_parts import (
     CarriedPart,
+    OwnPart,
     PlanContext,
     SealedParts,
     carried_parts,
+    put_together,
     seal_plan,
 )
 from tacit.agreement.terms import Agreement, AgreementLimits, PlanFor

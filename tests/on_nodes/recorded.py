@@ -16,7 +16,7 @@ from tacit.node.store import folder_name
 from tacit.problems import generate_assignment
 from tacit.records import Disclosed, Ledger, Log
 from tacit.records.ledger import load_ledger
-from tacit.records.node_log import verify_log
+from tacit.records.log import verify_log
 from tacit.runs import EngineChoice, Limits, solve
 from tacit.search import SearchParameters
 from tacit.search.moves import AssignmentParameters

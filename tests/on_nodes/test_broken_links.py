@@ -11,8 +11,7 @@ import pytest
 
 from tacit.local.cluster import LocalCluster
 from tacit.local.node_processes import NodeProcess
-from tacit.records.events import NodeLost
-from tacit.records.node_events import LinkRelayed, RelayBegun
+from tacit.records.events import LinkRelayed, NodeLost, RelayBegun
 from tests.on_nodes.agreed_cluster import AgreedCluster, populations, run
 from tests.on_nodes.test_cut_off import Cable
 from tests.on_nodes.test_failures import expected

@@ -13,12 +13,12 @@ from tacit.local.cluster import LocalCluster
 from tacit.mpc.assignment import checkpoint, iterations, outcome
 from tacit.mpc.epoch import greeting_cost
 from tacit.records import Disclosed, DisclosedProof, Event, Kind, Log, Sent
+from tacit.records.messages import Advance
+from tacit.records.requests import Attempt
 from tacit.runs import EngineChoice, Limits, solve
 from tacit.runs.limits import StopReason
 from tacit.search.moves import AssignmentParameters
 from tacit.verify.disclosed import check_disclosed
-from tacit.wire.attempt import Attempt
-from tacit.wire.messages import Advance
 from tests.on_nodes.agreed_cluster import AgreedCluster, ask, run
 from tests.on_nodes.entries import lying
 from tests.on_nodes.sealed_agreed_cluster import (

@@ -22,12 +22,12 @@ from tacit.local.cluster import LocalCluster
 from tacit.local.engine import open_engine
 from tacit.node.store import Store, folder_name
 from tacit.problems import Problem, generate_assignment
-from tacit.records.freezing import frozen_inputs
+from tacit.records.log import frozen_inputs
+from tacit.records.messages import Evaluate
+from tacit.records.requests import request_hash
 from tacit.runs import EngineChoice, Limits
 from tacit.runs.solve import solve
 from tacit.search import PRESETS
-from tacit.wire.messages import Evaluate
-from tacit.wire.request import request_hash
 from tests.on_nodes.agreed_cluster import AgreedCluster, outcomes, populations, problem, run
 
 pytestmark = pytest.mark.processes

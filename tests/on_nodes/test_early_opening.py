@@ -8,8 +8,8 @@ from tacit.coordinator.coordinator import Coordinator
 from tacit.coordinator.sealed_search import SealedSearch
 from tacit.errors import RefusedError
 from tacit.records.events import PlanBound
+from tacit.records.messages import OpenPlan
 from tacit.search.moves import AssignmentParameters
-from tacit.wire.messages import OpenPlan
 from tests.on_nodes.agreed_cluster import AgreedCluster, outcomes, run
 from tests.on_nodes.changed_node import ClockedCluster
 from tests.on_nodes.sealed_agreed_cluster import PROBLEMS, assignment_twin, begin, draft, sealed

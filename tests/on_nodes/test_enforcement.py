@@ -14,10 +14,8 @@ from tacit.coordinator.evaluations import Started
 from tacit.errors import RefusedError
 from tacit.local.cluster import LocalCluster
 from tacit.records.events import EvaluationBegun
-from tacit.wire.attempt import NO_ATTEMPT
-from tacit.wire.messages import Agree, Submit
-from tacit.wire.replies import PopulationEvaluated
-from tacit.wire.request import pack_candidates
+from tacit.records.messages import Agree, PopulationEvaluated, Submit
+from tacit.records.requests import NO_ATTEMPT, pack_candidates
 from tests.on_nodes.agreed_cluster import AgreedCluster, ask, outcomes, populations, problem, run
 from tests.on_nodes.changed_node import ClockedCluster
 

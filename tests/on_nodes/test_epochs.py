@@ -16,9 +16,7 @@ from tacit.mpc.transport import Mux
 from tacit.node.agreement_state import AgreementState
 from tacit.node.store import Store
 from tacit.records.events import Sent
-from tacit.wire.messages import OpenEpoch, Prepare
-from tacit.wire.replies import EpochOpened, PopulationEvaluated
-from tacit.wire.request import context_of
+from tacit.records.messages import EpochOpened, OpenEpoch, PopulationEvaluated, Prepare, context_of
 from tests.on_nodes.agreed_cluster import AgreedCluster, outcomes, populations, run
 from tests.on_nodes.fixtures import example_cast
 

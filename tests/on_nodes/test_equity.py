@@ -11,10 +11,9 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from tacit.agreement import pin_sealed
-from tacit.agreement.account_boxes import open_told
-from tacit.agreement.equity_check import equity_shape
-from tacit.agreement.own_part import whole_plan
+from tacit.agreement import pin_sealed, series_hash
+from tacit.agreement.equity import equity_shape, open_told
+from tacit.agreement.plan_parts import whole_plan
 from tacit.equity import empty_book, weighted
 from tacit.equity.account import cost, cost_for_all
 from tacit.errors import RefusedError
@@ -26,7 +25,6 @@ from tacit.node.store import cipher_of_states, folder_name
 from tacit.problems import Problem
 from tacit.records.events import RunCounted
 from tacit.search.moves import AssignmentParameters
-from tacit.series import series_hash
 from tests.on_nodes.agreed_cluster import AgreedCluster, run
 from tests.on_nodes.equity_series import EquitySeries, hand_over, problem_of
 from tests.on_nodes.sealed_agreed_cluster import twin

@@ -22,14 +22,13 @@ from tacit.evaluators import SideBySide, SimulatedObjective
 from tacit.local.cluster import LocalCluster
 from tacit.problems import Objective, Participant, Problem, Tour
 from tacit.records.events import RunCounted
+from tacit.records.messages import CountRun
+from tacit.records.requests import NO_ATTEMPT, pack_candidates, request_hash
 from tacit.runs import Agreed, Limits, StopReason, agreed_driver, drive
 from tacit.runs.agreed.evaluating import AgreedEvaluating
 from tacit.runs.evaluating.driver import EvaluatingDriver
 from tacit.search.moves import TourParameters
 from tacit.verify import Claim, check_counted
-from tacit.wire.attempt import NO_ATTEMPT
-from tacit.wire.messages import CountRun
-from tacit.wire.request import pack_candidates, request_hash
 from tests.on_nodes.agreed_cluster import AgreedCluster, outcomes, run
 from tests.on_nodes.equity_series import GENETIC, EquitySeries, hand_over, problem_of
 from tests.on_nodes.test_equity import kept_weights, replace_weights

@@ -22,14 +22,14 @@ from tacit.coordinator.evaluations import Evaluations
 from tacit.local.cluster import LocalCluster
 from tacit.problems import generate_assignment
 from tacit.records.events import EvaluationBegun, NumberAdopted
+from tacit.records.messages import PopulationEvaluated
+from tacit.records.requests import Attempt
 from tacit.runs import EngineChoice, Limits, Progress, Result, solve
 from tacit.runs.driver import Outcome, SearchDriver, drive
 from tacit.runs.limits import StopReason
 from tacit.runs.settings import as_settings
 from tacit.runs.solve import local_driver, with_disclosures
 from tacit.search import preset_named
-from tacit.wire.attempt import Attempt
-from tacit.wire.replies import PopulationEvaluated
 from tests.on_nodes.agreed_cluster import AgreedCluster, outcomes, populations, problem, run
 from tests.on_nodes.deadlines import AMPLE, LATE, raises_in_time
 from tests.on_nodes.dying_node import restart_dying

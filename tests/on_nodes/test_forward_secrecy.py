@@ -16,7 +16,7 @@ from tacit.errors import RefusedError
 from tacit.local.cluster import LocalCluster
 from tacit.problems import generate_assignment
 from tacit.records.events import AgreementEnded
-from tacit.records.node_log import check_log
+from tacit.records.log import check_log
 from tacit.runs import EngineChoice, Limits, solve
 from tests.on_nodes.agreed_cluster import AgreedCluster, populations, problem, run
 

@@ -12,11 +12,11 @@ from tacit.agreement.terms import canonical
 from tacit.errors import AbortError, MpcError, RefusedError
 from tacit.local.cluster import LocalCluster
 from tacit.problems import generate_assignment, generate_tour
-from tacit.records.disclosed import Parts
 from tacit.records.events import InputDiffers, InputOutOfRange
+from tacit.records.ledger import Parts
+from tacit.records.messages import Agree
 from tacit.records.payload_parts import join_parts
 from tacit.runs import EngineChoice, Limits, solve
-from tacit.wire.messages import Agree
 from tests.conftest import RunTacit
 from tests.on_nodes.agreed_cluster import AgreedCluster, ask, outcomes, populations, run
 from tests.on_nodes.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, twin

@@ -8,15 +8,14 @@ import msgspec
 import numpy as np
 import pytest
 
-from tacit.agreement.check import check_agreement
+from tacit.agreement.draft import check_agreement
 from tacit.agreement.terms import Agreement, read_agreement
 from tacit.errors import AgreementError, LogError, ParameterError, RefusedError, UnprovenError
 from tacit.local.cluster import LocalCluster
 from tacit.node.policy import check_reveal
 from tacit.problems import generate_assignment
-from tacit.records.disclosed import Disclosed, DisclosedFront
-from tacit.records.ledger import load_ledger
-from tacit.records.node_log import Log, verify_log
+from tacit.records.ledger import Disclosed, DisclosedFront, load_ledger
+from tacit.records.log import Log, verify_log
 from tacit.runs import EngineChoice, Limits, Progress, Result, solve
 from tacit.search import preset_named
 from tacit.verify.claims import Claim

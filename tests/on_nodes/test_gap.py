@@ -6,7 +6,7 @@ import pytest
 
 from tacit.errors import LogError
 from tacit.local.cluster import LocalCluster
-from tacit.records.disclosed import Disclosed
+from tacit.records.ledger import Disclosed
 from tacit.runs import EngineChoice, Limits, solve
 from tacit.search.moves import AssignmentParameters
 from tacit.verify.disclosed import check_disclosed

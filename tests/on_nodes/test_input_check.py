@@ -19,8 +19,8 @@ from tacit.local.cluster import LocalCluster
 from tacit.node.agreement_state import AgreementState
 from tacit.node.store import Store
 from tacit.records.events import InputDiffers
-from tacit.records.freezing import frozen_inputs
-from tacit.wire.messages import Submit
+from tacit.records.log import frozen_inputs
+from tacit.records.messages import Submit
 from tests.on_nodes.agreed_cluster import AgreedCluster, ask, outcomes, populations, run
 from tests.on_nodes.changed_node import ClockedCluster
 from tests.on_nodes.fixtures import Cast, example_cast

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from tacit.agreement.check import check_agreement
+from tacit.agreement.draft import check_agreement
 from tacit.errors import AgreementError
 from tests.on_nodes.fixtures import example_cast
 

@@ -8,13 +8,13 @@ import time
 import pytest
 from msgspec.structs import replace
 
-from tacit.agreement.size_limits import MOST_PARTICIPANTS
+from tacit.agreement.sizes import MOST_PARTICIPANTS
 from tacit.agreement.terms import Agreement, Ownership, ParticipantTerms, canonical
 from tacit.coordinator.node_client import NodeClient
 from tacit.errors import PeerError, RefusedError
 from tacit.local.cluster import LocalCluster
 from tacit.records.events import RequestRefused
-from tacit.wire.messages import Agree, Ping
+from tacit.records.messages import Agree, Ping
 from tests.on_nodes.agreed_cluster import AgreedCluster, ask, make_clients, populations, run
 from tests.on_nodes.deadlines import AMPLE, takes_at_most
 

@@ -14,11 +14,11 @@ from tacit.coordinator.sealed_search import SealedSearch
 from tacit.errors import PeerTimeoutError, RefusedError
 from tacit.local.cluster import LocalCluster
 from tacit.records.events import BuiltOnThree, NodeLost, NodeReturned
+from tacit.records.messages import OpenEpoch
 from tacit.runs import EngineChoice, Limits, Progress, solve
 from tacit.search import SearchParameters
 from tacit.verify import describe_loss
-from tacit.verify.steps import check_generations_asked
-from tacit.wire.messages import OpenEpoch
+from tacit.verify.sealed import check_generations_asked
 from tests.on_nodes.agreed_cluster import AgreedCluster, populations, problem, run
 from tests.on_nodes.deadlines import AMPLE, takes_at_most
 from tests.on_nodes.sealed_agreed_cluster import PROBLEMS, Twin, begin, draft, sealed, twin

@@ -9,12 +9,11 @@ import msgspec
 import pytest
 
 from tacit.node import epoch_state, inputs, keys, sealed_progress, series, store
-from tacit.records import events, ledger
-from tacit.wire import messages, peer_messages, replies
+from tacit.records import events, ledger, messages, peer_messages
 from tests.on_nodes.messages_page import PAGE, SECTIONS, page
 
 STORED = [store, sealed_progress, inputs, epoch_state, series, keys]
-MODULES = [messages, replies, peer_messages, events, ledger, *STORED]
+MODULES = [messages, peer_messages, events, ledger, *STORED]
 
 
 def test_the_page_is_what_the_code_says() -> None:

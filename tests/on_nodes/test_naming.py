@@ -11,11 +11,11 @@ from msgspec.structs import replace
 
 from tacit.errors import PeerTimeoutError, RefusedError
 from tacit.local.cluster import LocalCluster
-from tacit.records.disclosed import Disclosed
 from tacit.records.events import NodeNamed, RequestFailed
+from tacit.records.ledger import Disclosed
+from tacit.records.messages import OpenEpoch
 from tacit.verify import check_evidence, describe_loss
 from tacit.verify.disclosed import check_answers
-from tacit.wire.messages import OpenEpoch
 from tests.on_nodes.agreed_cluster import AgreedCluster, populations, problem, run
 from tests.on_nodes.deadlines import AMPLE
 from tests.on_nodes.lying_node import restart_lying

@@ -15,13 +15,11 @@ from tacit.coordinator.coordinator import Coordinator
 from tacit.coordinator.sealed_search import SealedSearch
 from tacit.errors import MpcError, PeerError, RefusedError
 from tacit.local.cluster import LocalCluster
-from tacit.records.events import BatchBegun, PlanBound, Sent
-from tacit.records.node_events import Connected
+from tacit.records.events import BatchBegun, Connected, PlanBound, Sent
+from tacit.records.messages import OpenPlan, PlanOpened
+from tacit.records.requests import Attempt
 from tacit.runs.sealed.pace import OPENING_SECONDS
 from tacit.search.moves import AssignmentParameters
-from tacit.wire.attempt import Attempt
-from tacit.wire.messages import OpenPlan
-from tacit.wire.replies import PlanOpened
 from tests.on_nodes.agreed_cluster import AgreedCluster, ask, run
 from tests.on_nodes.changed_node import restart_changed
 from tests.on_nodes.deadlines import AMPLE, raises_in_time, takes_at_most

@@ -8,8 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from tacit.agreement.own_part import whole_plan
-from tacit.agreement.plan_parts import SealedParts
+from tacit.agreement.plan_parts import SealedParts, whole_plan
 from tacit.coordinator.coordinator import Coordinator
 from tacit.coordinator.sealed_search import OpenedByNodes
 from tacit.coordinator.secure import SecureEngine
@@ -24,12 +23,11 @@ from tacit.records import (
     Sent,
     decode_entry,
     encode_entry,
+    plan_hash,
 )
+from tacit.records.messages import End, OpenPlan, PlanOpened
+from tacit.records.requests import Attempt
 from tacit.verify import Claim, check_run
-from tacit.wire import plan_hash
-from tacit.wire.attempt import Attempt
-from tacit.wire.messages import End, OpenPlan
-from tacit.wire.replies import PlanOpened
 from tests.on_nodes.agreed_cluster import AgreedCluster, ask, run
 from tests.on_nodes.entries import lying
 from tests.on_nodes.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, twin

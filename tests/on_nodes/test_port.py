@@ -15,8 +15,8 @@ from tacit.identity.certificates import new_certificate, read_certificate
 from tacit.identity.config import parse_address
 from tacit.local.cluster import LocalCluster
 from tacit.mpc.transport import FRAME_LIMIT, Header, Identity, Mux, connect, encode, listener
-from tacit.records.node_log import verify_log
-from tacit.wire.messages import TALK, Ping
+from tacit.records.log import verify_log
+from tacit.records.messages import TALK, Ping
 from tests.on_nodes.agreed_cluster import AgreedCluster, ask, make_clients, populations, run
 from tests.on_nodes.changed_node import restart_changed
 from tests.on_nodes.deadlines import AMPLE

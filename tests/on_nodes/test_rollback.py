@@ -16,10 +16,9 @@ from tacit.local.cluster import LocalCluster
 from tacit.node.agreement_state import AgreementState
 from tacit.node.epoch_state import HeardOfLogs, PeerHeads
 from tacit.node.store import Store, folder_name
-from tacit.records.events import EpochBegun, RequestRefused
-from tacit.records.log_heads import NOWHERE, LogHead, has_reached, head_of
-from tacit.records.node_events import LogSetBack
-from tacit.records.node_log import NodeLog
+from tacit.records.events import EpochBegun, LogSetBack, RequestRefused
+from tacit.records.log import NOWHERE, LogHead, has_reached
+from tacit.records.node_log import NodeLog, head_of
 from tests.on_nodes.agreed_cluster import AgreedCluster, populations, run
 from tests.on_nodes.fixtures import example_cast
 

@@ -17,7 +17,7 @@ from tacit.identity.rotation import Rotated, rotated_by_node, rotated_by_platfor
 from tacit.local.cluster import LocalCluster
 from tacit.mpc.transport import Identity
 from tacit.node.store import agreements_naming
-from tacit.records.node_log import check_log
+from tacit.records.log import check_log
 from tests.on_nodes.agreed_cluster import AgreedCluster, populations, run
 
 pytestmark = pytest.mark.processes

@@ -15,9 +15,9 @@ from tacit.coordinator.sealed_search import OpenedByNodes, SealedSearch
 from tacit.errors import AgreementError, MpcError, RefusedError
 from tacit.local.cluster import LocalCluster
 from tacit.problems import generate_assignment
+from tacit.records.messages import Advance, OpenPlan, Request
 from tacit.records.payload_parts import join_parts
-from tacit.wire.attempt import NO_ATTEMPT, Attempt
-from tacit.wire.messages import Advance, OpenPlan, Request
+from tacit.records.requests import NO_ATTEMPT, Attempt
 from tests.on_nodes.agreed_cluster import ask, outcomes, populations, run
 from tests.on_nodes.sealed_agreed_cluster import (
     ASSIGNMENTS,

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from tacit.agreement import pin_sealed
-from tacit.agreement.check import check_sealed
+from tacit.agreement.draft import check_sealed
 from tacit.agreement.terms import Ownership
 from tacit.coordinator.sealed_search import OpenedByNodes
 from tacit.errors import AgreementError

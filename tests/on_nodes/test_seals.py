@@ -33,7 +33,7 @@ from tacit.errors import RefusedError
 from tacit.local.cluster import LocalCluster
 from tacit.local.engine import participant_keys
 from tacit.records.events import InputOutOfRange
-from tacit.wire.messages import Agree, Submit
+from tacit.records.messages import Agree, Submit
 from tests.on_nodes.agreed_cluster import AgreedCluster, ask, outcomes, populations, run
 from tests.on_nodes.fixtures import example_cast
 

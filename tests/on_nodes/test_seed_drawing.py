@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.agreement.contribution import commitment_to, joint_contribution
-from tacit.agreement.sealing import SealedRows
+from tacit.agreement.sealing import SealedRows, commitment_to, joint_contribution
 from tacit.agreement.terms import agreement_hash
 from tacit.errors import AbortError, EngineError, LogError, MpcError, RefusedError
 from tacit.local.cluster import LocalCluster
@@ -23,9 +22,8 @@ from tacit.node.agreement_state import AgreementState
 from tacit.node.preparing import draw_seed
 from tacit.node.store import Store, StoredInput, folder_name
 from tacit.records.events import InputsFrozen, SeedDrawn
-from tacit.records.freezing import frozen_inputs
-from tacit.records.log_chain import read_log
-from tacit.wire.messages import Prepare
+from tacit.records.log import frozen_inputs, read_log
+from tacit.records.messages import Prepare
 from tests.on_nodes.agreed_cluster import AgreedCluster, outcomes, run
 from tests.on_nodes.dying_node import restart_dying
 from tests.on_nodes.fixtures import Cast, example_cast

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from tacit.agreement import RunRecord, SignedSeries, series_hash, sign_series
 from tacit.agreement.terms import agreement_hash, canonical
 from tacit.errors import RefusedError
 from tacit.local.cluster import LocalCluster
 from tacit.node.series import FOLDER
 from tacit.node.store import folder_name
-from tacit.series import RunRecord, SignedSeries, series_hash, sign_series
+from tests.agreement.made_series import run_of, series_like
 from tests.on_nodes.agreed_cluster import AgreedCluster, run
-from tests.series.made import run_of, series_like
 
 pytestmark = pytest.mark.processes
 

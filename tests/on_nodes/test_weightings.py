@@ -16,11 +16,11 @@ from tacit.mpc.epoch import greeting_cost
 from tacit.problems import generate_assignment
 from tacit.records import Disclosed
 from tacit.records.events import BuiltOnThree, PlanBound
+from tacit.records.messages import Advance, OpenPlan
 from tacit.runs import EngineChoice, Limits, SolveSettings, solve
 from tacit.search.moves import AssignmentParameters
 from tacit.verify.disclosed import check_disclosed
-from tacit.verify.steps import check_generations_asked
-from tacit.wire.messages import Advance, OpenPlan
+from tacit.verify.sealed import check_generations_asked
 from tests.on_nodes.agreed_cluster import AgreedCluster, ask, run
 from tests.on_nodes.sealed_agreed_cluster import (
     AssignmentTwin,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tacit.agreement import Agreement, RunOfSeries, agreement_hash, seal_told
+from tacit.agreement import Agreement, RunOfSeries, Series, agreement_hash, seal_told, series_hash
 from tacit.equity import FIRST_HEAD, RunEntry, head_after
 from tacit.mpc.local import deal_integers
 from tacit.participant import account_lines, checking, counted_runs, series_review
@@ -23,8 +23,8 @@ from tacit.participant.series_records import (
     keep_series,
 )
 from tacit.records import RunCounted
-from tacit.series import Series, series_hash
 from tacit.verify import Claim, Finding, Verdict, check_counted
+from tests.agreement.made_series import series_like
 from tests.agreement.test_equity import (
     KEYS,
     RULES,
@@ -34,7 +34,6 @@ from tests.agreement.test_equity import (
     ranked,
     with_equity,
 )
-from tests.series.made import series_like
 
 SERIES = "s-abcdefghij"
 ME = "participant 2"

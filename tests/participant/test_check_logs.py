@@ -16,9 +16,9 @@ import pytest
 from tacit.agreement.sealing import seal_rows
 from tacit.participant import check_logs
 from tacit.participant.checking import check_bundle_here
+from tacit.records import Attempt
 from tacit.records.events import Sent
-from tacit.records.node_log import FIRST, check_log, line_hash
-from tacit.wire import Attempt
+from tacit.records.log import FIRST, check_log, line_hash
 from tests.on_nodes.entries import lying, turned
 from tests.participant.conftest import World
 from tests.participant.platform import RUN

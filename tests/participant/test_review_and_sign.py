@@ -11,8 +11,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from tacit.agreement.promise import loss_words, promise_of
-from tacit.agreement.terms import Agreement, ParticipantTerms, agreement_hash, canonical
+from tacit.agreement.terms import (
+    Agreement,
+    ParticipantTerms,
+    agreement_hash,
+    canonical,
+    loss_words,
+    promise_of,
+)
 from tacit.errors import AgreementError, FileError, PlatformError, TrustError
 from tacit.identity.keys import Keys, key_fingerprint
 from tacit.local.cluster import LocalCluster

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tacit.agreement import Agreement, RunOfSeries, read_agreement
+from tacit.agreement import Agreement, RunOfSeries, read_agreement, read_series
 from tacit.errors import TacitError, TrustError
-from tacit.identity.cluster_files import write_cluster
+from tacit.identity.cluster import write_cluster
 from tacit.participant import (
     CommandCosts,
     FileCosts,
@@ -31,7 +31,6 @@ from tacit.participant import (
     sign_reviewed_series,
 )
 from tacit.participant.follower import following
-from tacit.series import read_series
 from tacit.service.server.app import make_app
 from tacit.service.storage.states import State
 from tests.service.example_terms import plain_terms

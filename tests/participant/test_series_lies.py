@@ -13,6 +13,8 @@ import msgspec
 import pytest
 
 import tacit.participant.follower as followed
+from tacit.agreement import DAY, check_series
+from tacit.agreement.series import KEEP_SECONDS
 from tacit.errors import (
     AgreementError,
     InternalError,
@@ -31,8 +33,6 @@ from tacit.participant.series_records import (
     unseen_runs,
 )
 from tacit.participant.series_review import review_series
-from tacit.series import DAY, check_series
-from tacit.series.run_record import KEEP_SECONDS
 from tacit.service.storage.states import State
 from tests.participant.test_series import Cast, cast, platform
 from tests.service.example_terms import plain_terms

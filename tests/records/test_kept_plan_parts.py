@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tacit.errors import FileError
-from tacit.records.plan_parts import PlanParts
+from tacit.records.ledger import PlanParts
 from tests.on_nodes.owners_cast import owners_cast
 
 

@@ -9,8 +9,8 @@ import pytest
 from tacit.errors import LogError
 from tacit.local.cluster import LocalCluster
 from tacit.records.events import EvaluationBegun, Sent
-from tacit.records.node_log import check_log
-from tacit.wire.replies import LogPage
+from tacit.records.log import check_log
+from tacit.records.messages import LogPage
 from tests.on_nodes.agreed_cluster import AgreedCluster, populations, run
 
 

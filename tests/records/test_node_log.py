@@ -9,12 +9,11 @@ import pytest
 
 from tacit.errors import LogError
 from tacit.records import node_log
-from tacit.records.disclosed import Kind
 from tacit.records.events import EpochBegun, RequestRefused, Sent
-from tacit.records.log_chain import LONGEST_LINE
-from tacit.records.log_checkpoint import KEPT_LINES
-from tacit.records.node_log import FIRST, NodeLog, verify_log
-from tacit.wire.attempt import Attempt
+from tacit.records.ledger import Kind
+from tacit.records.log import FIRST, LONGEST_LINE, verify_log
+from tacit.records.node_log import KEPT_LINES, NodeLog
+from tacit.records.requests import Attempt
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tacit.identity.cluster_files import write_cluster
+from tacit.identity.cluster import write_cluster
 from tacit.service.server.app import make_app
 from tacit.service.server.settings import Settings
 from tests.service.postgres import postgres

@@ -9,7 +9,7 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from msgspec.structs import replace
 
-from tacit.agreement.sealing_offer import sign_offer
+from tacit.agreement.signatures import sign_offer
 from tacit.agreement.terms import NodeTerms, read_agreement
 from tacit.client.models import CarriedLog, CarriedLogs, ClusterView, FoundPlans, NodeView
 from tacit.identity.config import load_cluster_config

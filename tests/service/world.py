@@ -16,12 +16,12 @@ import numpy as np
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from fastapi import FastAPI
 
+from tacit.agreement import read_series, sign_series
 from tacit.agreement.sealing import seal_rows
 from tacit.agreement.signatures import Joining, sign_agreement, sign_joining
 from tacit.agreement.terms import read_agreement
 from tacit.client import platform_address
 from tacit.identity.keys import Keys
-from tacit.series import read_series, sign_series
 from tacit.service.access.credentials import invite
 from tacit.service.api.gate import Platform
 from tacit.service.storage import create_account

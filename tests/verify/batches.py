@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tacit.records import BatchBegun
-from tacit.wire.attempt import NO_ATTEMPT, Attempt
+from tacit.records.requests import NO_ATTEMPT, Attempt
 
 
 def batch_begun(first: int, count: int, attempt: Attempt = NO_ATTEMPT) -> BatchBegun:

@@ -11,9 +11,8 @@ from msgspec.structs import replace
 from tacit.agreement import Agreement, plan_digest
 from tacit.equity import FIRST_HEAD, RunEntry, head_after
 from tacit.errors import LogError, UnprovenError
-from tacit.records import EvaluationBegun, Kind, RunCounted, Sent
+from tacit.records import NO_ATTEMPT, Attempt, EvaluationBegun, Kind, RunCounted, Sent
 from tacit.verify import Claim, check_counted, surely_counted
-from tacit.wire import NO_ATTEMPT, Attempt
 from tests.agreement.test_equity import KEYS, TERMS, plain, ranked, with_equity
 
 SENT = Sent(Kind.PLAN, 0, Attempt("2:3:4"), "00", "00", "00")

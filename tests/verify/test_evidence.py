@@ -7,7 +7,7 @@ import pytest
 from tacit.errors import LogError
 from tacit.mpc import Statement
 from tacit.records import Log, NodeLost, NodeNamed, RequestFailed
-from tacit.verify.nodes import check_evidence, describe_loss
+from tacit.verify.logs import check_evidence, describe_loss
 from tests.records.test_evidence import ANOTHER, CAST, WRONG, signed, statement
 
 LIE, TRUTH = statement(1, 3, (1, 2), lies={1: WRONG}), statement(2, 3, (1, 2))

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from tacit.agreement import Agreement
 from tacit.errors import LogError
 from tacit.records import (
+    Attempt,
     BuiltOnThree,
     Disclosed,
     DisclosedProof,
@@ -22,13 +23,12 @@ from tacit.records import (
     NodeLost,
     NodeReturned,
     Sent,
+    sent_digest,
 )
 from tacit.verify import disclosed
 from tacit.verify.disclosed import check_answers, check_disclosed, confirm
-from tacit.verify.logged import Key, LoggedDisclosures
-from tacit.verify.nodes import describe_loss
-from tacit.verify.steps import check_generations_asked
-from tacit.wire import Attempt, sent_digest
+from tacit.verify.logs import Key, LoggedDisclosures, describe_loss
+from tacit.verify.sealed import check_generations_asked
 from tests.on_nodes.entries import evaluation
 from tests.on_nodes.recorded import recorded
 from tests.verify.batches import batch_begun

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from tacit.errors import LogError
 from tacit.records import (
+    Attempt,
     Disclosed,
     DisclosedBest,
     DisclosedLabels,
@@ -16,9 +17,8 @@ from tacit.records import (
     Payload,
     Sent,
 )
-from tacit.records.node_log import FIRST, verify_log
+from tacit.records.log import FIRST, verify_log
 from tacit.verify.disclosed import check_disclosed
-from tacit.wire import Attempt
 from tests.conftest import RunTacit
 from tests.on_nodes.recorded import RUNS, recorded
 

@@ -14,7 +14,6 @@ from tacit.coordinator.evaluations import Evaluated, Evaluations
 from tacit.errors import LogError, PeerLostError
 from tacit.local.cluster import LocalCluster
 from tacit.problems import generate_assignment
-from tacit.records.disclosed import Disclosed
 from tacit.records.events import (
     EvaluationBegun,
     EvaluationRepeated,
@@ -22,14 +21,14 @@ from tacit.records.events import (
     NumberAdopted,
     Sent,
 )
-from tacit.records.ledger import load_ledger
-from tacit.records.node_log import Log, verify_log
+from tacit.records.ledger import Disclosed, load_ledger
+from tacit.records.log import Log, verify_log
+from tacit.records.messages import PopulationEvaluated
+from tacit.records.requests import Attempt
 from tacit.runs import EngineChoice, Limits
 from tacit.search import SearchParameters
 from tacit.verify.disclosed import check_answers
 from tacit.verify.replay import replay
-from tacit.wire.attempt import Attempt
-from tacit.wire.replies import PopulationEvaluated
 from tests.conftest import RunTacit
 from tests.on_nodes.agreed_cluster import AgreedCluster, populations, problem, run
 from tests.on_nodes.entries import evaluations_in, lying, turned

@@ -21,11 +21,10 @@ from tacit.records import (
     PlanBound,
     Sent,
 )
+from tacit.records.requests import Attempt
 from tacit.search.moves import AssignmentParameters
 from tacit.verify.disclosed import check_disclosed
-from tacit.verify.owners import check_own_parts
-from tacit.verify.steps import check_asked, early_words
-from tacit.wire.attempt import Attempt
+from tacit.verify.sealed import check_asked, check_own_parts, early_words
 from tests.on_nodes.agreed_cluster import run
 from tests.on_nodes.entries import about_search, lying
 from tests.on_nodes.owners_cast import owners_cast

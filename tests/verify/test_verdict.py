@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tacit.errors import LogError
-from tacit.verify.steps import check_generations_asked
+from tacit.verify.sealed import check_generations_asked
 from tacit.verify.verdict import WOULD_SHOW, Finding, Verdict
 from tests.verify.batches import batch_begun
 

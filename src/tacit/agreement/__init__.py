@@ -1,4 +1,4 @@
-"""The agreement: its terms, drafting, checks, signatures, sealed rows and the search's seed."""
+"""What everybody signs: agreements about runs, and series of runs, with what is sealed for them."""
 
 from __future__ import annotations
 
@@ -7,23 +7,33 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
-    from tacit.agreement.account_boxes import OwnAccount, open_told, seal_told
-    from tacit.agreement.check import check_agreement
-    from tacit.agreement.draft import draft_agreement, pin_sealed, weights_digest, with_front
-    from tacit.agreement.equity_check import equity_shape, owners_by_name, plan_digest
-    from tacit.agreement.own_part import OwnPart, put_together
-    from tacit.agreement.owners import rows_for
-    from tacit.agreement.participant_keys import sealing_private, sealing_public
+    from tacit.agreement.draft import (
+        check_agreement,
+        draft_agreement,
+        pin_sealed,
+        weights_digest,
+        with_front,
+    )
+    from tacit.agreement.equity import (
+        OwnAccount,
+        equity_shape,
+        open_told,
+        owners_by_name,
+        plan_digest,
+        seal_told,
+    )
     from tacit.agreement.plan_parts import (
         CarriedPart,
+        OwnPart,
         PlanContext,
         PlanHeads,
         SealedParts,
         carried_parts,
         open_part,
+        put_together,
+        rows_for,
         seal_plan,
     )
-    from tacit.agreement.promise import BROKEN, COUNTS, loss_words, promise_of
     from tacit.agreement.sealed_groups import (
         AssignmentGroup,
         SealedGroup,
@@ -42,16 +52,44 @@ if TYPE_CHECKING:
         seal_rows,
         search_seed,
     )
-    from tacit.agreement.sealing_offer import sign_offer
+    from tacit.agreement.series import (
+        DAY,
+        RunRecord,
+        Schedule,
+        Series,
+        SeriesLimits,
+        SeriesNode,
+        SignedSeries,
+        TakenRun,
+        Varying,
+        check_series_signed,
+        objection_to_pace,
+        objection_to_run,
+        read_series,
+        series_hash,
+        sign_series,
+    )
+    from tacit.agreement.series_rules import (
+        check_series,
+        check_still_runs,
+        check_within,
+        departures,
+        draft_series,
+    )
     from tacit.agreement.signatures import (
         Joining,
         check_signatures,
         is_joining_signed,
         is_signed,
+        sealing_private,
+        sealing_public,
         sign_agreement,
         sign_joining,
+        sign_offer,
     )
     from tacit.agreement.terms import (
+        BROKEN,
+        COUNTS,
         Agreement,
         AgreementLimits,
         FrontReveal,
@@ -61,6 +99,8 @@ if TYPE_CHECKING:
         RunOfSeries,
         agreement_hash,
         canonical,
+        loss_words,
+        promise_of,
         read_agreement,
     )
 else:

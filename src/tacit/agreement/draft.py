@@ -1,17 +1,25 @@
-"""From a problem to an agreement about it."""
+"""Draft an agreement about a problem, and check one before it is signed or taken."""
 
 from __future__ import annotations
 
 import hashlib
+import unicodedata
 from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.agreement.check import check_agreement
-from tacit.agreement.participant_keys import sealing_public
-from tacit.agreement.sealed_run import pinned_settings
+from tacit.agreement.equity import check_equity
+from tacit.agreement.plan_parts import check_plan_for
+from tacit.agreement.sealed_run import NO_IMPROVEMENTS, pinned_settings
+from tacit.agreement.signatures import check_offers, sealing_public
+from tacit.agreement.sizes import (
+    check_agreement_bytes,
+    check_counts,
+    check_frame_sizes,
+    check_name_length,
+)
 from tacit.agreement.terms import (
     FORMAT,
     Agreement,
@@ -24,10 +32,230 @@ from tacit.agreement.terms import (
     ParticipantTerms,
     PinnedSearch,
     PlanFor,
+    canonical,
 )
 from tacit.disclosure import SEALED
-from tacit.problems import Objective, Problem, public_problem
+from tacit.errors import AgreementError, InputError
+from tacit.mpc import CLUSTER_SIZES, Spec, check_bound_fits
+from tacit.problems import MOST_PAIRS, Objective, Problem, public_problem
 from tacit.search.moves import SealedParameters
+
+MOST_COLUMNS = 1 << 16
+"""Candidates travel as numbers of at most 16 bits."""
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Kinds of characters that change what a text looks like and are not seen themselves."""
+_KEY_CHARACTERS = frozenset("0123456789abcdef")
+MIN_GRACE, MAX_GRACE = 0.1, 3600.0
+MOST_RUNS = 1 << 31
+"""Of a series, so that its counting goes on for longer than anybody needs."""
+
+
+def check_agreement(agreement: Agreement, /, *, offered: bool = True) -> None:
+    """Refuse an agreement that contradicts itself, or whose bounds do not fit the ring.
+
+    Without `offered` it is the pattern of a series, for which no node has drawn keys yet.
+    """
+    _check_size(agreement)
+    check_counts(agreement)
+    _check_names(agreement)
+    _check_keys(agreement)
+    _check_limits(agreement)
+    if offered:
+        check_offers(agreement)
+    names = [terms.name for terms in agreement.objectives]
+    if not names or len(set(names)) < len(names):
+        raise AgreementError("objectives are missing or share a name; name each apart")
+    for terms in agreement.objectives:
+        if terms.weight_bound < 0 or terms.scale < 1:
+            raise AgreementError(f"objective {terms.name!r}: bound and scale must be positive")
+        if terms.confidential:
+            _check_owners(agreement, terms)
+        elif terms.owners or terms.public_weights is None:
+            raise AgreementError(
+                f"objective {terms.name!r} is public; give the digest of its weights, no owners"
+            )
+    _check_rule(agreement)
+    _check_problem(agreement)
+    _check_bounds(agreement)
+    check_equity(agreement, offered=offered)
+    check_sealed(agreement)
+    check_plan_for(agreement)
+    check_agreement_bytes(len(canonical(agreement)))
+    check_frame_sizes(agreement)
+
+
+def _check_size(agreement: Agreement) -> None:
+    """Comes first: what is too large must not take time or memory to find out more about."""
+    problem = agreement.problem
+    sides = problem.rows, problem.columns
+    if min(sides) < 1 or max(sides) > MOST_COLUMNS or sides[0] * sides[1] > MOST_PAIRS:
+        raise AgreementError(
+            f"the problem has {problem.rows} rows and {problem.columns} columns; give at least one "
+            f"of each, at most {MOST_COLUMNS} of either and {MOST_PAIRS} pairs"
+        )
+
+
+def _check_rule(agreement: Agreement) -> None:
+    """Before anything else is made of it: bounds follow from it."""
+    try:
+        agreement.largest_factor  # noqa: B018 - the rule checks itself
+    except InputError as error:
+        raise AgreementError(f"equity: {error}") from error
+
+
+def _check_problem(agreement: Agreement) -> None:
+    """Ask the kind."""
+    try:
+        agreement.known_problem  # noqa: B018 - it is built now, and kept
+    except InputError as error:
+        raise AgreementError(f"the problem: {error}") from error
+
+
+def _check_names(agreement: Agreement) -> None:
+    """Names are read by people who decide by them, and printed on terminals that obey."""
+    problem = agreement.problem
+    for what, labels, count in (
+        ("rows", problem.row_names, problem.rows),
+        ("columns", problem.column_names, problem.columns),
+    ):
+        if labels is not None and len(labels) != count:
+            raise AgreementError(f"{len(labels)} names for {count} {what}; give each one, or none")
+    names = [problem.name, *(problem.row_names or []), *(problem.column_names or [])]
+    names += [each.name for each in agreement.participants]
+    names += [each.name for each in agreement.objectives]
+    names += [node.host for node in agreement.nodes]
+    for name in names:
+        check_name(name)
+
+
+def check_name(name: str, /) -> None:
+    """Refuse a name that is too long to be read, or shows something else than it is."""
+    check_name_length(name)
+    # What is printable has none of these, and that is quickly seen.
+    if not name.isprintable() and any(
+        unicodedata.category(character) in _UNSEEN for character in name
+    ):
+        raise AgreementError(
+            f"the name {ascii(name)[:70]} has characters that cannot be seen; leave them out"
+        )
+
+
+def _check_keys(agreement: Agreement) -> None:
+    if len(agreement.nodes) not in CLUSTER_SIZES:
+        raise AgreementError(
+            f"the agreement names {len(agreement.nodes)} nodes; it takes three or four"
+        )
+    if agreement.on_loss == "three" and len(agreement.nodes) == min(CLUSTER_SIZES):
+        raise AgreementError("three nodes cannot lose one and go on; take four, or on_loss: wait")
+    if not MIN_GRACE <= agreement.grace_seconds <= MAX_GRACE:
+        raise AgreementError(f"the grace time must be {MIN_GRACE:g} to {MAX_GRACE:g} seconds")
+    names = [participant.name for participant in agreement.participants]
+    if not names or len(set(names)) < len(names):
+        raise AgreementError("participants are missing or share a name; name each apart")
+    signing = [each.signing_key for each in agreement.participants]
+    signing += [node.signing_key for node in agreement.nodes]
+    certificates = [*(node.certificate for node in agreement.nodes), agreement.platform]
+    sealing = [node.sealing_key for node in agreement.nodes]
+    for what, keys in (
+        ("signing key", signing),
+        ("sealing key", sealing),
+        ("certificate", certificates),
+    ):
+        for key in keys:
+            if not is_hash(key):
+                raise AgreementError(f"{key[:70]!r} is not a {what}; give 64 hexadecimal digits")
+        if len(set(keys)) < len(keys):
+            raise AgreementError(f"two parties share a {what}; each has its own")
+
+
+def _check_limits(agreement: Agreement) -> None:
+    limits = agreement.limits
+    if not 1 <= limits.population_min <= limits.population_max:
+        raise AgreementError("the population's limits are empty; 1 <= min <= max")
+    if limits.evaluations < 1 or not 1 <= limits.distinct_min <= limits.population_max:
+        raise AgreementError("limits must allow an evaluation, and distinct candidates that fit")
+    check_nonce(agreement.nonce)
+    run = agreement.series
+    if run is not None and (not is_hash(run.series) or not 1 <= run.number <= MOST_RUNS):
+        raise AgreementError("the series is not named by its hash and a number from 1; draft again")
+
+
+def is_hash(text: str, /) -> bool:
+    """Whether this is 64 hexadecimal digits, as keys, fingerprints and hashes are written."""
+    return len(text) == 64 and _KEY_CHARACTERS.issuperset(text)
+
+
+def check_nonce(nonce: str, /) -> None:
+    """Refuse a nonce that somebody could draw again."""
+    if len(nonce) < 32 or len(nonce) % 2 or not _KEY_CHARACTERS.issuperset(nonce):
+        raise AgreementError("the nonce is short or not hexadecimal; draw 16 bytes or more")
+
+
+def _check_owners(agreement: Agreement, terms: ObjectiveTerms) -> None:
+    owner: dict[int, str] = {}
+    for ownership in terms.owners:
+        agreement.participant(ownership.participant)
+        for row in ownership.rows:
+            if row in owner or not 0 <= row < agreement.problem.rows:
+                raise AgreementError(
+                    f"objective {terms.name!r}: row {row} of {ownership.participant!r} does not "
+                    "exist or has another owner"
+                )
+            owner[row] = ownership.participant
+    missing = set(range(agreement.problem.rows)) - set(owner)
+    if missing or len({each.participant for each in terms.owners}) < len(terms.owners):
+        raise AgreementError(
+            f"objective {terms.name!r}: {len(missing)} rows have no owner, or an owner is listed "
+            "twice; every row has one"
+        )
+
+
+def check_sealed(agreement: Agreement, /) -> None:
+    """Refuse a sealed run, if one is agreed, that contradicts itself or exceeds the ring."""
+    if not agreement.sealed:
+        return
+    if agreement.reveal_best:
+        raise AgreementError(
+            "a sealed search opens its plan and has nothing to reveal after it; leave reveal_best "
+            "out"
+        )
+    if not all(terms.sealed for terms in agreement.objectives):
+        raise AgreementError("one objective is sealed and another is not; seal all or none")
+    if len({terms.best for terms in agreement.objectives}) > 1:
+        raise AgreementError("sealed objectives disclose their best in different ways; choose one")
+    if agreement.objectives[0].best == "improvement":
+        raise AgreementError(NO_IMPROVEMENTS)
+    agreement.sealed_run.check()
+
+
+def _check_bounds(agreement: Agreement) -> None:
+    limits = agreement.limits
+    for number in agreement.confidential():
+        terms = agreement.objectives[number]
+        if agreement.known_problem.objectives[number].disclosure.text != terms.disclosure:
+            raise AgreementError(
+                f"objective {terms.name!r}: write {terms.disclosure!r} in its plain form"
+            )
+    if agreement.together and agreement.reveal_best:
+        raise AgreementError(
+            "of several objectives no plan is truly best; do not reveal one, but their front"
+        )
+    if agreement.front != "nothing" and not agreement.together:
+        raise AgreementError(
+            "only of objectives that are evaluated together a front is revealed; disclose "
+            "pareto:quantiles:20 of them, or reveal none"
+        )
+    for number in agreement.evaluated():
+        terms = agreement.objectives[number]
+        try:
+            terms.spec.check(limits.population_min)
+            if agreement.together:
+                agreement.pareto_widths(limits.population_max)
+            bound = agreement.fitness_bound(number)
+            check_bound_fits(bound, limits.population_max, terms.spec)
+            check_bound_fits(bound, limits.population_max, Spec.parse("top:1"))
+        except InputError as error:
+            raise AgreementError(f"objective {terms.name!r}: {error}") from error
 
 
 def draft_agreement(

@@ -1,4 +1,4 @@
-"""A node's components of a plan, sealed to the participants, and what binds it to them.
+"""A plan for its owners: sealed to them part by part, committed to, and put together by each.
 
 A commitment is the hash of a component of one row with a nonce, which all holders of the component
 draw from their common key: so they are bound to the same numbers before anything is opened, and who
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -21,12 +22,64 @@ from nacl.exceptions import CryptoError
 from nacl.public import PublicKey, SealedBox
 from numpy.typing import NDArray
 
-from tacit.agreement.owners import HASH_BYTES, NONCE_BYTES, contents_size, rows_for
-from tacit.agreement.participant_keys import sealing_private
-from tacit.agreement.signatures import is_signed, sign
+from tacit.agreement.sealed_groups import ROOM
+from tacit.agreement.signatures import is_signed, sealing_private, sealing_public, sign
 from tacit.agreement.terms import Agreement, agreement_hash
-from tacit.errors import SealError
-from tacit.mpc import held_by
+from tacit.errors import AgreementError, SealError
+from tacit.mpc import from_ring, held_by
+
+NONCE_BYTES = 16
+"""Of the nonce that keeps a component from being guessed from its commitment."""
+HASH_BYTES = 32
+_HEADER_BYTES = 512
+"""More than everything in a box but its components and nonces takes."""
+
+
+def rows_for(agreement: Agreement, participant: str, /) -> list[int]:
+    """The rows of the plan that a participant gets: its own, or of ways between places all."""
+    if agreement.known_problem.between_places:
+        return list(range(agreement.problem.rows))
+    owned = (agreement.rows_of(participant, k) for k in agreement.confidential())
+    return sorted({row for rows in owned for row in rows})
+
+
+def contents_size(agreement: Agreement, search: int, /) -> int:
+    """Bytes in a box before it is sealed: one size, whoever it is for and whoever seals it."""
+    most = max(len(rows_for(agreement, each.name)) for each in agreement.participants)
+    word = agreement.sealed_run.group_of(search).word
+    held = len(agreement.nodes) - 1
+    return _HEADER_BYTES + held * (most * (word.itemsize + NONCE_BYTES) + HASH_BYTES)
+
+
+def check_plan_for(agreement: Agreement, /) -> None:
+    """Refuse a plan for its owners that cannot be kept from others, or sealed to them."""
+    if not agreement.for_owners:
+        if any(each.sealing_key for each in agreement.participants):
+            raise AgreementError(
+                "nothing is sealed to participants where everybody gets the plan; leave their "
+                "sealing keys out"
+            )
+        return
+    if not agreement.sealed:
+        raise AgreementError(
+            "only a sealed search can keep its plan for the owners: with other disclosures the "
+            "platform finds it; take disclosure sealed, or plan everybody"
+        )
+    for each in agreement.participants:
+        if each.sealing_key != sealing_public(each.signing_key):
+            raise AgreementError(
+                f"the sealing key of {each.name!r} is not that of its signing key; do not sign, "
+                "and draft again"
+            )
+    for group in agreement.sealed_run.groups:
+        hashes = (len(agreement.nodes) - 1) * agreement.problem.rows * HASH_BYTES
+        size = len(agreement.participants) * contents_size(agreement, group.searches[0]) + hashes
+        if size > ROOM:
+            raise AgreementError(
+                f"the boxes with the parts of the plan would take a message of {size >> 20} MB; "
+                f"{ROOM >> 20} MB fit: take fewer participants, or give rows more evenly"
+            )
+
 
 _LENGTH_BYTES = 4
 
@@ -307,3 +360,117 @@ def _check_component(
                 f"node {body.node}: component {component} of row {row} is not what the node is "
                 "bound to; keep the box, which shows it, and tell the others"
             )
+
+
+@dataclass(frozen=True, slots=True)
+class OwnPart:
+    """A participant's rows of a plan."""
+
+    columns: dict[int, int]
+    """The column of each of its rows; of a tour, all places in their order."""
+    context: PlanContext
+    heads: dict[int, PlanHeads]
+    """Per node whose box fits, what it is bound to: its log must say the same."""
+    rejected: list[str]
+    """Why boxes of other nodes do not count."""
+
+
+def put_together(
+    agreement: Agreement,
+    search: int,
+    participant: str,
+    parts: Sequence[CarriedPart],
+    /,
+    *,
+    key: Ed25519PrivateKey,
+) -> OwnPart:
+    """A participant's rows from the boxes of all nodes or all but one; a `SealError` says why not.
+
+    Boxes that do not fit are rejected one by one, which changes nothing as long as enough are left.
+    """
+    opened: dict[int, OpenedPart] = {}
+    rejected = []
+    for part in parts:
+        try:
+            opened[part.node] = open_part(agreement, search, participant, part, key=key)
+        except SealError as error:
+            rejected.append(str(error))
+    context = _common_context(opened, rejected, len(agreement.nodes))
+    fitting = {node: part for node, part in opened.items() if part.context == context}
+    whole = [_agreed(fitting, c, rejected) for c in range(len(context.members))]
+    values = from_ring(np.sum(whole, axis=0, dtype=whole[0].dtype))
+    rows = rows_for(agreement, participant)
+    columns = dict(zip(rows, map(int, values), strict=True))
+    _check_form(agreement, columns)
+    heads = {node: part.heads for node, part in fitting.items()}
+    return OwnPart(columns, context, heads, rejected)
+
+
+def whole_plan(
+    agreement: Agreement,
+    search: int,
+    sealed: Sequence[SealedParts | None],
+    keys: Mapping[str, Ed25519PrivateKey],
+    /,
+) -> list[int]:
+    """The plan from the parts of all owners, where all their keys are here."""
+    columns: dict[int, int] = {}
+    for place, each in enumerate(agreement.participants):
+        own = put_together(
+            agreement, search, each.name, carried_parts(sealed, place), key=keys[each.name]
+        )
+        columns |= own.columns
+    return [columns[row] for row in range(agreement.problem.rows)]
+
+
+def _common_context(opened: dict[int, OpenedPart], rejected: list[str], nodes: int) -> PlanContext:
+    contexts = Counter(part.context for part in opened.values())
+    ranked = contexts.most_common(2)
+    if not ranked or ranked[0][1] < len(ranked[0][0].members) - 1:
+        found = f"; {'; '.join(rejected)}" if rejected else ""
+        raise SealError(
+            f"too few boxes with your part of the plan fit together: all of {nodes} nodes but one "
+            f"are needed{found}"
+        )
+    for node, part in opened.items():
+        if part.context != ranked[0][0]:
+            rejected.append(f"node {node}: the box is of another plan than those of the others")
+    return ranked[0][0]
+
+
+def _agreed(
+    parts: dict[int, OpenedPart], component: int, rejected: list[str]
+) -> NDArray[np.unsignedinteger]:
+    """The words of a component, where enough of its holders are bound to the same."""
+    holders = {node: part for node, part in parts.items() if component in part.components}
+    bound = Counter(part.root(component) for part in holders.values())
+    needed = len(next(iter(parts.values())).context.members) - 2
+    ranked = [*bound.most_common(2), ("", 0), ("", 0)]
+    (root, votes), (_, others) = ranked[:2]
+    if votes < needed or votes == others:
+        raise SealError(
+            f"{' and '.join(f'node {node}' for node in sorted(holders)) or 'no node'} cannot be "
+            f"believed: they are bound to different numbers as component {component}, or too few "
+            "are there; one of them lies"
+        )
+    for node, part in holders.items():
+        if part.root(component) != root:
+            rejected.append(f"node {node}: it alone is bound to another component {component}")
+    return next(
+        part.components[component] for part in holders.values() if part.root(component) == root
+    )
+
+
+def _check_form(agreement: Agreement, columns: dict[int, int]) -> None:
+    """What was put together must be rows of a plan: no column is taken more often than it may."""
+    problem = agreement.known_problem
+    if problem.between_places:
+        fits = problem.have_the_form(np.array([[*columns.values()]], dtype=np.int64))
+    else:
+        allowed = Counter(map(int, problem.sealed_items))
+        fits = not Counter(columns.values()) - allowed
+    if not fits:
+        raise SealError(
+            "the boxes fit what the nodes are bound to, and are not rows of a plan: a node has "
+            "computed wrongly; ask the operators"
+        )

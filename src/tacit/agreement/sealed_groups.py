@@ -17,7 +17,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.agreement.frame_sizes import ROOM
 from tacit.errors import AgreementError, ParameterError
 from tacit.mpc import RING_BITS, ArithmeticShare, Size
 from tacit.mpc.assignment import (
@@ -31,6 +30,7 @@ from tacit.mpc.assignment import (
 )
 from tacit.mpc.sealed import Step, TableShape, state_sizes
 from tacit.mpc.sealed import most_compared as most_of_blocks
+from tacit.mpc.transport import FRAME_LIMIT
 from tacit.problems import Problem, first_served
 from tacit.search.moves import (
     AssignmentParameters,
@@ -42,6 +42,8 @@ from tacit.search.moves import (
     public_shape,
 )
 
+ROOM = FRAME_LIMIT - (1 << 16)
+"""What is left beside the other fields of a message."""
 GROUP_BYTES = 2 << 20
 """So large the messages of a group may get. Larger ones save hardly any time."""
 

@@ -1,16 +1,18 @@
-"""Sealed shares: how a participant's weights reach the nodes through hands it does not trust.
+"""Sealed rows: a participant's weights on their way to the nodes, through hands it does not trust.
 
 The participant draws the shares itself. Each node's part is signed (a sealed box does not say who
 closed it) together with everything it is bound to, and then sealed to the key that the node drew
 for this agreement. A signed manifest with the hashes of all boxes, and a salted hash of every
 component of the shares, lets each node see by itself that it got parts of one whole.
+
+The search's seed follows from all manifests and from contributions of the nodes.
 """
 
 from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -232,3 +234,17 @@ def search_seed(
     text = ",".join(f"{k}:{digests[k]}:{contributions[k]}" for k in agreement.confidential())
     digest = hashlib.sha256(b"tacit seed/1\n" + agreement_hash(agreement) + text.encode()).digest()
     return int.from_bytes(digest[:8], "little") >> 1
+
+
+CONTRIBUTION_BYTES = 32
+
+
+def commitment_to(contribution: bytes, /, *, agreement: bytes, objective: int, node: int) -> bytes:
+    """The hash that binds a node to its contribution; `agreement` is the agreement's hash."""
+    about = f"tacit contribution/1\n{objective}\n{node}\n".encode()
+    return hashlib.sha256(about + agreement + contribution).digest()
+
+
+def joint_contribution(contributions: Sequence[bytes], /) -> str:
+    """What the nodes drew together, from the contributions in the order of the nodes."""
+    return hashlib.sha256(b"tacit contributions/1\n" + b"".join(contributions)).hexdigest()

@@ -1,4 +1,7 @@
-"""Ed25519 signatures with a purpose: what is signed as one thing never counts as another."""
+"""Ed25519 signatures with a purpose, and the sealing keys that follow from signing keys.
+
+A signature for one purpose never counts for another.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,13 @@ from typing import Literal
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from nacl.bindings import (
+    crypto_sign_ed25519_pk_to_curve25519,
+    crypto_sign_ed25519_sk_to_curve25519,
+)
+from nacl.public import PrivateKey
 
-from tacit.agreement.terms import Agreement, ParticipantTerms, agreement_hash
+from tacit.agreement.terms import Agreement, NodeTerms, ParticipantTerms, agreement_hash
 from tacit.errors import AgreementError
 
 Purpose = Literal[
@@ -108,4 +116,63 @@ def check_all_signed(
         if not is_signed(participant.signing_key, purpose, digest, signature):
             raise AgreementError(
                 f"{participant.name!r} has not signed this {purpose}; every participant must"
+            )
+
+
+def sealing_public(signing_key: str, /) -> str:
+    """Return the X25519 form of an Ed25519 signing key, to seal to; both in hexadecimal.
+
+    Both curves are one in two forms, and [thormarker2021] argues that one key may serve for both.
+    So nobody has a second key to hand over, to pin or to lose, and whoever puts another sealing key
+    into an agreement contradicts the signing key beside it.
+
+    >>> key = Ed25519PrivateKey.generate()
+    >>> public = sealing_public(key.public_key().public_bytes_raw().hex())
+    >>> bytes(sealing_private(key).public_key).hex() == public
+    True
+    """
+    try:
+        return crypto_sign_ed25519_pk_to_curve25519(bytes.fromhex(signing_key)).hex()
+    except (ValueError, RuntimeError):
+        raise AgreementError(
+            f"nothing can be sealed to {signing_key[:70]!r}, which is not an Ed25519 key; let its "
+            "owner make keys with tacit participant keys new"
+        ) from None
+
+
+def sealing_private(key: Ed25519PrivateKey, /) -> PrivateKey:
+    """What opens that which was sealed to the public half."""
+    whole = key.private_bytes_raw() + key.public_key().public_bytes_raw()
+    return PrivateKey(crypto_sign_ed25519_sk_to_curve25519(whole))
+
+
+def _offer(nonce: str, platform: str, sealing_key: str) -> bytes:
+    return f"{nonce}\n{platform}\n{sealing_key}".encode()
+
+
+def sign_offer(key: Ed25519PrivateKey, /, *, nonce: str, platform: str, sealing_key: str) -> str:
+    """A node's signature under the offer of a key for the agreement with this nonce.
+
+    `platform` is the fingerprint of the platform's certificate that the agreement names.
+    """
+    return sign(key, "sealing key", _offer(nonce, platform, sealing_key)).hex()
+
+
+def is_offered(node: NodeTerms, /, *, nonce: str, platform: str) -> bool:
+    """Whether the node itself offered the sealing key that these terms give it."""
+    try:
+        signature = bytes.fromhex(node.sealing_signature)
+    except ValueError:
+        return False
+    offer = _offer(nonce, platform, node.sealing_key)
+    return is_signed(node.signing_key, "sealing key", offer, signature)
+
+
+def check_offers(agreement: Agreement, /) -> None:
+    """Refuse an agreement with a sealing key that its node did not offer for it."""
+    for number, node in enumerate(agreement.nodes):
+        if not is_offered(node, nonce=agreement.nonce, platform=agreement.platform):
+            raise AgreementError(
+                f"the sealing key of node {number} is not signed by the node for this agreement; "
+                "ask the node for a key and draft again"
             )

@@ -17,7 +17,7 @@ from tacit.disclosure import PARETO, SEALED, parse_best_mode, parse_disclosure
 from tacit.equity import RunEquity
 from tacit.errors import AgreementError
 from tacit.files import other_version
-from tacit.mpc import FitnessBound, ParetoWidths, Spec
+from tacit.mpc import CLUSTER_SIZES, FitnessBound, ParetoWidths, Spec
 from tacit.problems import (
     Objective,
     Participant,
@@ -325,3 +325,40 @@ def read_agreement(data: bytes) -> Agreement:
     if canonical(agreement) != data:
         raise AgreementError("the agreement is not in canonical form; sort keys, leave out spaces")
     return agreement
+
+
+COUNTS = dict(zip(CLUSTER_SIZES, ("three", "four"), strict=True))
+"""How many nodes there may be, in words."""
+
+_KEPT = {
+    3: (
+        "Three nodes: one that is curious learns nothing. "
+        "All three must follow the protocol and stay up; nobody notices if one computes wrongly."
+    ),
+    4: (
+        "Four nodes: one may do whatever it likes and learns nothing. What it falsifies is noticed "
+        "before anything depends on it, and the answer is right or there is none."
+    ),
+}
+_LOST = {
+    "wait": "If a node is away, the search waits for it.",
+    "three": (
+        "If all others say that a node is away, they go on without it, once; what three computed "
+        "is marked, since nobody checked it."
+    ),
+}
+BROKEN = "Two nodes together, if they break their promise: everything."
+
+
+def promise_of(nodes: int, /) -> str:
+    """What holds as long as at most one node breaks its promise.
+
+    >>> promise_of(4).partition(":")[0]
+    'Four nodes'
+    """
+    return _KEPT[nodes]
+
+
+def loss_words(nodes: int, on_loss: str, /) -> str:
+    """What happens if a node is away."""
+    return _LOST[on_loss if nodes > min(CLUSTER_SIZES) else "wait"]

@@ -8,13 +8,13 @@ from tacit.lazy import lazily
 
 if TYPE_CHECKING:
     from tacit.coordinator.coordinator import Coordinator
-    from tacit.coordinator.node_client import NodeClient, clients_of
-    from tacit.coordinator.sealing_offers import (
+    from tacit.coordinator.node_client import (
+        NodeClient,
         NodeOffer,
         ask_for_sealing_keys,
+        clients_of,
         head_of_series,
     )
-    from tacit.coordinator.secure import SecureEngine
-    from tacit.coordinator.secure_objective import SecureObjective
+    from tacit.coordinator.secure import SecureEngine, SecureObjective
 else:
     __getattr__ = lazily(__name__)

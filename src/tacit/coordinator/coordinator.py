@@ -1,4 +1,4 @@
-"""The platform's coordinator: asks the nodes, puts their answers together, tries again.
+"""The coordinator of a run: asks the nodes, puts their answers together, tries again.
 
 An attempt fails as a whole as soon as one node fails, and the next one begins with fresh keys.
 Whatever happens, the caller hears by the instant `until`, and hears the name of the node that is
@@ -18,31 +18,33 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.agreement import SignedSeries
 from tacit.agreement.sealing import SealedRows
 from tacit.agreement.terms import Agreement, agreement_hash, canonical
-from tacit.coordinator.log_pages import fetched_log
-from tacit.coordinator.loss import Loss
-from tacit.coordinator.naming import Naming
-from tacit.coordinator.node_client import NodeClient
-from tacit.coordinator.watch import Watch
-from tacit.errors import MpcError, PeerError, RefusedError
+from tacit.coordinator.membership import Loss, Naming, Watch
+from tacit.coordinator.node_client import NodeClient, fetched_log
+from tacit.errors import AbortError, MpcError, PeerError, RefusedError
 from tacit.mpc import COORDINATOR, Session, open_session
-from tacit.records.disclosed import Disclosed, Parts, Payload
-from tacit.series import SignedSeries
-from tacit.wire.attempt import NO_ATTEMPT, Attempt
-from tacit.wire.messages import (
+from tacit.records.ledger import Disclosed, Parts, Payload
+from tacit.records.messages import (
     Agree,
+    AgreementTaken,
     Computation,
+    CountRun,
     End,
+    EpochOpened,
     FetchLog,
+    LogPage,
+    Message,
     OpenEpoch,
     Prepare,
     Request,
     Submit,
+    attempt_of,
+    context_of,
 )
-from tacit.wire.recording_mux import RecordingMux
-from tacit.wire.replies import AgreementTaken, EpochOpened, LogPage, Message
-from tacit.wire.request import context_of, number_of
+from tacit.records.recording_mux import RecordingMux
+from tacit.records.requests import NO_ATTEMPT, Attempt
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Message)
@@ -333,7 +335,7 @@ class Coordinator:
         return Answered(
             result,
             digest,
-            Attempt.of(number_of(request), request.epoch, request.attempt),
+            attempt_of(request),
             asked,
             [received.get(client.number, []) for client in self.clients],
             session.depth,
@@ -393,3 +395,50 @@ class Coordinator:
         """Leave the nodes."""
         self.loss.close()
         await asyncio.gather(*(client.disconnect() for client in self.clients))
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """That a run counts."""
+
+    head: str
+    """Of the chain of counted runs, with this one."""
+    rounds: int
+
+
+async def count_run(
+    coordinator: Coordinator,
+    /,
+    *,
+    search: int = 0,
+    state: Attempt = NO_ATTEMPT,
+    plan: bytes = b"",
+    before: Callable[[int], Awaitable[None]] | None = None,
+    until: float | None,
+) -> Counted:
+    """Have all nodes count the plan of a state, or this one; `before` readies them in an epoch."""
+
+    async def nothing(session: Session) -> None:
+        """The coordinator takes no part in it."""
+
+    async def once() -> Counted:
+        epoch = await coordinator.epoch(everybody=True)
+        if before is not None:
+            await before(epoch)
+        request = CountRun(
+            agreement=coordinator.hash,
+            search=search,
+            state=state,
+            plan=plan,
+            epoch=epoch,
+            attempt=coordinator.new_attempt(),
+        )
+        done = await coordinator.replies(
+            await coordinator.attempt(request, request.digest, nothing)
+        )
+        heads = {each.head for each in done}
+        if len(heads) > 1:
+            raise AbortError("the nodes", "have counted different runs")
+        return Counted(heads.pop(), max(each.rounds for each in done))
+
+    return await coordinator.persist(once, until=until)

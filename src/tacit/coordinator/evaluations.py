@@ -19,16 +19,13 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.coordinator.coordinator import Answered, Coordinator
-from tacit.coordinator.counting import Counted, count_run
+from tacit.coordinator.coordinator import Answered, Coordinator, Counted, count_run
 from tacit.errors import EngineError, MpcError, PeerError, RefusedError
 from tacit.mpc import Session
-from tacit.records.disclosed import DisclosedBest, DisclosedFront, DisclosedLabels
+from tacit.records.ledger import DisclosedBest, DisclosedFront, DisclosedLabels
+from tacit.records.messages import BestRevealed, Evaluate, PopulationEvaluated, Reveal
 from tacit.records.payload_parts import receive_best, receive_front, receive_labels
-from tacit.wire.attempt import NO_ATTEMPT, Attempt
-from tacit.wire.messages import Evaluate, Reveal
-from tacit.wire.replies import BestRevealed, PopulationEvaluated
-from tacit.wire.request import pack_candidates, request_hash
+from tacit.records.requests import NO_ATTEMPT, Attempt, pack_candidates, request_hash
 
 P = TypeVar("P")
 

@@ -1,17 +1,26 @@
-"""The coordinator's side of its link to one node: requests out, replies in, signs of life."""
+"""A coordinator's link to one node: requests out, replies and log pages in, signs of life.
+
+Before an agreement is drafted, the nodes draw the keys that its participants will seal to.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import math
 import time
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
+from tacit.agreement.signatures import is_offered
+from tacit.agreement.terms import NodeTerms
+from tacit.equity import FIRST_HEAD
 from tacit.errors import (
+    EngineError,
     FrameError,
     MismatchError,
     PeerError,
@@ -20,21 +29,27 @@ from tacit.errors import (
     RefusedError,
     TacitError,
 )
-from tacit.identity.certificates import CertificateFiles
+from tacit.identity.certificates import CertificateFiles, PinnedCertificates
 from tacit.identity.config import ClusterConfig, parse_address
-from tacit.identity.pinned import PinnedCertificates
 from tacit.mpc import party_name
 from tacit.mpc.transport import Conversation, Identity, Mux, connect, delayed
-from tacit.wire.messages import (
+from tacit.records.messages import (
     TALK,
+    Allowed,
     Cancel,
+    Failed,
+    FetchLog,
+    LogPage,
+    Message,
+    OfferSealingKey,
     Ping,
+    Refused,
+    Reply,
     Request,
     decode_reply,
     encode_message,
     reply_type,
 )
-from tacit.wire.replies import Failed, Message, Refused, Reply
 
 R = TypeVar("R", bound=Message)
 
@@ -236,3 +251,87 @@ def clients_of(cluster: ClusterConfig, /) -> list[NodeClient]:
         NodeClient(i, node.address, identity, cluster.delay_ms)
         for i, node in enumerate(cluster.nodes)
     ]
+
+
+async def fetched_log(client: NodeClient, agreement: bytes, nonce: bytes, /) -> LogPage:
+    """A log, page by page; the signature of the last page is that of the whole."""
+    log = bytearray()
+    while True:
+        request = FetchLog(agreement=agreement, offset=len(log), nonce=nonce)
+        page = await (await client.ask(request))
+        log += page.log
+        if not page.more or not page.log:
+            return msgspec.structs.replace(page, log=bytes(log))
+
+
+@dataclass(frozen=True, slots=True)
+class NodeOffer:
+    """A node with the sealing key that it offers, and which agreements it would take."""
+
+    node: NodeTerms
+    allows: Allowed | None
+    """None for a node that does not say it."""
+    head: str = ""
+    """Of the counted runs of the series that was asked for; empty if the node does not know it."""
+    counted: int = 0
+    """The last run that it has counted there."""
+
+
+def head_of_series(offers: Iterable[NodeOffer], /) -> str:
+    """The head that the next run has to name: that of the node which has counted most.
+
+    A node that lacks the last run has prepared it, and counts it when it hears of the next.
+    """
+    known = [each for each in offers if each.head]
+    return max(known, key=lambda each: each.counted).head if known else FIRST_HEAD
+
+
+async def ask_for_sealing_keys(
+    clients: Iterable[NodeClient],
+    nodes: Sequence[NodeTerms],
+    /,
+    *,
+    nonce: str,
+    platform: str,
+    within: float,
+    series: str | None = None,
+) -> list[NodeOffer]:
+    """The nodes with the sealing keys that they offer for the agreement with this nonce.
+
+    `platform` is the fingerprint of the certificate that the agreement will name, and `series` the
+    one that it is a run of, where balances count.
+    """
+    request = OfferSealingKey(nonce=nonce, platform=platform, signing_key="0" * 64, series=series)
+    until = asyncio.get_running_loop().time() + within
+    async with asyncio.timeout_at(until):
+        pairs = zip(clients, nodes, strict=True)
+        asked = (_ask(client, node, request, until) for client, node in pairs)
+        return list(await asyncio.gather(*asked))
+
+
+async def _connect(client: NodeClient, until: float) -> None:
+    """Connect to a node that may only be busy: it has all of the time."""
+    loop = asyncio.get_running_loop()
+    while True:
+        try:
+            await client.connect()
+            return
+        except PeerTimeoutError:
+            if loop.time() + CONNECT_SECONDS > until:
+                raise  # it names the node
+
+
+async def _ask(
+    client: NodeClient, node: NodeTerms, request: OfferSealingKey, until: float
+) -> NodeOffer:
+    await _connect(client, until)
+    nonce, platform = request.nonce, request.platform
+    request = replace(request, signing_key=node.signing_key)
+    offer = await (await client.ask(request))
+    made = replace(node, sealing_key=offer.sealing_key, sealing_signature=offer.signature)
+    if not is_offered(made, nonce=nonce, platform=platform):
+        raise EngineError(
+            f"{client.name} did not sign its sealing key with the key that cluster.toml gives it; "
+            "compare signing_key with what tacit keys show prints at the node"
+        )
+    return NodeOffer(made, offer.allows, offer.head, offer.counted)

@@ -13,23 +13,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tacit.agreement.plan_parts import SealedParts
-from tacit.coordinator.coordinator import Answered, Coordinator
-from tacit.coordinator.counting import count_run
+from tacit.coordinator.coordinator import Answered, Coordinator, count_run
 from tacit.coordinator.node_client import NodeClient
 from tacit.errors import AbortError, EngineError, MpcError, PeerTimeoutError, RefusedError
 from tacit.mpc import Session
-from tacit.records.disclosed import (
+from tacit.records.events import BatchBegun, PlanBound, Sent
+from tacit.records.ledger import (
     Disclosed,
     DisclosedProof,
     Parts,
 )
-from tacit.records.events import BatchBegun, PlanBound, Sent
-from tacit.records.node_log import verify_log
+from tacit.records.log import verify_log
+from tacit.records.messages import Advance, BatchDone, OpenPlan, PlanOpened
 from tacit.records.payload_parts import SealedPlan, join_plan, receive_proof
-from tacit.wire.attempt import NO_ATTEMPT, Attempt
-from tacit.wire.messages import Advance, OpenPlan
-from tacit.wire.replies import BatchDone, PlanOpened
-from tacit.wire.request import advance_hash, plan_hash
+from tacit.records.requests import NO_ATTEMPT, Attempt, plan_hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +181,7 @@ class SealedSearch:
         replies: list[asyncio.Future[BatchDone]] = []
         try:
             answered = await coordinator.attempt(
-                request, advance_hash(request), lambda session: self._disclosed(session, batch)
+                request, request.digest, lambda session: self._disclosed(session, batch)
             )
             replies = answered.replies
             # What was disclosed counts once all nodes have logged it and keep the state after it.

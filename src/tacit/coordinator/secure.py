@@ -1,4 +1,4 @@
-"""Evaluation on nodes behind the same synchronous call as everything else.
+"""Objectives and sealed searches on nodes, behind the same synchronous calls as all evaluators.
 
 The coordinator lives on an event loop of its own in a background thread; the search waits for it
 outside, never longer than agreed.
@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -19,18 +20,147 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.typing import NDArray
 
+from tacit.agreement.plan_parts import whole_plan
 from tacit.agreement.sealing import SealedRows
 from tacit.agreement.terms import Agreement
 from tacit.coordinator.coordinator import Coordinator
 from tacit.coordinator.evaluations import Evaluated, Evaluations
 from tacit.coordinator.node_client import clients_of
-from tacit.coordinator.sealed_search import SealedSearch
-from tacit.coordinator.secure_sealed_search import SecureSealedSearch
+from tacit.coordinator.sealed_search import OpenedByNodes, SealedSearch
+from tacit.disclosure import Estimator, linear
 from tacit.errors import EngineError, TacitError
+from tacit.evaluators.decode import as_evaluation
+from tacit.evaluators.objective_evaluator import ObjectiveEvaluation
+from tacit.evaluators.pareto import RevealedFront
 from tacit.identity.config import ClusterConfig
-from tacit.records.ledger import Ledger
-from tacit.records.plan_parts import PlanParts
-from tacit.wire.replies import LogPage
+from tacit.records.ledger import Ledger, PlanParts
+from tacit.records.messages import LogPage
+
+
+class SecureObjective:
+    """One confidential objective on nodes; the twin of `SimulatedObjective`."""
+
+    def __init__(
+        self, engine: SecureEngine, objective: int, /, *, estimator: Estimator = linear
+    ) -> None:
+        self._engine, self._objective, self._estimator = engine, objective, estimator
+        self._about = engine.agreement.known_problem.objectives[objective]
+        self.best_so_far: int | None = None
+
+    @property
+    def notes(self) -> list[str]:
+        """What whoever reads the result must know of the nodes."""
+        return self._engine.notes
+
+    def evaluate(
+        self, candidates: NDArray[np.int32], /, *, until: float | None
+    ) -> ObjectiveEvaluation:
+        """What the nodes disclose, and estimates made from it; raises by the instant `until`."""
+        return self.begin(candidates, until=until)()
+
+    def begin(
+        self, candidates: NDArray[np.int32], /, *, until: float | None
+    ) -> Callable[[], ObjectiveEvaluation]:
+        """Start an evaluation; call what is returned to wait for it."""
+        work = self._engine.evaluations(self._objective).evaluate(candidates, until=until)
+        future = self._engine.submit(work)
+        return lambda: self._told(self._engine.wait(future, until=until))
+
+    def _told(self, evaluated: Evaluated) -> ObjectiveEvaluation:
+        # First into the ledger: the search makes nothing of an answer that a crash could lose.
+        self._engine.ledger.add(evaluated.entry(self._objective))
+        best, labels = evaluated.payload.best, np.array(evaluated.payload.labels, dtype=np.int64)
+        if best is not None and not isinstance(best, bool):
+            self.best_so_far = best if self.best_so_far is None else max(best, self.best_so_far)
+        return as_evaluation(labels, best, self._about, self._estimator)
+
+    def count(self, plan: NDArray[np.int32], /, *, until: float | None) -> str:
+        """Have the run counted with this plan; the head of the runs that are counted then."""
+        work = self._engine.evaluations(self._objective).count(plan, until=until)
+        return self._engine.wait(self._engine.submit(work), until=until).head
+
+    def reveal_best(self, candidates: NDArray[np.int32], /, *, until: float | None) -> int:
+        """Which of these evaluated candidates is truly best: once, if the agreement allows it."""
+        work = self._engine.evaluations(self._objective).reveal_best(candidates, until=until)
+        revealed = self._engine.wait(self._engine.submit(work), until=until)
+        self._engine.ledger.add(revealed.entry(self._objective))
+        return revealed.payload.index
+
+    def reveal_front(
+        self, candidates: NDArray[np.int32], /, *, until: float | None
+    ) -> RevealedFront:
+        """Which of these evaluated candidates are non-dominated: once, if that was agreed."""
+        work = self._engine.evaluations(self._objective).reveal_front(candidates, until=until)
+        revealed = self._engine.wait(self._engine.submit(work), until=until)
+        self._engine.ledger.add(revealed.entry(self._objective))
+        return RevealedFront(revealed.payload.nondominated, revealed.payload.values)
+
+
+class SecureSealedSearch:
+    """A sealed search on nodes behind synchronous calls; it writes the ledger."""
+
+    def __init__(self, engine: SecureEngine, search: SealedSearch, /) -> None:
+        self._engine, self._search = engine, search
+
+    @property
+    def searches(self) -> Sequence[int]:
+        """The numbers of the searches that go on together."""
+        return self._search.searches
+
+    @property
+    def step(self) -> int:
+        """How many steps all nodes have finished, as far as we know."""
+        return self._search.step
+
+    @property
+    def opened(self) -> bool:
+        """Whether the plan was opened before this coordinator came; nothing follows then."""
+        return self._search.opened
+
+    @property
+    def seed(self) -> int:
+        """What the public schedule follows from; the nodes derive it from the inputs."""
+        return self._search.seed
+
+    @property
+    def cost(self) -> tuple[int, int]:
+        """Rounds of the last request, and bytes of the node that sent most."""
+        return self._search.rounds, self._search.sent
+
+    @property
+    def notes(self) -> list[str]:
+        """What whoever reads the result must know of the nodes."""
+        return self._engine.notes
+
+    def start(self, *, until: float | None = None) -> None:
+        """Have the nodes draw the secret start."""
+        self._engine.wait(self._engine.submit(self._search.start(until=until)), until=until)
+
+    @property
+    def finished(self) -> bool:
+        """Whether it was opened that all plans are proved, where that was agreed."""
+        return self._search.finished
+
+    def advance(self, count: int, horizon: int, /, *, until: float | None) -> None:
+        """Go on by so many steps."""
+        work = self._search.advance(count, horizon, until=until)
+        done = self._engine.wait(self._engine.submit(work), until=until)
+        if done.payload is not None:
+            self._engine.ledger.add(done.entry(self.searches[0]))
+
+    def open(self, number: int, /, *, until: float | None) -> OpenedByNodes:
+        """Open the best plan of one of the searches: once, and the search ends with it."""
+        engine = self._engine
+        opened = engine.wait(engine.submit(self._search.open(number, until=until)), until=until)
+        if engine.agreement.for_owners:
+            # First the boxes, which are as good as the plan: the ledger says that they are here.
+            engine.plan_parts.keep(number, opened.sealed)
+        engine.ledger.add(opened.entry)
+        if not engine.agreement.for_owners or not engine.owners:
+            return opened
+        whole = whole_plan(engine.agreement, number, opened.sealed, engine.owners)
+        return replace(opened, plan=whole)
+
 
 T = TypeVar("T")
 

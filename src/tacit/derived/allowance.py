@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tacit.agreement.sizes import working_bytes
 from tacit.agreement.terms import Agreement
-from tacit.agreement.working_memory import working_bytes
 from tacit.derived.agreed_search import may_be_followed
 from tacit.errors import RefusedError
 from tacit.mpc import party_name
-from tacit.wire.replies import Allowed
+from tacit.records.messages import Allowed
 
 MEGABYTE = 1_000_000
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from tacit.agreement.terms import Agreement
 from tacit.derived.agreed_search import AgreedSearch
 from tacit.evaluators.objective_evaluator import ObjectiveEvaluation
-from tacit.wire.answer import Answer
-from tacit.wire.request import pack_candidates, request_hash
+from tacit.records.ledger import DisclosedLabels
+from tacit.records.requests import pack_candidates, request_hash
 
 
 class Population:
@@ -71,7 +71,7 @@ class DerivedSearch:
         """Whether the answer to this request is not here yet."""
         return objective not in self._pending and self.current.requests[objective] == request
 
-    def take(self, objective: int, answer: Answer, /) -> None:
+    def take(self, objective: int, answer: DisclosedLabels, /) -> None:
         """Take an answer to the current population; the last of its objectives leads to the next.
 
         Whoever calls it knows that the search `lacks` it.

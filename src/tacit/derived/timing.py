@@ -18,7 +18,7 @@ from tacit.agreement.sealed_groups import (
     assignment_groups,
     tour_groups,
 )
-from tacit.agreement.working_memory import steps_bytes
+from tacit.agreement.sizes import steps_bytes
 from tacit.errors import AgreementError
 from tacit.identity.config import MOST_WORKING_MEGABYTES
 from tacit.mpc import Cost

@@ -25,11 +25,9 @@ from cryptography.x509.oid import NameOID
 
 from tacit.errors import FileError
 from tacit.files import check_secret, create_secret, erase, read_bytes, replace_file
-from tacit.identity.certificates import read_certificate
+from tacit.identity.certificates import AUTHORITY_FILE, make_https_certificate, read_certificate
 from tacit.identity.config import ClusterConfig, NodeConfig
-from tacit.identity.https_certificate import AUTHORITY_FILE, make_https_certificate
-from tacit.identity.keyring import beside
-from tacit.identity.keys import Keys, load_keys, save_keys
+from tacit.identity.keys import Keys, beside, load_keys, save_keys
 from tacit.mpc.transport import (
     certificate_hosts,
     fingerprint,

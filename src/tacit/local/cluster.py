@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tacit.errors import EngineError
-from tacit.identity.cluster_files import LOCAL_PREFIX, write_cluster
+from tacit.identity.cluster import LOCAL_PREFIX, write_cluster
 from tacit.identity.config import ClusterConfig, load_cluster_config
 from tacit.local.node_processes import NODE, START_SECONDS, NodeProcess, shared_fork_server
 

@@ -29,8 +29,7 @@ from tacit.agreement.terms import (
     PinnedSearch,
     PlanFor,
 )
-from tacit.coordinator.node_client import clients_of
-from tacit.coordinator.sealing_offers import NodeOffer, ask_for_sealing_keys
+from tacit.coordinator.node_client import NodeOffer, ask_for_sealing_keys, clients_of
 from tacit.coordinator.secure import SecureEngine
 from tacit.derived import check_nodes_allow
 from tacit.errors import PeerTimeoutError, ProblemError

@@ -65,7 +65,7 @@ def serve(line: socket.socket, /) -> None:
 
 def _remove(folders: Sequence[Path]) -> None:
     # Here, since the client imports this module too and must not wait for certificates.
-    from tacit.identity.cluster_files import LOCAL_PREFIX
+    from tacit.identity.cluster import LOCAL_PREFIX
 
     for folder in folders:
         # The name is looked at too, since nothing else in the world should be removed by this.

@@ -22,24 +22,27 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.agreement.check import check_agreement
+from tacit.agreement import SignedSeries
+from tacit.agreement.draft import check_agreement
 from tacit.agreement.signatures import check_all_signed
-from tacit.agreement.size_limits import MOST_PARTICIPANTS, check_agreement_bytes
+from tacit.agreement.sizes import MOST_PARTICIPANTS, check_agreement_bytes
 from tacit.agreement.terms import Agreement, ParticipantTerms, read_agreement
 from tacit.derived import check_derivable, objection, with_public_weights
 from tacit.errors import AgreementError
-from tacit.identity.certificates import CertificateFiles, read_certificate
+from tacit.identity.certificates import (
+    CertificateFiles,
+    PinnedCertificates,
+    expires,
+    last_expires,
+    read_certificate,
+)
 from tacit.identity.config import NodeConfig
-from tacit.identity.expiry import expires, last_expires
-from tacit.identity.pinned import PinnedCertificates
 from tacit.mpc import party_name
 from tacit.mpc.transport import fingerprint, split_certificates
 from tacit.node.agreement_state import AgreementState
 from tacit.node.policy import check_still_valid, refuse
 from tacit.node.threads import Turns, in_thread
-from tacit.series import SignedSeries
-from tacit.wire.messages import Agree
-from tacit.wire.replies import AgreementTaken, Allowed
+from tacit.records.messages import Agree, AgreementTaken, Allowed
 
 
 class Parties:

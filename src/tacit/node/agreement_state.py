@@ -11,7 +11,7 @@ from functools import cached_property
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from tacit.agreement.equity_check import run_facts
+from tacit.agreement.equity import run_facts
 from tacit.equity import RunFacts
 from tacit.errors import EngineError, LogError
 from tacit.mpc import ArithmeticShare
@@ -37,11 +37,11 @@ from tacit.records.events import (
     RunCounted,
 )
 from tacit.records.evidence import describe_suspects, read_evidence, suspects
-from tacit.records.freezing import FreezingEvent
-from tacit.records.line_limit import LineLimit
-from tacit.wire.attempt import Attempt
-from tacit.wire.peer_messages import AnswersTold, EpochBegins
-from tacit.wire.replies import RefusalKind
+from tacit.records.log import FreezingEvent
+from tacit.records.messages import RefusalKind
+from tacit.records.node_log import LineLimit
+from tacit.records.peer_messages import AnswersTold, EpochBegins
+from tacit.records.requests import Attempt
 
 DUE_PART = 0.8
 """From this part of its time on a run may open its plan however few steps it has made. The rest is

@@ -51,14 +51,12 @@ from tacit.node.policy import refuse
 from tacit.node.sealed_progress import SealedProgress
 from tacit.node.series import KeptBook
 from tacit.node.threads import BridgedMux, WorkerLoops
-from tacit.records.disclosed import DisclosedProof, Kind
 from tacit.records.events import BuiltOnThree, Event
 from tacit.records.evidence import FrameSigner
-from tacit.wire.attempt import Attempt
-from tacit.wire.messages import Computation
-from tacit.wire.recording_mux import RecordingMux
-from tacit.wire.replies import Computed
-from tacit.wire.request import context_of, number_of
+from tacit.records.ledger import DisclosedProof, Kind
+from tacit.records.messages import Computation, Computed, attempt_of, context_of
+from tacit.records.recording_mux import RecordingMux
+from tacit.records.requests import Attempt
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Computed)
@@ -121,7 +119,7 @@ class NodeComputation:
         self._sent = None if platform is None else RecordingMux(platform)
         self._away = False
         self._session: Session | None = None
-        self.attempt = Attempt.of(number_of(request), request.epoch, request.attempt)
+        self.attempt = attempt_of(request)
 
     @asynccontextmanager
     async def begins(self) -> AsyncIterator[None]:

@@ -42,8 +42,7 @@ from tacit.records.events import (
     NumberAdopted,
     RevealBegun,
 )
-from tacit.wire.attempt import NO_ATTEMPT, Attempt
-from tacit.wire.request import candidate_hashes
+from tacit.records.requests import NO_ATTEMPT, Attempt, candidate_hashes
 
 KEPT_STATES = 2
 """The last evaluation and the one before, in case the last has to be done again."""

@@ -19,11 +19,11 @@ from tacit.node.inputs import Inputs
 from tacit.node.policy import refuse
 from tacit.node.store import Store
 from tacit.node.threads import to_the_end
-from tacit.wire.answer import Answer
+from tacit.records.ledger import DisclosedLabels
 
 P = ParamSpec("P")
 T = TypeVar("T")
-History = list[dict[int, Answer]]
+History = list[dict[int, DisclosedLabels]]
 """Per population the answers of its objectives; the last may lack some."""
 
 
@@ -53,7 +53,7 @@ class Derivation:
         seed = self._inputs.search_seed()
         search = DerivedSearch(agreement, seed, self._store.public_weights())
         for stored in self._store.answers.read():
-            search.take(stored.objective, Answer(stored.labels, stored.best))
+            search.take(stored.objective, DisclosedLabels(stored.labels, stored.best))
         return search
 
     async def population(self, objective: int, request: bytes, /) -> tuple[Population, bool]:
@@ -86,17 +86,17 @@ class Derivation:
                     waiting.set_result(None)
             self._waiting.clear()
 
-    async def keep(self, objective: int, request: bytes, answer: Answer, /) -> None:
+    async def keep(self, objective: int, request: bytes, answer: DisclosedLabels, /) -> None:
         """Remember an answer, on the disk first, and derive the next population from it."""
         await to_the_end(self._keep(objective, request, answer))
 
-    async def _keep(self, objective: int, request: bytes, answer: Answer) -> None:
+    async def _keep(self, objective: int, request: bytes, answer: DisclosedLabels) -> None:
         async with self._lock:
             search = await self._followed()
             if search.lacks(objective, request):
                 await self._take(search, objective, answer)
 
-    async def _take(self, search: DerivedSearch, objective: int, answer: Answer) -> None:
+    async def _take(self, search: DerivedSearch, objective: int, answer: DisclosedLabels) -> None:
         self._store.answers.add(objective, answer.labels, answer.best)
         await _in_thread(search.take, objective, answer)
 
@@ -143,15 +143,15 @@ class Derivation:
         for stored in self._store.answers.read():
             if not populations or len(populations[-1]) == objectives:
                 populations.append({})
-            populations[-1][stored.objective] = Answer(stored.labels, stored.best)
+            populations[-1][stored.objective] = DisclosedLabels(stored.labels, stored.best)
         return populations[first:]
 
-    async def catch_up(self, first: int, told: Sequence[dict[int, Answer]], /) -> None:
+    async def catch_up(self, first: int, told: Sequence[dict[int, DisclosedLabels]], /) -> None:
         """Take what a peer knows of the populations after the first so many, and we do not."""
         if told and self.is_frozen:
             await to_the_end(self._catch_up(first, told))
 
-    async def _catch_up(self, first: int, told: Sequence[dict[int, Answer]]) -> None:
+    async def _catch_up(self, first: int, told: Sequence[dict[int, DisclosedLabels]]) -> None:
         async with self._lock:
             search = await self._followed()
             for number, answers in enumerate(told, start=first):

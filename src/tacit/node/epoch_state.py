@@ -34,10 +34,11 @@ from tacit.node.derivation import History
 from tacit.node.policy import refuse
 from tacit.node.sealed_progress import SealedProgress
 from tacit.node.store import Store, Stored
-from tacit.records.log_heads import NOWHERE, LogHead, has_reached, head_of
-from tacit.wire.answer import Answer
-from tacit.wire.attempt import Attempt
-from tacit.wire.peer_messages import EpochBegins
+from tacit.records.ledger import DisclosedLabels
+from tacit.records.log import NOWHERE, LogHead, has_reached
+from tacit.records.node_log import head_of
+from tacit.records.peer_messages import EpochBegins
+from tacit.records.requests import Attempt
 
 HOW_TO_GO_ON = (
     "put the newest copy of its data back in place, or make a new agreement; see nodes.md"
@@ -125,7 +126,7 @@ class PeerHeads:
 
 Numbers = dict[int, list[tuple[int, bytes]]]
 """Per objective, used evaluation numbers with the hashes of their requests."""
-_READ_ANSWER = msgspec.msgpack.Decoder(Answer)
+_READ_ANSWER = msgspec.msgpack.Decoder(DisclosedLabels)
 
 
 def _enough(peers: int) -> int:
@@ -173,7 +174,8 @@ def answers_told(told: Sequence[tuple[int, History]], /) -> tuple[int, History]:
 
     Each tells what came after a number of populations.
 
-    >>> answers_told([(4, [{0: Answer([1, 0])}]), (4, [{0: Answer([0, 1])}]), (4, [])])
+    >>> one, other = DisclosedLabels([1, 0]), DisclosedLabels([0, 1])
+    >>> answers_told([(4, [{0: one}]), (4, [{0: other}]), (4, [])])
     (4, [])
     """
     enough = _enough(len(told))

@@ -16,10 +16,10 @@ from tacit.node.agreement_state import AgreementState
 from tacit.node.computation import EPOCH_SECONDS, ComputingNode
 from tacit.node.epoch_state import HeardOfLogs
 from tacit.node.policy import refuse
-from tacit.records.log_heads import LogHead
-from tacit.records.node_events import LogSetBack
-from tacit.wire.messages import OpenEpoch
-from tacit.wire.peer_messages import (
+from tacit.records.events import LogSetBack
+from tacit.records.log import LogHead
+from tacit.records.messages import EpochOpened, OpenEpoch
+from tacit.records.peer_messages import (
     AnswersTold,
     EpochBegins,
     LogReached,
@@ -27,7 +27,6 @@ from tacit.wire.peer_messages import (
     decode_peer_message,
     encode_peer_message,
 )
-from tacit.wire.replies import EpochOpened
 
 M = TypeVar("M", bound=PeerMessage)
 

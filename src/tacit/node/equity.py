@@ -12,18 +12,16 @@ from __future__ import annotations
 import hashlib
 from functools import partial
 
-from tacit.agreement.account_boxes import seal_told
-from tacit.agreement.equity_check import plan_digest
-from tacit.agreement.working_memory import account_bytes
+from tacit.agreement.equity import plan_digest, seal_told
+from tacit.agreement.sizes import account_bytes
 from tacit.equity import Opened, PlanToCount, StepBook, WithEquity, WithoutEquity, columns_of
 from tacit.node.agreement_state import AgreementState
 from tacit.node.computation import ComputingNode, NodeComputation
 from tacit.node.policy import refuse
 from tacit.node.threads import in_thread
 from tacit.records.events import RunCounted
-from tacit.wire.messages import CountRun
-from tacit.wire.replies import RunAccounted
-from tacit.wire.request import count_hash, unpack_candidates
+from tacit.records.messages import CountRun, RunAccounted
+from tacit.records.requests import unpack_candidates
 
 LARGE_CELLS = 1 << 12
 """Above so many weights, steps take more than a few milliseconds each."""
@@ -44,7 +42,7 @@ async def count_run(
     node: ComputingNode, agreement_state: AgreementState, request: CountRun
 ) -> RunAccounted:
     """Count a run for the balances of its series; once, however often it is asked for."""
-    computation = NodeComputation(node, agreement_state, request, count_hash(request), None)
+    computation = NodeComputation(node, agreement_state, request, request.digest, None)
     agreement = agreement_state.agreement
     async with computation.begins():
         book, hooks = node.series.book_of(agreement), hooks_of(node, agreement_state)

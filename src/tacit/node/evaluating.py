@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.agreement.working_memory import evaluation_bytes
+from tacit.agreement.sizes import evaluation_bytes
 from tacit.mpc import (
     ArithmeticShare,
     Evaluated,
@@ -31,11 +31,9 @@ from tacit.node.derivation import Derivation
 from tacit.node.equity import hooks_of
 from tacit.node.policy import Asked, blocks_of, check_plans, check_sizes, refuse
 from tacit.node.threads import in_thread
-from tacit.records.disclosed import Kind
-from tacit.wire.answer import Answer
-from tacit.wire.messages import Evaluate, Reveal
-from tacit.wire.replies import BestRevealed, PopulationEvaluated
-from tacit.wire.request import REVEAL_NUMBER, request_hash, unpack_candidates
+from tacit.records.ledger import DisclosedLabels, Kind
+from tacit.records.messages import BestRevealed, Evaluate, PopulationEvaluated, Reveal
+from tacit.records.requests import REVEAL_NUMBER, request_hash, unpack_candidates
 
 BEST_SIZE: list[Size] = [((1,), np.dtype(np.uint64))]
 """What there is to hand over of the best so far."""
@@ -199,7 +197,9 @@ async def _evaluate(
     computation.log_sent(Kind.LABELS, objective)
     # A node that crashes here hears the answer from its peers when the next epoch begins.
     if agreement_state.derivation is not None and result.told is not None:
-        answer = Answer([int(label) for label in result.told.labels], result.told.best_value)
+        answer = DisclosedLabels(
+            [int(label) for label in result.told.labels], result.told.best_value
+        )
         await agreement_state.derivation.keep(objective, asked.request, answer)
     await counters.finish(asked)
     return computation.reply(PopulationEvaluated)

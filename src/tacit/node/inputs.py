@@ -15,10 +15,10 @@ import msgspec
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from tacit.agreement.contribution import commitment_to
 from tacit.agreement.sealing import (
     Manifest,
     box_hash,
+    commitment_to,
     manifests_digest,
     open_box,
     read_manifest,
@@ -29,9 +29,8 @@ from tacit.mpc import ArithmeticShare, held_by
 from tacit.node.policy import check_still_valid, refuse
 from tacit.node.store import Store, Stored, StoredInput, StoredShare
 from tacit.records.events import InputsFrozen, InputTaken, SeedDrawn
-from tacit.records.freezing import FreezingEvent, FrozenInputs, frozen_after
-from tacit.wire.messages import Submit
-from tacit.wire.replies import RefusalKind
+from tacit.records.log import FreezingEvent, FrozenInputs, frozen_after
+from tacit.records.messages import RefusalKind, Submit
 
 
 class StoredWeighted(Stored, frozen=True, tag="weighted/1"):

@@ -17,13 +17,13 @@ import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from tacit.agreement.sealing_offer import sign_offer
+from tacit.agreement.signatures import sign_offer
 from tacit.agreement.terms import Agreement
 from tacit.files import erase, remove_drafts, replace_secret
 from tacit.identity.config import NodeConfig
-from tacit.identity.keyring import Keyring
+from tacit.identity.keys import Keyring
 from tacit.node.policy import refuse
-from tacit.wire.replies import RefusalKind
+from tacit.records.messages import RefusalKind
 
 PENDING_SECONDS = 30 * 86400.0
 """So long an offered key waits for its agreement; signing rarely takes that long."""

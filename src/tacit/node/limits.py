@@ -6,7 +6,7 @@ how much it has a node keep. What has expired goes after a while, with its log.
 How much memory the computations of a platform take at the same time.
 
 What an agreement needs at most is estimated when it is taken, and refused above the same limit: see
-`tacit.agreement.working_memory`. Nodes may begin computations in different orders, so none
+`tacit.agreement.sizes`. Nodes may begin computations in different orders, so none
 waits long for the others: after a moment it is given up, which its coordinator tries again.
 
 What stays in memory between requests: shares of weights and followed searches, the last used.
@@ -22,13 +22,13 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
-from tacit.agreement.working_memory import search_bytes, weights_bytes
+from tacit.agreement.sizes import search_bytes, weights_bytes
 from tacit.errors import AbortError
 from tacit.files import replace_secret
 from tacit.identity.config import NodeConfig
 from tacit.node.agreement_state import AgreementState
 from tacit.node.policy import refuse
-from tacit.wire.replies import RefusalKind
+from tacit.records.messages import RefusalKind
 
 DAY = 86400.0
 MEGABYTE = 1_000_000

@@ -40,12 +40,10 @@ from tacit.mpc.transport import (
     delayed,
     link_inside,
 )
-from tacit.records.events import Event
-from tacit.records.line_limit import LineLimit
-from tacit.records.node_events import Connected, LinkLost, LinkRelayed, RelayBegun, RelayEnded
-from tacit.wire.attempt import NO_ATTEMPT, Attempt
-from tacit.wire.messages import TALK
-from tacit.wire.peer_messages import (
+from tacit.records.events import Connected, Event, LinkLost, LinkRelayed, RelayBegun, RelayEnded
+from tacit.records.messages import TALK
+from tacit.records.node_log import LineLimit
+from tacit.records.peer_messages import (
     Bind,
     Bound,
     Here,
@@ -56,6 +54,7 @@ from tacit.wire.peer_messages import (
     decode_peer_message,
     encode_peer_message,
 )
+from tacit.records.requests import NO_ATTEMPT, Attempt
 
 QUIET_SECONDS = 3600.0
 ANSWER_SECONDS = 5.0

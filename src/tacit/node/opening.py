@@ -33,11 +33,10 @@ from tacit.node.computation import EPOCH_SECONDS, ComputingNode
 from tacit.node.links import PeerLine
 from tacit.node.policy import refuse
 from tacit.node.sealed_progress import KeptState, StoredParts
-from tacit.records.node_events import LogFailed
-from tacit.wire.attempt import NO_ATTEMPT, Attempt
-from tacit.wire.messages import OpenPlan
-from tacit.wire.peer_messages import Bind, Bound
-from tacit.wire.replies import PlanOpened
+from tacit.records.events import LogFailed
+from tacit.records.messages import OpenPlan, PlanOpened
+from tacit.records.peer_messages import Bind, Bound
+from tacit.records.requests import NO_ATTEMPT, Attempt
 
 _KEY_BYTES = 32
 

@@ -38,40 +38,38 @@ from tacit.node.inputs import Inputs
 from tacit.node.own_log import shorten
 from tacit.node.preparing import prepare
 from tacit.node.threads import in_thread
-from tacit.records.events import RequestFailed, RequestRefused
-from tacit.records.node_events import InternalError, LinkLost, LogFailed
-from tacit.records.node_log import NodeLog, sign_head
-from tacit.wire.messages import (
+from tacit.records.events import InternalError, LinkLost, LogFailed, RequestFailed, RequestRefused
+from tacit.records.log import sign_head
+from tacit.records.messages import (
     TALK,
     Advance,
     Agree,
     Cancel,
     CountRun,
     End,
+    Ended,
     Evaluate,
+    Failed,
     FetchLog,
+    LogPage,
     OfferSealingKey,
     OpenEpoch,
     OpenPlan,
     Ping,
-    Prepare,
-    Reveal,
-    Submit,
-    decode_request,
-    encode_message,
-)
-from tacit.wire.replies import (
-    Ended,
-    Failed,
-    LogPage,
     Pong,
+    Prepare,
     RefusalKind,
     Refused,
     Reply,
     Result,
+    Reveal,
     RowsTaken,
     SealingKeyOffered,
+    Submit,
+    decode_request,
+    encode_message,
 )
+from tacit.records.node_log import NodeLog
 
 if TYPE_CHECKING:
     from tacit.node.server import Node

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from tacit.agreement.terms import Agreement
 from tacit.errors import RefusedError
 from tacit.problems import Problem
-from tacit.wire.replies import RefusalKind
-from tacit.wire.request import candidate_hashes
+from tacit.records.messages import RefusalKind
+from tacit.records.requests import candidate_hashes
 
 BLOCK_ENTRIES = 1 << 18
 """Entries of plans that are looked at together."""

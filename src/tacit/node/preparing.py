@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from tacit.agreement.sealing import box_hash
-from tacit.agreement.working_memory import prepare_bytes
+from tacit.agreement.sizes import prepare_bytes
 from tacit.equity import WithoutEquity
 from tacit.errors import LogError
 from tacit.mpc import (
@@ -42,8 +42,7 @@ from tacit.node.policy import refuse
 from tacit.node.store import StoredInput
 from tacit.node.threads import in_thread
 from tacit.records.events import InputDiffers, InputOutOfRange
-from tacit.wire.messages import Prepare
-from tacit.wire.replies import InputsPrepared, RefusalKind
+from tacit.records.messages import InputsPrepared, Prepare, RefusalKind
 
 Rows = dict[str, StoredInput]
 Dropped = InputDiffers | InputOutOfRange

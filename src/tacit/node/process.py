@@ -14,7 +14,7 @@ import threading
 from pathlib import Path
 
 from tacit.errors import TacitError
-from tacit.identity.cluster_files import LOCAL_PREFIX
+from tacit.identity.cluster import LOCAL_PREFIX
 from tacit.identity.config import NodeConfig, load_node_config
 from tacit.node.server import Node
 

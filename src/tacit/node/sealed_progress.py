@@ -29,12 +29,11 @@ from tacit.mpc import ArithmeticShare
 from tacit.node.policy import check_checkpoints, check_generations, refuse
 from tacit.node.store import Store, Stored, StoredShare
 from tacit.node.threads import to_the_end
-from tacit.records.disclosed import DisclosedProof, HeardBoxes, Kind
 from tacit.records.events import BatchBegun, PlanBound, PlanSealed, Sent, StartDrawn
-from tacit.wire.attempt import Attempt, decode_attempt, encode_attempt
-from tacit.wire.messages import Advance
-from tacit.wire.recording_mux import sent_digest
-from tacit.wire.request import advance_hash, plan_hash
+from tacit.records.ledger import DisclosedProof, HeardBoxes, Kind
+from tacit.records.messages import Advance
+from tacit.records.recording_mux import sent_digest
+from tacit.records.requests import Attempt, decode_attempt, encode_attempt, plan_hash
 
 KEPT_STATES = 2
 KEPT_RUNS = 16
@@ -202,7 +201,7 @@ class SealedProgress:
         kept = None if parent in self.from_peers else self.state(parent)
         if parent.number != first:
             raise refuse(f"attempt '{parent}' ended at step {parent.number}, not {first}")
-        digest = advance_hash(request).hex()
+        digest = request.digest.hex()
         if self._requests.get(first, digest) != digest:
             raise refuse(f"the steps after {first} were begun otherwise; ask for the same")
         event = BatchBegun(self._search, first, count, horizon, digest, attempt, parent)

@@ -14,7 +14,7 @@ import numpy as np
 
 from tacit.agreement.sealed_groups import AssignmentGroup, SealedGroup, TourGroup
 from tacit.agreement.sealed_run import SealedRun, Stage, StageKind
-from tacit.agreement.working_memory import steps_bytes
+from tacit.agreement.sizes import steps_bytes
 from tacit.mpc import ArithmeticShare, Session, scale
 from tacit.mpc.assignment import advance as cancel_cycles
 from tacit.mpc.assignment import (
@@ -41,11 +41,10 @@ from tacit.node.opening import (
 )
 from tacit.node.sealed_progress import KeptState, SealedProgress
 from tacit.node.threads import in_thread
-from tacit.records.disclosed import DisclosedProof, Kind
-from tacit.wire.messages import Advance, OpenPlan
-from tacit.wire.recording_mux import sent_digest
-from tacit.wire.replies import BatchDone, PlanOpened
-from tacit.wire.request import advance_hash, plan_hash
+from tacit.records.ledger import DisclosedProof, Kind
+from tacit.records.messages import Advance, BatchDone, OpenPlan, PlanOpened
+from tacit.records.recording_mux import sent_digest
+from tacit.records.requests import plan_hash
 
 LARGE_MESSAGE = 1 << 18
 """With larger ones, steps take more than a few milliseconds each."""
@@ -60,7 +59,7 @@ async def advance(
     node: ComputingNode, agreement_state: AgreementState, request: Advance, platform: Mux
 ) -> BatchDone:
     """Some steps, or the start, if the agreement allows them."""
-    computation = NodeComputation(node, agreement_state, request, advance_hash(request), platform)
+    computation = NodeComputation(node, agreement_state, request, request.digest, platform)
     async with computation.begins():
         progress = agreement_state.search(request.search, goes_on=True)
     async with progress.alone():

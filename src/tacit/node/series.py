@@ -26,14 +26,7 @@ from pathlib import Path
 
 import msgspec
 
-from tacit.agreement.terms import Agreement, agreement_hash
-from tacit.equity import RunEntry, StepBook, empty_book
-from tacit.errors import FileError
-from tacit.files import remove_drafts, replace_secret
-from tacit.mpc import ArithmeticShare
-from tacit.node.policy import refuse
-from tacit.node.store import Stored, StoredShare
-from tacit.series import (
+from tacit.agreement import (
     DAY,
     RunRecord,
     Series,
@@ -48,7 +41,14 @@ from tacit.series import (
     read_series,
     series_hash,
 )
-from tacit.wire.replies import RefusalKind
+from tacit.agreement.terms import Agreement, agreement_hash
+from tacit.equity import RunEntry, StepBook, empty_book
+from tacit.errors import FileError
+from tacit.files import remove_drafts, replace_secret
+from tacit.mpc import ArithmeticShare
+from tacit.node.policy import refuse
+from tacit.node.store import Stored, StoredShare
+from tacit.records.messages import RefusalKind
 
 
 class StoredEntry(msgspec.Struct, frozen=True, array_like=True):

@@ -19,10 +19,11 @@ import numpy as np
 from msgspec.structs import asdict, replace
 from numpy.typing import NDArray
 
+from tacit.agreement import SignedSeries
 from tacit.agreement.terms import Agreement, agreement_hash, canonical
 from tacit.errors import FileError, LogError
+from tacit.identity.certificates import DAY, expiry_warnings
 from tacit.identity.config import NodeConfig, parse_address
-from tacit.identity.expiry import DAY, expiry_warnings
 from tacit.mpc import Epoch, party_name
 from tacit.mpc.transport import FrameBudget, Listener, Mux, TlsLink, delayed
 from tacit.node.admission import Parties, check_allowed, check_parties
@@ -46,19 +47,17 @@ from tacit.node.policy import refuse
 from tacit.node.series import KeptSeries
 from tacit.node.store import Store, folder_name
 from tacit.node.threads import Turns, WorkerLoops, to_the_end
-from tacit.records.events import Event
-from tacit.records.line_limit import LineLimit
-from tacit.records.node_events import (
+from tacit.records.events import (
     AgreementBroken,
     AgreementRemoved,
     CertificateExpires,
     Connected,
+    Event,
     LinkRejected,
     NodeStarted,
     NodeStopped,
 )
-from tacit.records.node_log import NodeLog
-from tacit.series import SignedSeries
+from tacit.records.node_log import LineLimit, NodeLog
 
 if TYPE_CHECKING:
     from tacit.node.metrics import NodeMetrics

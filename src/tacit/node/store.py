@@ -53,16 +53,16 @@ from nacl.hash import blake2b
 from nacl.secret import SecretBox
 from numpy.typing import NDArray
 
-from tacit.agreement.contribution import CONTRIBUTION_BYTES
+from tacit.agreement.sealing import CONTRIBUTION_BYTES
 from tacit.agreement.terms import Agreement, agreement_hash, canonical, read_agreement
 from tacit.errors import EngineError, RefusedError
 from tacit.files import remove_drafts, replace_secret
 from tacit.identity.config import NodeConfig
 from tacit.mpc import ArithmeticShare
-from tacit.records.disclosed import DisclosedProof, HeardBoxes, Kind
 from tacit.records.events import AgreementAccepted, Sent
+from tacit.records.ledger import DisclosedProof, HeardBoxes, Kind
 from tacit.records.node_log import NodeLog
-from tacit.wire.attempt import Attempt, decode_attempt, encode_attempt
+from tacit.records.requests import Attempt, decode_attempt, encode_attempt
 
 
 class Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="stored"):

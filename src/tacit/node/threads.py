@@ -26,7 +26,7 @@ from typing import Any, ParamSpec, TypeVar
 from tacit.errors import PeerError
 from tacit.mpc import SessionMux, Wire
 from tacit.mpc.transport import Buffer, Channel, Frame
-from tacit.wire.mux_in_place import MuxInPlace
+from tacit.records.recording_mux import ForwardingMux
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -153,7 +153,7 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
     loop.close()
 
 
-class BridgedMux(MuxInPlace):
+class BridgedMux(ForwardingMux):
     """A link for a computation on another loop; made on the loop that the link belongs to."""
 
     def __init__(self, mux: SessionMux, /) -> None:

@@ -38,7 +38,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from pathlib import Path
 
-from tacit.agreement import Agreement
+from tacit.agreement import DAY, Agreement, series_hash
 from tacit.client import RunSummary
 from tacit.errors import (
     CredentialError,
@@ -75,7 +75,6 @@ from tacit.participant.series_records import (
     unseen_words,
 )
 from tacit.participant.submission import Submission, submissions, submit
-from tacit.series import DAY, series_hash
 
 AGAIN_SECONDS = 60.0
 """So long after it failed something is not tried again, unless the costs are other ones."""

@@ -19,6 +19,10 @@ from tacit.agreement import (
     Agreement,
     agreement_hash,
     check_agreement,
+    check_still_runs,
+    departures,
+    objection_to_pace,
+    objection_to_run,
     read_agreement,
     sign_agreement,
 )
@@ -38,7 +42,6 @@ from tacit.participant.series_records import (
 from tacit.participant.trust import Trust, load_trust, trust_refusals
 from tacit.problems import Problem
 from tacit.search.moves import AssignmentParameters
-from tacit.series import check_still_runs, departures, objection_to_pace, objection_to_run
 
 
 def fetch_public_problem(client: PlatformClient, run: str, agreement: Agreement, /) -> Problem:

@@ -26,13 +26,21 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from tacit.agreement import Agreement, agreement_hash, canonical, open_told
+from tacit.agreement import (
+    Agreement,
+    Series,
+    TakenRun,
+    agreement_hash,
+    canonical,
+    open_told,
+    read_series,
+    series_hash,
+)
 from tacit.equity import FINENESS, FIRST_HEAD, MEAN, NEUTRAL, SPREAD, UNIT
 from tacit.errors import AgreementError, FileError, InputError, SealError, TrustError
 from tacit.files import check_secret
 from tacit.participant.profile import Profile, changing, replace_private
 from tacit.records import Log
-from tacit.series import Series, TakenRun, read_series, series_hash
 from tacit.verify import counted_run, surely_counted
 
 MOST_UNSEEN = 3

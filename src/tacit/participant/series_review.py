@@ -8,7 +8,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from tacit.agreement import canonical
+from tacit.agreement import (
+    Series,
+    canonical,
+    check_series,
+    check_still_runs,
+    read_series,
+    series_hash,
+    sign_series,
+)
 from tacit.client import SeriesView
 from tacit.errors import TacitError, TrustError
 from tacit.participant.profile import Profile
@@ -29,14 +37,6 @@ from tacit.participant.series_records import (
 )
 from tacit.participant.trust import Trust, load_trust, trust_refusals
 from tacit.plain_text import plain_line
-from tacit.series import (
-    Series,
-    check_series,
-    check_still_runs,
-    read_series,
-    series_hash,
-    sign_series,
-)
 
 WHAT_VARIES = {
     "rows": "rows, their names and who owns them",

@@ -1,4 +1,4 @@
-"""What is written down: nodes' logs, the coordinator's ledger, signed receipts."""
+"""Messages between coordinator and nodes, the nodes' logs, and the platform's ledger."""
 
 from __future__ import annotations
 
@@ -7,19 +7,6 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
-    from tacit.records.disclosed import (
-        Disclosed,
-        DisclosedBest,
-        DisclosedFront,
-        DisclosedLabels,
-        DisclosedPlan,
-        DisclosedProof,
-        DisclosedToOwners,
-        HeardBoxes,
-        Kind,
-        Payload,
-        in_words,
-    )
     from tacit.records.events import (
         BatchBegun,
         BuiltOnThree,
@@ -40,30 +27,54 @@ if TYPE_CHECKING:
         Sent,
     )
     from tacit.records.evidence import describe_suspects, read_evidence, suspects
-    from tacit.records.freezing import FrozenInputs, frozen_inputs
     from tacit.records.ledger import (
+        Disclosed,
+        DisclosedBest,
+        DisclosedFront,
+        DisclosedLabels,
+        DisclosedPlan,
+        DisclosedProof,
+        DisclosedToOwners,
         FileLedger,
+        HeardBoxes,
+        Kind,
         Ledger,
+        Payload,
+        PlanParts,
         decode_entry,
         encode_entry,
+        in_words,
         load_ledger,
         read_ledger,
     )
-    from tacit.records.log_chain import (
+    from tacit.records.log import (
         FIRST,
+        FrozenInputs,
         Log,
+        check_log,
         events_of,
+        frozen_inputs,
+        is_head_signed,
+        is_of,
         line_hash,
         read_log,
         verify_log,
     )
-    from tacit.records.node_log import check_log, is_head_signed, is_of
+    from tacit.records.messages import Allowed, RefusalKind
     from tacit.records.payload_parts import (
         OUTCOMES,
         FromParts,
         SealedPlan,
         payload_from_parts,
     )
-    from tacit.records.plan_parts import PlanParts
+    from tacit.records.recording_mux import sent_digest
+    from tacit.records.requests import (
+        NO_ATTEMPT,
+        REVEAL_NUMBER,
+        Attempt,
+        pack_candidates,
+        plan_hash,
+        request_hash,
+    )
 else:
     __getattr__ = lazily(__name__)

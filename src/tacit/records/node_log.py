@@ -1,11 +1,10 @@
-"""A node's log: a chain in which every line names the hash of the line before it.
+"""Write a node's log, and find its end again after a restart or a crash.
 
-Each line is an event in canonical JSON, with its time and `previous`. Lines are appended and never
-changed; whoever changes, reorders or cuts out a line breaks the chain. Cutting lines off
-the end shows when the head is compared with one seen earlier, or with the other nodes' logs.
-
-A node signs the head of its log for the nonce of whoever asks, so that no old log passes for new.
-The platform may carry log and signature, since it can neither sign nor know the nonce beforehand.
+Lines are appended and never changed. A node's state follows from the last few lines of each kind. A
+checkpoint says where those stand, and up to where the log was read: the line that ends there must
+have the hash that the checkpoint names, so that the log up to it is the one that was read. The
+lines themselves are in the log alone. In doubt the checkpoint does not count, and the log is read
+from its first line.
 """
 
 from __future__ import annotations
@@ -13,29 +12,133 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Iterator
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO, NamedTuple
 
 import msgspec
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from tacit.agreement.signatures import is_signed, sign
-from tacit.agreement.terms import Agreement, agreement_hash
 from tacit.errors import LogError
-from tacit.records.events import AgreementAccepted, Event
-from tacit.records.log_chain import FIRST as FIRST
-from tacit.records.log_chain import LONGEST_LINE, read_chain
-from tacit.records.log_chain import Log as Log
-from tacit.records.log_chain import line_hash as line_hash
-from tacit.records.log_chain import verify_log as verify_log
-from tacit.records.log_checkpoint import (
-    Checkpoint,
-    Kept,
-    load_checkpoint,
-    save_checkpoint,
-)
-from tacit.wire.attempt import encode_attempt
+from tacit.files import replace_secret
+from tacit.records.events import Event, NodeEvent, RequestFailed, RequestRefused
+from tacit.records.log import FIRST, LONGEST_LINE, LogHead, decode_line, line_hash, read_chain
+from tacit.records.requests import encode_attempt
+
+
+class LineLimit:
+    """A supply of lines that fills up again with time."""
+
+    def __init__(
+        self,
+        *,
+        burst: int,
+        per_minute: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._burst, self._rate, self._clock = burst, per_minute / 60, clock
+        self._left, self._at = float(burst), clock()
+        self._left_out = 0
+
+    def admit(self) -> int | None:
+        """How many lines were left out before this one, or None if it is left out as well."""
+        now = self._clock()
+        self._left = min(self._burst, self._left + (now - self._at) * self._rate)
+        self._at = now
+        if self._left < 1:
+            self._left_out += 1
+            return None
+        self._left -= 1
+        left_out, self._left_out = self._left_out, 0
+        return left_out
+
+
+KEPT_LINES = 16
+"""Of each kind of event and disclosure, for each objective, search and participant."""
+_WITHOUT_STATE = (RequestRefused, RequestFailed, NodeEvent)
+"""Nothing that a node does depends on these."""
+
+
+class Kept(NamedTuple):
+    """An event, and where its line stands in the log."""
+
+    offset: int
+    length: int
+    event: Event
+
+
+class RecentEvents:
+    """The last events of each kind: what is folded into the state when a node starts."""
+
+    def __init__(self) -> None:
+        self._kept: defaultdict[tuple[object, ...], deque[Kept]] = defaultdict(
+            lambda: deque(maxlen=KEPT_LINES)
+        )
+
+    def add(self, kept: Kept, /) -> None:
+        """Remember an event, and forget the oldest of its kind above the limit."""
+        event = kept.event
+        if not isinstance(event, _WITHOUT_STATE):
+            # What was sent is kept apart by what it was: many evaluations push no plan out.
+            names = ("objective", "search", "participant", "kind", "about")
+            about = (getattr(event, name, None) for name in names)
+            self._kept[type(event), *about].append(kept)
+
+    def in_order(self) -> list[Kept]:
+        """What is remembered, as it stands in the log."""
+        return sorted((each for kept in self._kept.values() for each in kept), key=lambda k: k[0])
+
+
+class Checkpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="log checkpoint/1"):
+    """How far a log was read, and which of its lines still count."""
+
+    offset: int = 0
+    lines: int = 0
+    head: str = FIRST
+    """The hash of the last line before the offset."""
+    kept: list[tuple[int, int]] = []
+    """Offset and length of each line that counts."""
+
+
+_READ_CHECKPOINT = msgspec.msgpack.Decoder(Checkpoint)
+
+
+def save_checkpoint(path: Path, checkpoint: Checkpoint, /) -> None:
+    """Keep a checkpoint beside its log."""
+    replace_secret(path, msgspec.msgpack.encode(checkpoint))
+
+
+def load_checkpoint(path: Path, log: BinaryIO, /) -> tuple[Checkpoint, RecentEvents]:
+    """The checkpoint, if the log bears it out; otherwise one at the log's beginning."""
+    try:
+        checkpoint = _READ_CHECKPOINT.decode(path.read_bytes())
+        recent = RecentEvents()
+        if line_hash(_line_before(log, checkpoint.offset)) != checkpoint.head:
+            return Checkpoint(), RecentEvents()
+        for offset, length in checkpoint.kept:
+            event = decode_line(_read(log, offset, length))
+            recent.add(Kept(offset, length, event))
+    except (OSError, ValueError, msgspec.DecodeError, RecursionError):
+        return Checkpoint(), RecentEvents()
+    return checkpoint, recent
+
+
+def _read(log: BinaryIO, offset: int, length: int) -> bytes:
+    if not 0 <= length <= LONGEST_LINE:
+        raise ValueError("no line is so long")
+    log.seek(offset)
+    return log.read(length)
+
+
+def _line_before(log: BinaryIO, end: int) -> bytes:
+    """The line that ends just before an offset."""
+    begin = max(0, end - LONGEST_LINE)
+    data = _read(log, begin, end - begin)
+    if len(data) < end - begin or not data.endswith(b"\n"):
+        raise ValueError("no line ends there")
+    return data[data.rfind(b"\n", 0, len(data) - 1) + 1 : -1]
+
 
 _ENCODER = msgspec.json.Encoder(order="sorted", enc_hook=encode_attempt)
 PAGE_BYTES = 1 << 20
@@ -178,60 +281,7 @@ class NodeLog:
         self._synced = size
 
 
-def _signed(head: str, nonce: bytes, seconds: int) -> bytes:
-    return f"{head}\n{seconds}\n{nonce.hex()}\n".encode()
-
-
-def sign_head(key: Ed25519PrivateKey, head: str, /, *, nonce: bytes, seconds: int) -> bytes:
-    """A node's signature under the head of its log at a time, for whoever drew the nonce."""
-    return sign(key, "log", _signed(head, nonce, seconds))
-
-
-def is_head_signed(
-    agreement: Agreement,
-    node: int,
-    head: str,
-    /,
-    *,
-    nonce: bytes,
-    seconds: int,
-    signature: bytes,
-) -> bool:
-    """Whether a node of the agreement signed this head at that time, for this nonce."""
-    key = agreement.nodes[node].signing_key
-    return is_signed(key, "log", _signed(head, nonce, seconds), signature)
-
-
-def check_log(
-    agreement: Agreement,
-    node: int,
-    log: bytes,
-    /,
-    *,
-    nonce: bytes,
-    seconds: int,
-    signature: bytes,
-) -> list[Event]:
-    """The events of a node's log, if it is whole, of this agreement, and signed for this nonce.
-
-    `seconds` is the time that the node says it is, in seconds since 1970.
-    """
-    events = verify_log(log)
-    if not is_of(agreement, events):
-        raise LogError(f"this log is not of this agreement; ask node {node} for the right one")
-    lines = log.splitlines()
-    head = line_hash(lines[-1]) if lines else FIRST
-    if not is_head_signed(agreement, node, head, nonce=nonce, seconds=seconds, signature=signature):
-        raise LogError(
-            f"node {node} did not sign this log for this question; it may be an old one, fetch it "
-            "again with a new nonce"
-        )
-    return events
-
-
-def is_of(agreement: Agreement, log: Log, /) -> bool:
-    """Whether a log is about this agreement: its first line says so."""
-    first = log[0] if log else None
-    return (
-        isinstance(first, AgreementAccepted) and first.agreement == agreement_hash(agreement).hex()
-    )
+def head_of(log: NodeLog, /) -> LogHead:
+    """The head of a log, which is on the disk when this returns."""
+    log.sync()
+    return LogHead(log.size, log.head)

@@ -29,7 +29,7 @@ from tacit.mpc import (
     receive_again,
 )
 from tacit.mpc.assignment import bound_of, hear_finished
-from tacit.records.disclosed import (
+from tacit.records.ledger import (
     Disclosed,
     DisclosedBest,
     DisclosedFront,

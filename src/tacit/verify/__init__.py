@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     )
     from tacit.verify.claims import Claim, ClaimedResult, read_claimed
     from tacit.verify.equity import check_counted, counted_run, surely_counted
-    from tacit.verify.inputs import check_inputs
-    from tacit.verify.nodes import check_evidence, describe_loss
-    from tacit.verify.verdict import Finding, Verdict, check_run
+    from tacit.verify.logs import check_evidence, describe_loss
+    from tacit.verify.verdict import Finding, Verdict, check_inputs, check_run
 else:
     __getattr__ = lazily(__name__)

@@ -34,9 +34,8 @@ from tacit.files import other_version
 from tacit.problems import Problem
 from tacit.records import Log, check_log, read_ledger
 from tacit.verify.claims import Claim, ClaimedResult, read_claimed
-from tacit.verify.inputs import check_inputs
-from tacit.verify.nodes import check_evidence, describe_loss
-from tacit.verify.verdict import Finding, Verdict, check_run
+from tacit.verify.logs import check_evidence, describe_loss
+from tacit.verify.verdict import Finding, Verdict, check_inputs, check_run
 
 FORMAT: Literal["tacit-bundle/1"] = "tacit-bundle/1"
 MOST_BYTES = 1 << 30

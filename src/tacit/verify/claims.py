@@ -11,8 +11,7 @@ from tacit.agreement import Agreement, PlanHeads
 from tacit.errors import LogError
 from tacit.records import Disclosed, DisclosedPlan, DisclosedToOwners, Log
 from tacit.runs import opened_values
-from tacit.verify.owners import check_own_parts
-from tacit.verify.steps import check_generations_asked, early_words
+from tacit.verify.sealed import check_generations_asked, check_own_parts, early_words
 
 
 @dataclass(frozen=True)

@@ -33,17 +33,23 @@ from tacit.records import (
     events_of,
     in_words,
     payload_from_parts,
+    plan_hash,
 )
-from tacit.verify.logged import Key, LoggedDisclosures, another_answer, answered_attempts, key_of
-from tacit.verify.nodes import to_the_end
-from tacit.verify.owners import check_boxes
-from tacit.verify.steps import (
+from tacit.verify.logs import (
+    Key,
+    LoggedDisclosures,
+    another_answer,
+    answered_attempts,
+    key_of,
+    to_the_end,
+)
+from tacit.verify.sealed import (
     agreed_checkpoints,
     check_all_told,
+    check_boxes,
     check_generations_asked,
     check_told,
 )
-from tacit.wire import plan_hash
 
 UNPROVEN = (
     "a node failed before it had logged its part, or was cut off by the platform, which can then "

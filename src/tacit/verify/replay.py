@@ -23,11 +23,12 @@ from tacit.records import (
     DisclosedLabels,
     Log,
     frozen_inputs,
+    pack_candidates,
+    request_hash,
 )
 from tacit.runs import BestKnown, evaluated_values, update_best_known
 from tacit.verify.claims import Claim, KnownValues, add_values, check_nothing_proved, check_values
-from tacit.verify.logged import LoggedDisclosures
-from tacit.wire import pack_candidates, request_hash
+from tacit.verify.logs import LoggedDisclosures
 
 
 @dataclass(frozen=True)

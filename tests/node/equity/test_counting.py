@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from tacit.agreement import Agreement
-from tacit.agreement.equity_check import run_facts
+from tacit.agreement.equity import run_facts
 from tacit.equity import (
     PlanToCount,
     RunEntry,

@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from tacit.agreement import Agreement, RunOfSeries
-from tacit.agreement.equity_check import run_facts
+from tacit.agreement.equity import run_facts
 from tacit.equity import FIRST_HEAD, WithEquity, empty_book
 from tacit.errors import RefusedError
 from tacit.mpc import ArithmeticShare, Session

@@ -19,20 +19,22 @@ from tacit.node import platform_connection
 from tacit.node.computation import NodeComputation
 from tacit.node.links import PeerLine, PeerLinks
 from tacit.node.platform_connection import PlatformConnection
-from tacit.records.events import Event
-from tacit.records.node_events import InternalError, LinkLost
-from tacit.wire.attempt import Attempt
-from tacit.wire.messages import (
+from tacit.records.events import Event, InternalError, LinkLost
+from tacit.records.messages import (
     TALK,
+    Failed,
     FetchLog,
+    LogPage,
     Prepare,
+    Refused,
+    Reply,
+    context_of,
     decode_reply,
     decode_request,
     encode_message,
 )
-from tacit.wire.peer_messages import Bind, Bound
-from tacit.wire.replies import Failed, LogPage, Refused, Reply
-from tacit.wire.request import context_of
+from tacit.records.peer_messages import Bind, Bound
+from tacit.records.requests import Attempt
 from tests.on_nodes.agreed_cluster import AgreedCluster, ask, populations, run
 from tests.on_nodes.deadlines import AMPLE
 

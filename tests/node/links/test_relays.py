@@ -17,7 +17,7 @@ from tacit.mpc.transport import Identity, TlsLink, make_certificate, memory_pair
 from tacit.node import links as node_links
 from tacit.node.links import PeerLinks
 from tacit.records.events import Event
-from tacit.wire.peer_messages import RelayComes, RelayWanted
+from tacit.records.peer_messages import RelayComes, RelayWanted
 from tests.node.links.test_links import bound_alike
 from tests.on_nodes.agreed_cluster import run
 from tests.on_nodes.deadlines import AMPLE

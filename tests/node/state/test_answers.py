@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from tacit.agreement.working_memory import SEARCH_BYTES
+from tacit.agreement.sizes import SEARCH_BYTES
 from tacit.errors import EngineError
 from tacit.node.agreement_state import AgreementState
 from tacit.node.derivation import Derivation

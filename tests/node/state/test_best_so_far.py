@@ -18,8 +18,8 @@ from tacit.node.agreement_state import AgreementState
 from tacit.node.policy import Asked
 from tacit.node.store import Store
 from tacit.records.events import EvaluationBegun, EvaluationRepeated
-from tacit.records.node_log import verify_log
-from tacit.wire.attempt import NO_ATTEMPT, Attempt
+from tacit.records.log import verify_log
+from tacit.records.requests import NO_ATTEMPT, Attempt
 from tests.on_nodes.agreed_cluster import AgreedCluster, populations, problem, run
 from tests.on_nodes.fixtures import Cast, example_cast
 

@@ -18,11 +18,11 @@ from tacit.node.opening import bind_for_peer
 from tacit.node.sealed_progress import KeptState
 from tacit.node.store import Store
 from tacit.problems import Problem, generate_assignment
-from tacit.records.disclosed import DisclosedProof, Kind
+from tacit.records.ledger import DisclosedProof, Kind
+from tacit.records.messages import Advance
+from tacit.records.peer_messages import Bind
+from tacit.records.requests import Attempt
 from tacit.search.moves import AssignmentParameters
-from tacit.wire.attempt import Attempt
-from tacit.wire.messages import Advance
-from tacit.wire.peer_messages import Bind
 from tests.on_nodes.agreed_cluster import run
 from tests.on_nodes.owners_cast import owners_cast
 

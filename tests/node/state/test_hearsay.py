@@ -11,13 +11,13 @@ from msgspec.structs import replace
 from tacit.node.agreement_state import AgreementState
 from tacit.node.epoch_state import answers_told, bound_searches, used_numbers
 from tacit.node.store import Store
-from tacit.records.freezing import FrozenInputs
-from tacit.wire.answer import Answer
-from tacit.wire.attempt import Attempt
-from tacit.wire.peer_messages import AnswersTold, EpochBegins
+from tacit.records.ledger import DisclosedLabels
+from tacit.records.log import FrozenInputs
+from tacit.records.peer_messages import AnswersTold, EpochBegins
+from tacit.records.requests import Attempt
 from tests.on_nodes.fixtures import example_cast
 
-TRUE, FALSE = Answer([1, 0, 0, 0]), Answer([0, 0, 0, 1])
+TRUE, FALSE = DisclosedLabels([1, 0, 0, 0]), DisclosedLabels([0, 0, 0, 1])
 
 
 @pytest.fixture

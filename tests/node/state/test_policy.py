@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from tacit.agreement.check import check_agreement
-from tacit.agreement.draft import draft_agreement
+from tacit.agreement.draft import check_agreement, draft_agreement
+from tacit.agreement.sizes import working_bytes
 from tacit.agreement.terms import Agreement, Ownership, PublicProblem
-from tacit.agreement.working_memory import working_bytes
 from tacit.disclosure import parse_disclosure
 from tacit.errors import AgreementError, RefusedError
 from tacit.node import policy

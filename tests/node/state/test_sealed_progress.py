@@ -20,9 +20,9 @@ from tacit.node.opening import bind_for_peer
 from tacit.node.sealed_progress import KeptState, SealedProgress
 from tacit.node.store import Store
 from tacit.records.events import PlanBound
-from tacit.wire.attempt import Attempt
-from tacit.wire.messages import Advance
-from tacit.wire.peer_messages import Bind
+from tacit.records.messages import Advance
+from tacit.records.peer_messages import Bind
+from tacit.records.requests import Attempt
 from tests.on_nodes.agreed_cluster import run
 from tests.on_nodes.fixtures import example_cast
 

@@ -13,8 +13,8 @@ from tacit.mpc import ArithmeticShare
 from tacit.node.agreement_state import AgreementState
 from tacit.node.epoch_state import Names
 from tacit.node.store import Store
-from tacit.wire.attempt import Attempt
-from tacit.wire.peer_messages import EpochBegins
+from tacit.records.peer_messages import EpochBegins
+from tacit.records.requests import Attempt
 from tests.on_nodes.agreed_cluster import run
 from tests.on_nodes.fixtures import example_cast
 

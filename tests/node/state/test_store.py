@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from tacit.agreement.working_memory import weights_bytes
+from tacit.agreement.sizes import weights_bytes
 from tacit.errors import LogError, RefusedError
 from tacit.mpc import ArithmeticShare
 from tacit.node import limits
@@ -18,7 +18,7 @@ from tacit.node.counters import LAST_NUMBERS
 from tacit.node.limits import KeptWeights
 from tacit.node.policy import Asked
 from tacit.node.store import LEASE, Store
-from tacit.wire.request import pack_candidates, request_hash, unpack_candidates
+from tacit.records.requests import pack_candidates, request_hash, unpack_candidates
 from tests.on_nodes.fixtures import Cast, example_cast
 
 

@@ -17,7 +17,7 @@ from tacit.node.admission import _public_weights, agree
 from tacit.node.server import Node
 from tacit.node.store import Store
 from tacit.problems import Objective
-from tacit.wire.messages import Agree
+from tacit.records.messages import Agree
 from tests.node.one_node import drafted
 from tests.on_nodes.fixtures import example_cast, example_problem
 

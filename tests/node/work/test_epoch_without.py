@@ -13,7 +13,7 @@ from tacit.errors import RefusedError
 from tacit.node.agreement_state import AgreementState
 from tacit.node.epochs import open_epoch
 from tacit.node.store import Store
-from tacit.wire.messages import OpenEpoch
+from tacit.records.messages import OpenEpoch
 from tests.on_nodes.agreed_cluster import run
 from tests.on_nodes.fixtures import example_cast
 

@@ -28,11 +28,11 @@ from tacit.node.opening import (
 )
 from tacit.node.sealed_progress import KeptState, PlanBoxes, SealedProgress, StoredParts
 from tacit.node.store import Store
-from tacit.records.disclosed import HeardBoxes
 from tacit.records.events import PlanSealed, Sent
-from tacit.wire.attempt import NO_ATTEMPT, Attempt
-from tacit.wire.messages import OpenPlan
-from tacit.wire.peer_messages import Bind, Bound
+from tacit.records.ledger import HeardBoxes
+from tacit.records.messages import OpenPlan
+from tacit.records.peer_messages import Bind, Bound
+from tacit.records.requests import NO_ATTEMPT, Attempt
 from tests.on_nodes.agreed_cluster import run
 from tests.on_nodes.owners_cast import OwnersCast, owners_cast
 

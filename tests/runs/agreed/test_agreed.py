@@ -18,7 +18,6 @@ from tacit.derived import agreed_parameters
 from tacit.errors import LogError
 from tacit.local.cluster import LocalCluster
 from tacit.node.store import Store, folder_name
-from tacit.records.disclosed import Kind
 from tacit.records.events import (
     EvaluationBegun,
     EvaluationRepeated,
@@ -26,7 +25,8 @@ from tacit.records.events import (
     NumberAdopted,
     Sent,
 )
-from tacit.records.ledger import load_ledger
+from tacit.records.ledger import Kind, load_ledger
+from tacit.records.requests import Attempt
 from tacit.runs.agreed.agreed import LEDGER
 from tacit.runs.agreed.evaluating import CHECKPOINTS, search_up_to
 from tacit.runs.driver import drive
@@ -35,7 +35,6 @@ from tacit.runs.result import Result, Timing
 from tacit.runs.summarize import summarize
 from tacit.verify.disclosed import check_answers
 from tacit.verify.replay import replay
-from tacit.wire.attempt import Attempt
 from tests.on_nodes.agreed_cluster import AgreedCluster, problem
 from tests.on_nodes.entries import evaluations_in
 from tests.runs.agreed.agreed_process import Stored, open_run

@@ -10,12 +10,11 @@ import pytest
 from tacit.agreement import SealedRun
 from tacit.errors import AbortError, PeerTimeoutError, RefusedError
 from tacit.problems import Problem, generate_assignment, generate_tour
-from tacit.records import SealedPlan
+from tacit.records import RefusalKind, SealedPlan
 from tacit.runs import Limits, StopReason, drive
 from tacit.runs.sealed.driver import SealedDriver
 from tacit.runs.sealed.pace import OPENING_SECONDS, SETTLING
 from tacit.search.moves import AssignmentParameters, TourParameters
-from tacit.wire import RefusalKind
 from tests.runs.clock import DrivenClock
 
 TOUR = generate_tour(1, cities=100)  # 4000 generations: here every deadline comes before

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tacit.agreement import canonical, read_agreement
+from tacit.agreement import canonical, departures, read_agreement, read_series, series_hash
 from tacit.equity import FIRST_HEAD
 from tacit.search.moves import AssignmentParameters
-from tacit.series import departures, read_series, series_hash
 from tacit.service.execution.series_schedule import SeriesSchedule
 from tacit.service.storage import read_run
 from tacit.service.storage.states import State

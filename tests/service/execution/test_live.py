@@ -20,7 +20,7 @@ from tacit.audit import load_record
 from tacit.errors import WrongStateError
 from tacit.problems import Problem, generate_capacitated, generate_routing
 from tacit.records.ledger import read_ledger
-from tacit.records.node_log import check_log
+from tacit.records.log import check_log
 from tacit.service.workflow.evidence import record_run
 from tacit.service.workflow.terms import terms_of_problem
 from tacit.verify.replay import replay

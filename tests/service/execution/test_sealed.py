@@ -17,13 +17,12 @@ from studies.benchmarks.live_platform import OPERATOR, LivePlatform
 from tacit.errors import LogError
 from tacit.participant import Profile, check_logs, join, new_key_file, result, review, sign, submit
 from tacit.participant.review_words import review_lines
-from tacit.records.disclosed import DisclosedPlan
 from tacit.records.events import BatchBegun
-from tacit.records.ledger import read_ledger
-from tacit.records.node_log import verify_log
+from tacit.records.ledger import DisclosedPlan, read_ledger
+from tacit.records.log import verify_log
 from tacit.verify.claims import Claim, check_plan
 from tacit.verify.disclosed import check_disclosed
-from tacit.verify.steps import check_asked
+from tacit.verify.sealed import check_asked
 from tests.on_nodes.entries import evaluation, lying
 from tests.service.execution.punctual import answered_on_time, caught, finished
 

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from msgspec import ValidationError
 
-from tacit.agreement.check import check_agreement
-from tacit.agreement.participant_keys import sealing_public
+from tacit.agreement.draft import check_agreement
+from tacit.agreement.signatures import sealing_public
 from tacit.agreement.terms import Agreement
 from tacit.client.models import Generate
 from tacit.client.terms import RunTerms

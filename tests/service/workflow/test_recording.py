@@ -17,6 +17,7 @@ from tacit.disclosure import estimator_named
 from tacit.errors import InputError, LogError, NotThereError, WrongStateError
 from tacit.problems import Problem
 from tacit.records.ledger import FileLedger
+from tacit.records.requests import pack_candidates, request_hash
 from tacit.runs import EvaluatingDriver, Limits, Progress, drive, simulated_evaluator
 from tacit.runs.agreed.agreed import LEDGER
 from tacit.service.dashboard.drafts import ObjectiveRule, drawn_problem, usual_terms
@@ -24,7 +25,6 @@ from tacit.service.execution.report import Report, run_folder, write_report
 from tacit.service.server.settings import Settings
 from tacit.service.storage import read_run
 from tacit.service.workflow.evidence import RECORD, record_of_run
-from tacit.wire.request import pack_candidates, request_hash
 from tests.on_nodes.entries import evaluation
 from tests.service.drafted import agreement_on
 from tests.service.world import World

@@ -40,11 +40,12 @@ from tacit.records import (
     DisclosedLabels,
     Kind,
     decode_entry,
+    pack_candidates,
+    request_hash,
 )
 from tacit.runs.driver import Observer, drive
 from tacit.runs.evaluating.driver import EvaluatingDriver
 from tacit.runs.limits import Limits
-from tacit.wire import pack_candidates, request_hash
 
 
 class LedgerObjective:

@@ -205,7 +205,7 @@ class SealedDriver:
 
     def _open_in_time(self, search: int, until: float | None) -> SealedPlan:
         """Open a plan, which nodes refuse after few steps until the deadline has nearly come."""
-        from tacit.wire import RefusalKind
+        from tacit.records import RefusalKind
 
         while True:
             try:

@@ -9,11 +9,11 @@ from sqlalchemy.orm import Session
 from tacit.agreement import (
     Agreement,
     SealedRows,
+    SignedSeries,
     read_agreement,
 )
 from tacit.client import CarriedManifest
 from tacit.errors import NotThereError
-from tacit.series import SignedSeries
 from tacit.service.storage import members_of, read_run, sealed_rows
 from tacit.service.storage.states import State
 from tacit.service.workflow.series import signed_series

@@ -14,10 +14,10 @@ from contextlib import suppress
 from tacit.coordinator import head_of_series
 from tacit.derived import check_nodes_allow
 from tacit.errors import MpcError, RefusedError, StorageError, TacitError
+from tacit.records import RefusalKind
 from tacit.service.execution.cluster_links import ClusterLinks
 from tacit.service.storage import Database, add_warning
 from tacit.service.workflow.inviting import drafted, keep_draft, ready_to_draft
-from tacit.wire import RefusalKind
 
 RETRY_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)
 log = logging.getLogger("tacit.service.execution")

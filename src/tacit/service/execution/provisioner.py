@@ -13,12 +13,12 @@ from functools import partial
 
 from tacit.coordinator import Coordinator
 from tacit.errors import EngineError, MpcError, RefusedError, TacitError, WrongStateError
+from tacit.records import RefusalKind
 from tacit.service.execution.agreed_runs import StoredAgreement, StoredRows, stored_agreement
 from tacit.service.execution.cluster_links import ClusterLinks
 from tacit.service.execution.retry_until_written import retry_until_written
 from tacit.service.storage import Database, add_warning, set_state, set_submission_state
 from tacit.service.storage.states import State
-from tacit.wire import RefusalKind
 
 HAND_OVER_SECONDS = 10.0
 PREPARE_SECONDS = 60.0

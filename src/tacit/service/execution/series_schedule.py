@@ -13,9 +13,9 @@ from collections.abc import Awaitable, Callable
 
 from sqlalchemy.orm import Session
 
+from tacit.agreement import read_series
 from tacit.client import NextRun
 from tacit.errors import StorageError, TacitError
-from tacit.series import read_series
 from tacit.service.server.settings import Settings
 from tacit.service.storage import Database, list_series, read_standing_series, runs_of_series
 from tacit.service.storage.states import State

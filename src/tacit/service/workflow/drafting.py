@@ -15,9 +15,12 @@ from tacit.agreement import (
     NodeTerms,
     PinnedSearch,
     RunOfSeries,
+    Series,
     check_agreement,
+    check_within,
     draft_agreement,
     pin_sealed,
+    series_hash,
     sign_offer,
     with_front,
 )
@@ -36,7 +39,6 @@ from tacit.runs import (
     sealed_settings,
 )
 from tacit.search.moves import AssignmentParameters, TourParameters
-from tacit.series import Series, check_within, series_hash
 from tacit.service.workflow.terms import (
     parameters_of_terms,
     population_of_terms,

@@ -7,12 +7,19 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from tacit.agreement import Agreement, NodeTerms, agreement_hash, canonical
+from tacit.agreement import (
+    Agreement,
+    NodeTerms,
+    Series,
+    agreement_hash,
+    canonical,
+    read_series,
+    series_hash,
+)
 from tacit.client import InvitationFile, RunTerms, certificate_to_pin
 from tacit.equity import FIRST_HEAD
 from tacit.errors import ServiceError, WrongStateError
 from tacit.identity import read_certificate
-from tacit.series import Series, read_series, series_hash
 from tacit.service.access.credentials import (
     JoiningKey,
     accounts_with_open_invitation,

@@ -15,7 +15,20 @@ import msgspec
 from msgspec.structs import replace
 from sqlalchemy.orm import Session
 
-from tacit.agreement import canonical, is_signed, read_agreement
+from tacit.agreement import (
+    Schedule,
+    Series,
+    SeriesLimits,
+    SeriesNode,
+    SignedSeries,
+    Varying,
+    canonical,
+    draft_series,
+    is_signed,
+    read_agreement,
+    read_series,
+    series_hash,
+)
 from tacit.client import (
     EquitySettings,
     NextRun,
@@ -26,17 +39,6 @@ from tacit.equity import EquityTerms
 from tacit.errors import NotThereError, ServiceError, WrongStateError
 from tacit.identity import Keys, load_cluster_config
 from tacit.local import node_terms, platform_certificate
-from tacit.series import (
-    Schedule,
-    Series,
-    SeriesLimits,
-    SeriesNode,
-    SignedSeries,
-    Varying,
-    draft_series,
-    read_series,
-    series_hash,
-)
 from tacit.service.access.credentials import accounts_with_open_invitation, new_invitation
 from tacit.service.server.settings import Settings
 from tacit.service.storage import (

@@ -1,0 +1,371 @@
+"""Check a series before it is signed, and a run against its series.
+
+There is one rule per field of an agreement, so that none can be added without saying what a series
+has to say about it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from tacit.agreement.draft import check_agreement, check_name
+from tacit.agreement.series import (
+    FORMAT,
+    Schedule,
+    Series,
+    SeriesLimits,
+    SeriesNode,
+    Varying,
+    series_hash,
+)
+from tacit.agreement.terms import Agreement
+from tacit.equity import LEAST_PARTICIPANTS, EquityTerms, first_come
+from tacit.errors import AgreementError, InputError
+from tacit.problems import PublicProblem
+
+MOST_RUNS_PER_DAY = 1440
+MOST_SECONDS = 366 * 86400.0
+"""A signature that stands for longer is forgotten by those who gave it."""
+MOST_RUN_HOURS = 24.0 * 7
+PARTS = ["rows", "columns", "forbidden", "data"]
+
+
+def check_series(series: Series, /) -> None:
+    """Refuse a series that contradicts itself, or of which no run could be made."""
+    check_name(series.name)
+    check_agreement(series.pattern(), offered=False)
+    for terms in series.objectives:
+        if not terms.confidential:
+            raise AgreementError(
+                f"objective {terms.name!r} is public; whoever chooses its weights run by run would "
+                "steer what is evaluated, so a series has confidential objectives only"
+            )
+        if terms.owners or terms.public_weights is not None:
+            raise AgreementError(
+                f"objective {terms.name!r}: owners and public weights are those of a run; leave "
+                "them out of the series"
+            )
+    if series.search.seed is not None:
+        raise AgreementError("the seed of a series is drawn in each run by the nodes; leave it out")
+    _check_varying(series)
+    _check_limits(series)
+    _check_schedule(series)
+    _check_equity(series)
+
+
+def _check_equity(series: Series) -> None:
+    """What holds for single runs is checked with the pattern."""
+    if series.equity is None:
+        return
+    if series.varying.least_participants < LEAST_PARTICIPANTS:
+        raise AgreementError(
+            f"runs with {series.varying.least_participants} participants would tell balances, "
+            f"which add up to zero; let at least {LEAST_PARTICIPANTS} take part"
+        )
+    if series.varying.least_columns < 2:
+        raise AgreementError("with one column there is nothing to save; take at least two")
+
+
+def _check_varying(series: Series) -> None:
+    varying, problem = series.varying, series.problem
+    if varying.parts != [part for part in PARTS if part in varying.parts]:
+        raise AgreementError(f"what varies is written once each, in the order {', '.join(PARTS)}")
+    for what, least, there, most in (
+        ("rows", varying.least_rows, problem.rows, varying.most_rows),
+        ("columns", varying.least_columns, problem.columns, varying.most_columns),
+    ):
+        if not 1 <= least <= there <= most:
+            raise AgreementError(
+                f"the series allows {least} to {most} {what} and its pattern has {there}; let the "
+                "limits contain it"
+            )
+        if what not in varying.parts and not least == there == most:
+            raise AgreementError(f"{what} do not vary, so the limits are those of the pattern")
+    if not 1 <= varying.least_allowed <= varying.least_columns or varying.least_each < 1:
+        raise AgreementError(
+            "a row is allowed at least one column, and a participant has at least one row; no more "
+            "than there are"
+        )
+    if not 1 <= varying.least_participants <= len(series.participants):
+        raise AgreementError(
+            f"{varying.least_participants} participants at least, and {len(series.participants)} "
+            "are named; take as many or fewer"
+        )
+
+
+def _check_limits(series: Series) -> None:
+    limits = series.limits
+    if not 1 <= limits.runs_per_day <= MOST_RUNS_PER_DAY:
+        raise AgreementError(
+            f"{limits.runs_per_day} runs per day; a series allows 1 to {MOST_RUNS_PER_DAY}"
+        )
+    if not 0 < limits.run_hours <= MOST_RUN_HOURS:
+        raise AgreementError(f"a run of a series is valid for up to {MOST_RUN_HOURS:g} hours")
+    if not 0 < limits.deadline_seconds <= 3600 * limits.run_hours:
+        raise AgreementError("the deadline of a run is after its end; shorten it")
+    pattern = series.pattern()
+    if pattern.sealed:
+        _check_seconds(pattern.sealed_run.seconds, limits.deadline_seconds)
+
+
+def _check_seconds(seconds: int, deadline: float) -> None:
+    """By these nodes know that the deadline of a run has come, and open early plans too."""
+    if 0 < seconds < int(deadline):
+        raise AgreementError(
+            f"nodes would open plans early from {seconds} s on, and the deadline of a run is "
+            f"{deadline:g} s; draft it again"
+        )
+
+
+def _check_schedule(series: Series) -> None:
+    schedule = series.schedule
+    if schedule is None:
+        return
+    if bool(schedule.at) == bool(schedule.every_minutes) or schedule.every_minutes < 0:
+        raise AgreementError("a schedule has every_minutes, or times of day; give one of them")
+    if schedule.at != sorted(set(schedule.at)):
+        raise AgreementError("times of day are given once each, in their order")
+    a_day = len(schedule.at) or -(-1440 // schedule.every_minutes)
+    if a_day > series.limits.runs_per_day:
+        raise AgreementError(
+            f"the schedule has {a_day} runs a day and the series allows "
+            f"{series.limits.runs_per_day}; make both fit"
+        )
+
+
+def check_still_runs(series: Series, now: float, /) -> None:
+    """Refuse a series that has expired, or stands for longer than any should."""
+    if now >= series.limits.expires:
+        raise AgreementError("the series has expired; sign a new one")
+    if series.limits.expires > now + MOST_SECONDS:
+        raise AgreementError("the series expires in more than a year; shorten it")
+
+
+# Whether a run is within its series.
+
+CLOCK_SECONDS = 120.0
+"""By so much the clock of whoever drew up a run may be ahead."""
+Found = Iterator[str]
+
+
+def departures(series: Series, agreement: Agreement, /, *, now: float) -> list[str]:
+    """Everything in a run that is not within what was signed; empty if all is."""
+    found = [why for rule in RULES.values() for why in rule(series, agreement)]
+    latest = min(series.limits.expires, now + 3600 * series.limits.run_hours + CLOCK_SECONDS)
+    if agreement.limits.expires > latest:
+        found.append(
+            f"its agreement is valid for longer than {series.limits.run_hours:g} hours, or than "
+            f"the series; or the clock here is more than {CLOCK_SECONDS:g} s behind the platform's"
+        )
+    return found
+
+
+def check_within(series: Series, agreement: Agreement, /, *, now: float) -> None:
+    """Refuse a run that departs from its series."""
+    found = departures(series, agreement, now=now)
+    if found:
+        raise AgreementError(
+            f"this run is not within its series: {'; '.join(found)}. Draft it again, or have all "
+            "sign a new series"
+        )
+
+
+def _nothing(_series: Series, _agreement: Agreement) -> Found:
+    """Anything goes: it is drawn for each run, or checked wherever agreements are."""
+    return iter(())
+
+
+def _same(name: str) -> Callable[[Series, Agreement], Found]:
+    """What must be as the series has it."""
+
+    def compare(series: Series, agreement: Agreement) -> Found:
+        signed, shown = getattr(series, name), getattr(agreement, name)
+        if signed != shown:
+            yield f"its {name.replace('_', ' ')} is not the one that was signed"
+
+    return compare
+
+
+def _problem(series: Series, agreement: Agreement) -> Found:
+    signed, shown, varying = series.problem, agreement.problem, series.varying
+    for what in PublicProblem.__struct_fields__:
+        part = PARTS_OF_PROBLEM[what]
+        if part == "" or part in varying.parts:
+            continue
+        if getattr(signed, what) != getattr(shown, what):
+            yield f"its {what.replace('_', ' ')} may not vary"
+    for what, least, there, most in (
+        ("rows", varying.least_rows, shown.rows, varying.most_rows),
+        ("columns", varying.least_columns, shown.columns, varying.most_columns),
+    ):
+        if not least <= there <= most:
+            yield f"it has {there} {what}, and {least} to {most} were agreed on"
+    # By the rows of a mask alone: a pair that is given twice counts as two, on the safe side.
+    masked = Counter(row for row, _ in shown.forbidden)
+    most_masked = max(masked.values(), default=0)
+    if shown.columns - most_masked < varying.least_allowed:
+        yield f"a row may take fewer than {varying.least_allowed} columns"
+
+
+def _participants(series: Series, agreement: Agreement) -> Found:
+    order = {each.name: place for place, each in enumerate(series.participants)}
+    known = {each.name: each for each in series.participants}
+    for each in agreement.participants:
+        if each.name not in known:
+            yield f"{each.name!r} takes part and did not sign the series"
+        elif known[each.name] != each:
+            yield f"{each.name!r} has another key than in the series"
+    places = [order.get(each.name, -1) for each in agreement.participants]
+    if -1 not in places and places != sorted(set(places)):
+        yield "its participants are in another order"
+    if len(agreement.participants) < series.varying.least_participants:
+        yield (
+            f"{len(agreement.participants)} participants are in it, and at least "
+            f"{series.varying.least_participants} were agreed on"
+        )
+    if "rows" not in series.varying.parts and len(order) != len(places):
+        yield "rows and owners may not vary, and somebody is missing"
+
+
+def _nodes(series: Series, agreement: Agreement) -> Found:
+    signed = [(each.host, each.port, each.signing_key) for each in series.nodes]
+    shown = [(each.host, each.port, each.signing_key) for each in agreement.nodes]
+    if signed != shown:
+        yield "its nodes, their addresses or keys are not those that were signed"
+
+
+def _objectives(series: Series, agreement: Agreement) -> Found:
+    shown = [replace(each, owners=[], public_weights=None) for each in agreement.objectives]
+    if shown != series.objectives:
+        yield "its objectives are not those that were signed (bound, disclosure or what is told)"
+    varying = series.varying
+    for each in agreement.objectives:
+        if not each.confidential:
+            continue
+        if "rows" not in varying.parts and each.owners != series.owners:
+            yield "its owners may not vary"
+        # Everybody who takes part has rows of every objective: one alone has nobody to hide among.
+        rows = {owner.participant: len(owner.rows) for owner in each.owners}
+        for participant in agreement.participants:
+            if rows.get(participant.name, 0) < varying.least_each:
+                yield f"{participant.name!r} has fewer than {varying.least_each} rows"
+
+
+def _limits(series: Series, agreement: Agreement) -> Found:
+    signed, shown = series.limits, agreement.limits
+    if shown.evaluations > signed.evaluations:
+        yield f"it allows {shown.evaluations} evaluations, and {signed.evaluations} were agreed on"
+    for name in ("population_min", "population_max", "distinct_min"):
+        if getattr(shown, name) != getattr(signed, name):
+            yield f"its limit {name} is not the one that was signed"
+
+
+def _names_series(series: Series, agreement: Agreement) -> Found:
+    if agreement.series is None or agreement.series.series != series_hash(series):
+        yield "it names another series, or none"
+
+
+def _equity(series: Series, agreement: Agreement) -> Found:
+    """The rule is that of the series, and so is what the reference plan follows from.
+
+    The head is held against what each has counted itself, by nodes and participants' machines.
+    """
+    signed, shown = series.equity, agreement.equity
+    if signed is None or shown is None:
+        if (signed is None) != (shown is None):
+            yield "balances are counted in the series and not in the run, or the other way round"
+        return
+    if shown.terms != signed:
+        yield "its rule of equity, or what is told of it, is not the one that was signed"
+    if signed.reference == "given":
+        return
+    try:
+        expected = first_come(agreement.known_problem)
+    except InputError as error:
+        yield str(error)
+        return
+    if shown.reference != expected:
+        yield "its reference plan is not first come, first served"
+
+
+PARTS_OF_PROBLEM = {
+    "name": "",
+    "kind": "never",
+    "rows": "rows",
+    "columns": "columns",
+    "row_names": "rows",
+    "column_names": "columns",
+    "forbidden": "forbidden",
+    "symmetric": "never",
+    "version": "never",
+    "data": "data",
+}
+"""Which part each field of a problem varies with; its name is nobody's concern."""
+RULES: dict[str, Callable[[Series, Agreement], Found]] = {
+    "format": _nothing,
+    "problem": _problem,
+    "participants": _participants,
+    "nodes": _nodes,
+    "platform": _same("platform"),
+    "objectives": _objectives,
+    "search": _same("search"),
+    "limits": _limits,
+    "reveal_best": _same("reveal_best"),
+    "nonce": _nothing,
+    "on_loss": _same("on_loss"),
+    "grace_seconds": _same("grace_seconds"),
+    "plan": _same("plan"),
+    "front": _same("front"),
+    "series": _names_series,
+    "equity": _equity,
+}
+
+
+# From an agreement about one run to a series of runs like it.
+
+
+def draft_series(
+    pattern: Agreement,
+    /,
+    *,
+    name: str,
+    nodes: Sequence[SeriesNode],
+    platform: str,
+    limits: SeriesLimits,
+    varying: Varying,
+    nonce: str,
+    schedule: Schedule | None = None,
+    equity: EquityTerms | None = None,
+) -> Series:
+    """A series whose runs are like this agreement, ready to be signed.
+
+    Of the agreement everything counts but its nodes, platform, limits and nonce: those of a series
+    are given here, since its nodes have drawn no keys yet.
+    """
+    owners = next((each.owners for each in pattern.objectives if each.confidential), [])
+    series = Series(
+        format=FORMAT,
+        name=name,
+        problem=pattern.problem,
+        owners=owners,
+        participants=pattern.participants,
+        nodes=list(nodes),
+        platform=platform,
+        objectives=[replace(each, owners=[], public_weights=None) for each in pattern.objectives],
+        search=pattern.search,
+        limits=limits,
+        varying=varying,
+        reveal_best=pattern.reveal_best,
+        on_loss=pattern.on_loss,
+        grace_seconds=pattern.grace_seconds,
+        plan=pattern.plan,
+        front=pattern.front,
+        schedule=schedule,
+        equity=equity,
+        nonce=nonce,
+    )
+    check_series(series)
+    return series

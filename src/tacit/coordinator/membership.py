@@ -1,0 +1,365 @@
+"""Decide which nodes take part: who is silent, lost, or proven to have cheated.
+
+With four nodes, of which one does not answer for the agreed grace time, the three others go on if
+all of them find it gone too; from then on nobody checks what they send each other. That happens
+once in a run. The lost node is let in again between evaluations once it is back. If the run carries
+a state from one to the next, what three have left is handed over to it, and stays not checked.
+
+Once something that nodes sent did not fit, all attempts of the run are signed: whoever lies again
+leaves proof. What nodes show as evidence is checked here, and again by every node that is asked to
+go on without another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from tacit.agreement.terms import Agreement
+from tacit.coordinator.node_client import NodeClient
+from tacit.errors import (
+    LogError,
+    MismatchError,
+    MpcError,
+    PeerError,
+    PeerTimeoutError,
+    RefusedError,
+)
+from tacit.mpc import Statement
+from tacit.records.evidence import describe_suspects, read_evidence, suspects
+from tacit.records.messages import Message
+
+
+class Naming:
+    """What the platform knows of nodes that lie."""
+
+    def __init__(self, agreement: Agreement, /) -> None:
+        self._agreement = agreement
+        self.signed = False
+        """Whether attempts are signed from now on."""
+        self.evidence: list[bytes] = []
+        """Statements that prove what we know."""
+        self.suspects: frozenset[int] = frozenset()
+        """One of these departed from the protocol; nobody is known to have, if it is empty."""
+
+    def hear(self, reason: BaseException, /) -> None:
+        """An attempt failed for this reason."""
+        if isinstance(reason, MismatchError):
+            self.signed = True
+            self.examine(reason.evidence)
+
+    def examine(self, evidence: Sequence[bytes], /) -> None:
+        """Keep what proves more than we know; whoever makes something up proves nothing."""
+        more = [each for each in evidence if each not in self.evidence]
+        if not more:
+            return
+        try:
+            read = read_evidence(self._agreement, [*self.evidence, *more])
+            left = suspects(read)
+        except LogError:
+            return
+        if left != self.suspects:
+            signed = dict(zip(read, [*self.evidence, *more], strict=True))
+            self.suspects = left
+            self.evidence = [signed[statement] for statement in _needed(read, left)]
+
+    @property
+    def named(self) -> int | None:
+        """The one node that is proven to have departed from the protocol."""
+        return next(iter(self.suspects)) if len(self.suspects) == 1 else None
+
+    @property
+    def words(self) -> str:
+        """What is known, for whoever waits for an answer; empty if nothing is."""
+        return describe_suspects(self.suspects) if self.suspects else ""
+
+
+def _needed(statements: Sequence[Statement], left: frozenset[int]) -> list[Statement]:
+    """What it takes to prove it: whoever lies may have added any number of other statements."""
+    kept = [*statements]
+    for each in statements:
+        rest = [other for other in kept if other != each]
+        with suppress(LogError):
+            if suspects(rest) == left:
+                kept = rest
+    return kept
+
+
+RETRY_SECONDS = 0.5
+PATIENCE_SECONDS = 2.0
+"""A node that has not answered for so long is given up, until it comes back."""
+
+
+@dataclass(slots=True)
+class _Phase:
+    """When three of four computed."""
+
+    lost: int
+    since: datetime | None
+    """None if that was before this coordinator came."""
+    until: datetime | None = None
+    proven: bool = False
+
+    def words(self, *, carries: bool) -> str:
+        """For whoever reads the result; `carries` says whether later steps build on these."""
+        since = "an earlier start" if self.since is None else f"{self.since:%H:%M:%S}"
+        if self.proven:
+            return (
+                f"computed by three since node {self.lost} was proven to cheat, from {since} on "
+                "(UTC)"
+            )
+        end = "on" if self.until is None else f"to {self.until:%H:%M:%S}"
+        after = "; nor is what was built on it since" if carries and self.until else ""
+        return (
+            f"node {self.lost} was lost: computed by three, not checked, from {since} {end} (UTC)"
+            f"{after}"
+        )
+
+
+class Loss:
+    """Who takes part, as far as the platform knows."""
+
+    def __init__(self, agreement: Agreement, clients: Sequence[NodeClient], /) -> None:
+        self._clients = clients
+        self._grace = agreement.grace_seconds
+        self._may_lose = agreement.on_loss == "three" and len(clients) > 3
+        self._gone_since: dict[int, float] = {}
+        self._returning: asyncio.Task[None] | None = None
+        self.without: int | None = None
+        """The node that the others go on without."""
+        self.is_proven = False
+        """Whether it is proven to have cheated; then it never takes part again."""
+        self._phase: _Phase | None = None
+        self._carries = agreement.sealed or any(t.keeps_best for t in agreement.objectives)
+
+    def opened(self, lost: Iterable[int | None]) -> None:
+        """An epoch has begun as we wanted: from now on it is so.
+
+        `lost` is whom the nodes say they once went on without.
+        """
+        now = datetime.now(UTC)
+        before = next((node for node in lost if node is not None), None)
+        if self._phase is None and self.without is not None:
+            self._phase = _Phase(self.without, now, proven=self.is_proven)
+        elif self._phase is None and before is not None:
+            self._phase = _Phase(before, None)
+        if self._phase is not None and self.without is None:
+            self._phase.until = self._phase.until or now
+            self._may_lose = False
+
+    @property
+    def has_happened(self) -> bool:
+        """Whether three nodes computed for a while: what builds on that is not checked."""
+        return self._phase is not None
+
+    def exclude(self, number: int, /) -> None:
+        """Go on without a node that is proven to cheat, unless one was lost before."""
+        if self.without is None and self._phase is None:
+            self.without, self.is_proven, self._may_lose = number, True, False
+
+    @property
+    def notes(self) -> list[str]:
+        """What whoever reads the result must know."""
+        return [] if self._phase is None else [self._phase.words(carries=self._carries)]
+
+    @property
+    def members(self) -> list[NodeClient]:
+        """The nodes that take part."""
+        return [client for client in self._clients if client.number != self.without]
+
+    @property
+    def patience(self) -> float:
+        """After so many seconds without an answer a node is given up."""
+        return min(PATIENCE_SECONDS, self._grace) if self._may_lose else PATIENCE_SECONDS
+
+    def fell_silent(self, client: NodeClient, /) -> None:
+        """A node has not answered for long: it counts as gone since it was asked."""
+        now = asyncio.get_running_loop().time()
+        self._gone_since.setdefault(client.number, now - client.silent_for())
+
+    async def connect(self, *, everybody: bool) -> None:
+        """Connect to all that take part; one that stays away for long may be lost."""
+        members = self.members
+        limit = self._grace if self._may_lose and not everybody else None
+        results = await asyncio.gather(
+            *(_connect(client, limit) for client in members), return_exceptions=True
+        )
+        failed = {c.number: r for c, r in zip(members, results, strict=True) if r is not None}
+        self._note(failed)
+        if not failed:
+            return
+        gone = self._long_gone(failed)
+        if everybody or gone is None:
+            raise next(iter(failed.values()))
+        self._lose(gone)
+
+    def _note(self, failed: Iterable[int]) -> None:
+        now = asyncio.get_running_loop().time()
+        self._gone_since = {n: self._gone_since.get(n, now) for n in failed}
+
+    def _long_gone(self, failed: Iterable[int]) -> int | None:
+        """The only node that is gone, if it has been for long enough and may be lost."""
+        numbers = list(failed)
+        if not self._may_lose or self.without is not None or len(numbers) != 1:
+            return None
+        since = asyncio.get_running_loop().time() - self._gone_since[numbers[0]]
+        return numbers[0] if since >= self._grace else None
+
+    def _lose(self, number: int) -> None:
+        self.without = number
+        client = next(client for client in self._clients if client.number == number)
+        self._returning = asyncio.get_running_loop().create_task(_until_back(client))
+
+    @property
+    def is_back(self) -> bool:
+        """Whether a node that was lost can be reached again, and may be let in."""
+        return self._returning is not None and self._returning.done()
+
+    def let_in(self) -> int | None:
+        """Let all take part again; the node that was lost. None may be lost a second time."""
+        lost, self.without = self.without, None
+        self._returning, self._may_lose = None, False
+        return lost
+
+    def keep_out(self, lost: int | None) -> None:
+        """The others cannot let it in again: they go on to the end without it."""
+        self.without = lost
+
+    def is_not_gone(self) -> None:
+        """A node still reaches the one that we do not: all of them take part, once we do."""
+        self._stop_waiting()
+        self.without = None
+        self._gone_since.clear()
+
+    def _stop_waiting(self) -> None:
+        if self._returning is not None:
+            self._returning.cancel()
+            self._returning = None
+
+    def close(self) -> None:
+        """Nobody waits for a lost node any more."""
+        self._stop_waiting()
+
+
+async def _connect(client: NodeClient, limit: float | None) -> None:
+    try:
+        async with asyncio.timeout(limit):
+            await client.connect()
+    except TimeoutError:
+        raise PeerTimeoutError(client.name, "does not answer; start it") from None
+
+
+async def _until_back(client: NodeClient) -> None:
+    while not client.connected:
+        with suppress(MpcError, PeerError):
+            await client.connect()
+            return
+        await asyncio.sleep(RETRY_SECONDS)
+
+
+T = TypeVar("T")
+R = TypeVar("R", bound=Message)
+
+PING_SECONDS = 0.1
+"""How often nodes are asked whether they are there, while one of them is waited for."""
+
+
+class Watch:
+    """Watches the nodes of one agreement while something is waited for."""
+
+    def __init__(self, clients: Sequence[NodeClient], loss: Loss, naming: Naming, /) -> None:
+        self._clients, self._loss, self._naming = clients, loss, naming
+
+    async def cancel(self, asked: Iterable[asyncio.Future[Any]], /) -> None:
+        """Have the nodes stop what they were asked for and have not answered."""
+        for reply in asked:
+            for client in self._clients:
+                await client.cancel(reply)
+
+    async def result(self, work: asyncio.Future[T], asked: Iterable[asyncio.Future[R]], /) -> T:
+        """The result of some work, unless a node fails or stays silent first."""
+        replies = list(asked)
+        try:
+            while not work.done() and not any(_failed(reply) for reply in replies):
+                everything: set[asyncio.Future[Any]] = {work}
+                everything.update(reply for reply in replies if not reply.done())
+                done, _ = await asyncio.wait(
+                    everything, timeout=PING_SECONDS, return_when=asyncio.FIRST_COMPLETED
+                )
+                if not done:
+                    await self._look_around()
+            if work.done() and not _failed(work):
+                return work.result()
+            raise await self._why(work, replies)
+        finally:
+            work.cancel()
+            await asyncio.gather(work, return_exceptions=True)
+
+    async def _why(
+        self, work: asyncio.Future[T], replies: list[asyncio.Future[R]]
+    ) -> BaseException:
+        """The reason of a failure: a refusal counts most, and comes right after its notice."""
+        missing = [reply for reply in replies if not reply.done()]
+        if missing:
+            await asyncio.wait(missing, timeout=PING_SECONDS)
+        reasons = [_reason(reply) for reply in replies if _failed(reply)]
+        refusals = [reason for reason in reasons if isinstance(reason, RefusedError)]
+        if _failed(work):
+            reasons.append(_reason(work))
+        for reason in reasons:
+            self._naming.hear(reason)
+        self.exclude()
+        return (*refusals, *reasons)[0]
+
+    def exclude(self) -> None:
+        """Go on without a node that is proven to cheat."""
+        if self._naming.named is not None:
+            self._loss.exclude(self._naming.named)
+
+    async def _look_around(self) -> None:
+        for client in self._loss.members:
+            if client.silent_for() > self._loss.patience:
+                self._loss.fell_silent(client)
+                client.give_up()
+                what = f"has not answered for {self._loss.patience:g} s"
+                raise PeerTimeoutError(client.name, what)
+            await client.ping()
+
+    def blame(self, trouble: MpcError | None, /) -> MpcError:
+        """Who it was, as far as we can tell.
+
+        On a busy machine every node is silent for a moment, so that says least. May be called from
+        any thread.
+        """
+        gone = next((client for client in self._loss.members if not client.connected), None)
+        if gone is not None:
+            return PeerTimeoutError(gone.name, "cannot be reached, and time is up; start it")
+        if self._naming.words and not self._loss.is_proven:
+            return PeerTimeoutError("the nodes", f"{self._naming.words}, and time is up")
+        silent = self._most_silent()
+        if silent is not None:
+            what = f"has not answered for {silent.silent_for():.1f} s, and time is up"
+            return PeerTimeoutError(silent.name, what)
+        if isinstance(trouble, PeerError):
+            return PeerTimeoutError(trouble.peer, f"{trouble.what}, and time is up")
+        return PeerTimeoutError("the nodes", "did not finish in time")
+
+    def _most_silent(self) -> NodeClient | None:
+        """The node that does not answer while the others do, which are asked at the same times."""
+        silent, other = sorted(self._loss.members, key=lambda each: -each.silent_for())[:2]
+        longer = silent.silent_for() - other.silent_for()
+        return silent if longer > PING_SECONDS / 2 and silent.silent_for() > PING_SECONDS else None
+
+
+def _reason(future: asyncio.Future[Any]) -> BaseException:
+    # Whoever waited for it before may have been cancelled, and that is no reason to cancel us.
+    error = None if future.cancelled() else future.exception()
+    return error or MpcError("nobody waited for the end of the evaluation")
+
+
+def _failed(future: asyncio.Future[Any]) -> bool:
+    return future.done() and (future.cancelled() or future.exception() is not None)

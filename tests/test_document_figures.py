@@ -14,10 +14,10 @@ from studies.evaluation.time_budget import tour_group
 from tacit.agreement import TourGroup
 from tacit.cli.demo import demo_command
 from tacit.mpc import Best, FitnessBound, Spec
-from tacit.mpc.disclose.node import cost as evaluation_cost
-from tacit.mpc.protocols.tournament import tournament
+from tacit.mpc.disclose.evaluation import cost as evaluation_cost
+from tacit.mpc.protocols.minimum import tournament
 from tacit.mpc.sealed import cost as sealed_cost
-from tacit.mpc.transport import HEADER_BYTES, early, mux
+from tacit.mpc.transport import HEADER_BYTES, mux
 from tacit.node import computation, links, opening, platform_connection
 from tacit.problems import shipped_problem
 from tacit.runs import parse_duration
@@ -122,7 +122,7 @@ CONSTANTS = [
     ("docs/protocols/transport.md", f"kept for {mux.EARLY_SECONDS:.0f} s"),
     (
         "docs/protocols/transport.md",
-        f"up to {mux.PENDING_LIMIT >> 20} MB and {early.MOST_CHANNELS} conversations",
+        f"up to {mux.PENDING_LIMIT >> 20} MB and {mux.MOST_CHANNELS} conversations",
     ),
     (
         "docs/protocols/transport.md",

@@ -19,16 +19,15 @@ from tacit.equity import (
     EquityRule,
     EquityShape,
     RunSteps,
-    after_run,
+    account,
     balance_of,
     balance_spread,
     balances,
-    before_run,
     factor_of,
     factors,
     multiplied,
+    protocol,
     saved_shares,
-    spread,
     steps_after,
     steps_of,
     weighted,
@@ -73,7 +72,7 @@ class Run:
         steps = reveal([each.steps for each in run.results])
         assert steps.tolist() == steps_of(saved).tolist()
         assert steps.sum() == 0
-        check_cost(run, after_run.cost(nodes, self.shape, secret=secret))
+        check_cost(run, protocol.cost_after(nodes, self.shape, secret=secret))
 
 
 def drawn(seed: int, rows: int, columns: int, bound: int, *, masked: bool, maximize: bool) -> Run:
@@ -214,7 +213,7 @@ def test_factors_and_weights_are_the_clear_ones_at_the_declared_cost(
     wanted = [factor_of(each, rule) for each in clear]
     assert found.tolist() == wanted
     assert scaled.tolist() == weighted(weights, wanted, owners).tolist()
-    check_cost(run, before_run.cost(nodes, rule, len(lengths), rows=4, columns=5))
+    check_cost(run, protocol.cost_before(nodes, rule, len(lengths), rows=4, columns=5))
 
 
 @three_and_four
@@ -237,7 +236,7 @@ def test_the_spread_is_the_largest_minus_the_least(values: list[int], nodes: int
     dealt = deal_integers(values, nodes=nodes)
     run = run_parties(lambda s: balance_spread(s, dealt[s.me], label="s"), nodes=nodes)
     assert reveal(run.results).tolist() == [max(values) - min(values)]
-    check_cost(run, spread.cost(nodes, len(values)))
+    check_cost(run, account.cost_of_spread(nodes, len(values)))
 
 
 def test_those_who_are_even_have_the_neutral_factor() -> None:
@@ -273,8 +272,8 @@ def test_weights_are_exact() -> None:
 @pytest.mark.parametrize("nodes", NUMBERS)
 def test_a_run_of_40_by_60_takes_few_rounds(nodes: int) -> None:
     shape = EquityShape([r % 4 for r in range(40)], 60, 100_000)
-    after = after_run.cost(nodes, shape, secret=True)
-    whole = after.then(before_run.cost(nodes, EquityRule(), 4, rows=40, columns=60))
+    after = protocol.cost_after(nodes, shape, secret=True)
+    whole = after.then(protocol.cost_before(nodes, EquityRule(), 4, rows=40, columns=60))
     assert whole.rounds <= 48
     assert shape.word == np.uint32
 

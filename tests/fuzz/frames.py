@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tacit.errors import FrameError, PeerError, PeerLostError
 from tacit.mpc.transport.frame import HEADER_BYTES, Channel, Header, Kind, decode, encode
-from tacit.mpc.transport.memory import MemoryLink, memory_pair
+from tacit.mpc.transport.link import MemoryLink, memory_pair
 from tacit.mpc.transport.mux import Mux
 from tacit.mpc.transport.tls import Identity, TlsLink
 from tests.fuzz.harness import FindingError, Target, Trial

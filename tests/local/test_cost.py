@@ -8,7 +8,7 @@ import pytest
 from studies.benchmarks.engine import DISCLOSURES, measure_engine
 
 from tacit.mpc import Cost, FitnessBound, Spec
-from tacit.mpc.disclose.node import cost as evaluation_cost
+from tacit.mpc.disclose.evaluation import cost as evaluation_cost
 from tacit.mpc.epoch import greeting_cost
 from tacit.mpc.letters import WORD
 from tacit.mpc.protocols import opening, shuffle

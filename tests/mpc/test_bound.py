@@ -1,8 +1,14 @@
 import pytest
 
 from tacit.errors import DisclosureError, ParameterError
-from tacit.mpc.bound import FitnessBound, bits_needed, check_bound_fits, key_bits, threshold_bits
-from tacit.mpc.spec import Spec
+from tacit.mpc.disclose.spec import (
+    FitnessBound,
+    Spec,
+    bits_needed,
+    check_bound_fits,
+    key_bits,
+    threshold_bits,
+)
 
 
 def test_widths_are_those_of_the_design() -> None:

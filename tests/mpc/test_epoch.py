@@ -13,7 +13,7 @@ from tacit.mpc.epoch import KEY_BYTES, Epoch, _component_key, cost
 from tacit.mpc.local import run_linked
 from tacit.mpc.shares import held_by
 from tacit.mpc.transport.frame import Buffer, decode
-from tacit.mpc.transport.memory import MemoryLink
+from tacit.mpc.transport.link import MemoryLink
 from tacit.mpc.transport.mux import Mux
 from tests.mpc.both import three_and_four
 from tests.mpc.liars import Lie, lying

@@ -17,7 +17,7 @@ from tacit.errors import MismatchError, PeerError
 from tacit.mpc import COORDINATOR, Best, FitnessBound, Session, Spec, collect, evaluate
 from tacit.mpc.local import deal_integers, parties
 from tacit.mpc.protocols import halves, less_than, pairwise
-from tacit.mpc.rank.all_pairs import pair_differences
+from tacit.mpc.protocols.ranking import pair_differences
 from tacit.mpc.shares import ArithmeticShare, party_name
 from tests.mpc.disclose.twin import disclose
 from tests.mpc.tampering import tampered

@@ -30,10 +30,10 @@ from tacit.mpc import (
 from tacit.mpc.epoch import KEY_BYTES, Epoch
 from tacit.mpc.letters import WORD, Letter, frame_bytes
 from tacit.mpc.local import deal_integers, run_linked
-from tacit.mpc.protocols.stages import rounds_of, stage_letters
+from tacit.mpc.protocols.shuffle import rounds_of, stage_letters
 from tacit.mpc.shares import held_by, party_name
 from tacit.mpc.transport.frame import HEADER_BYTES, Buffer, Kind, decode
-from tacit.mpc.transport.memory import MemoryLink
+from tacit.mpc.transport.link import MemoryLink
 from tacit.mpc.transport.mux import Mux
 from tests.mpc.both import NUMBERS, three_and_four
 from tests.mpc.liars import lying

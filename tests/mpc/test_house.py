@@ -34,20 +34,9 @@ def test_mpc_imports_nothing_of_ours_but_the_errors() -> None:
                 assert not ours or name in allowed, f"{file.name} imports {name}"
 
 
-def test_files_and_functions_stay_short() -> None:
-    for file in FILES:
-        text = file.read_text()
-        assert len(text.splitlines()) <= 320, file.name
-        for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                body = node.body[1:] if ast.get_docstring(node) else node.body
-                length = (node.end_lineno or 0) - body[0].lineno + 1 if body else 0
-                assert length <= 55, f"{file.name}: {node.name} has {length} lines"
-
-
 def test_protocols_have_examples() -> None:
     for file in FILES:
-        if file.parent.name not in {"protocols", "rank", "sealed", "disclose"}:
+        if file.parent.name not in {"protocols", "sealed", "disclose"}:
             continue
         for node in ast.parse(file.read_text()).body:
             if not isinstance(node, ast.AsyncFunctionDef):

@@ -17,11 +17,10 @@ import pytest
 from tacit.errors import AbortError, MismatchError, PeerError
 from tacit.mpc.letters import HASH_BYTES, Letter, frame_bytes, frames, opened
 from tacit.mpc.local import Party, parties
-from tacit.mpc.loss import share_without
 from tacit.mpc.masks import MaskSource
-from tacit.mpc.protocols import b2a, choose, less_than, opening, pairwise, shuffle
-from tacit.mpc.protocols.handover import hand_over
-from tacit.mpc.protocols.order import draw_order
+from tacit.mpc.protocols import halves, less_than, opening, pairwise, shuffle
+from tacit.mpc.protocols.loss import hand_over, share_without
+from tacit.mpc.protocols.shuffle import draw_order
 from tacit.mpc.session import Session
 from tacit.mpc.shares import (
     COORDINATOR,
@@ -115,11 +114,11 @@ KINDS = {
     "comparison": Kind(_compare, rows=NUMBERS),
     "product": Kind(lambda s, x, y: pairwise.multiply(s, x, y, label="m")),  # type: ignore[arg-type]
     "bits to numbers": Kind(
-        lambda s, x, _: b2a.bits_to_arithmetic(s, x, label="b"),  # type: ignore[arg-type]
+        lambda s, x, _: halves.bits_to_arithmetic(s, x, label="b"),  # type: ignore[arg-type]
         rows=np.array([1, 0, 1], dtype=np.uint8),
         bits=True,
     ),
-    "choice": Kind(lambda s, x, y: choose.choose(s, _lowest_bits(x), y, label="c")),  # type: ignore[arg-type]
+    "choice": Kind(lambda s, x, y: halves.choose(s, _lowest_bits(x), y, label="c")),  # type: ignore[arg-type]
     "handover": Kind(_hand_over),
     "opening to nodes": Kind(lambda s, x, _: opening.open_to_nodes(s, x)),
     "opening to the coordinator": Kind(

@@ -8,22 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit.equity import EquityRule, EquityShape, after_run, before_run, spread
+from tacit.equity import EquityRule, EquityShape, account, protocol
 from tacit.mpc import FitnessBound, ParetoWidths, Spec, epoch
 from tacit.mpc.assignment import Layout, checkpoint, descent, iterations, ladder, outcome, start
 from tacit.mpc.cost import Cost
-from tacit.mpc.pareto import disclosed, front
-from tacit.mpc.protocols import (
-    b2a,
-    choose,
-    less_than,
-    minimum,
-    opening,
-    pairwise,
-    range_check,
-    shuffle,
-)
-from tacit.mpc.protocols.tournament import tournament
+from tacit.mpc.disclose import front, pareto_score
+from tacit.mpc.protocols import halves, less_than, minimum, opening, pairwise, range_check, shuffle
+from tacit.mpc.protocols.minimum import tournament
 from tacit.mpc.shares import CLUSTER_SIZES
 from tacit.search.moves import BlockDescent
 
@@ -37,8 +28,8 @@ def labels(nodes: int, *, told: bool) -> Cost:
 
 LINES: dict[tuple[str, str], Callable[[int], Cost]] = {
     ("sharing.md", "product"): lambda nodes: pairwise.cost(nodes, 300),
-    ("sharing.md", "bits to numbers"): lambda nodes: b2a.cost(nodes, 300),
-    ("sharing.md", "choice of a number by a bit"): lambda nodes: choose.cost(nodes, 300),
+    ("sharing.md", "bits to numbers"): lambda nodes: halves.cost_of_conversion(nodes, 300),
+    ("sharing.md", "choice of a number by a bit"): lambda nodes: halves.cost_of_choice(nodes, 300),
     ("sharing.md", "opening to the nodes"): lambda nodes: opening.cost_to_nodes(nodes, 300),
     ("sharing.md", "opening to the coordinator"): lambda nodes: opening.cost_to_coordinator(
         nodes, 300
@@ -61,23 +52,23 @@ LINES: dict[tuple[str, str], Callable[[int], Cost]] = {
 
 SHARED_SLOTS = EquityShape([row % 4 for row in range(40)], 60, 100_000)
 LINES |= {
-    ("equity.md", "after a run, public plan"): lambda nodes: after_run.cost(
+    ("equity.md", "after a run, public plan"): lambda nodes: protocol.cost_after(
         nodes, SHARED_SLOTS, secret=False
     ),
-    ("equity.md", "after a run, secret plan"): lambda nodes: after_run.cost(
+    ("equity.md", "after a run, secret plan"): lambda nodes: protocol.cost_after(
         nodes, SHARED_SLOTS, secret=True
     ),
-    ("equity.md", "before a run"): lambda nodes: before_run.cost(
+    ("equity.md", "before a run"): lambda nodes: protocol.cost_before(
         nodes, EquityRule(), 4, rows=40, columns=60
     ),
-    ("equity.md", "spread"): lambda nodes: spread.cost(nodes, 4),
+    ("equity.md", "spread"): lambda nodes: account.cost_of_spread(nodes, 4),
 }
 
 
 def pareto(objectives: int) -> Callable[[int], Cost]:
     widths = ParetoWidths([FitnessBound(-100_000, 0)] * objectives, 300)
     shown = Spec.parse("quantiles:20")
-    return lambda nodes: disclosed.cost(nodes, spec=shown, widths=widths, told=True)
+    return lambda nodes: pareto_score.cost(nodes, spec=shown, widths=widths, told=True)
 
 
 LINES |= {("pareto.md", name): pareto(k) for k, name in enumerate(("two", "three", "four"), 2)}

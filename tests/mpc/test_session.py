@@ -22,7 +22,7 @@ from tacit.mpc import (
     evaluate,
     open_session,
 )
-from tacit.mpc.disclose.answer import DisclosedValues
+from tacit.mpc.disclose.evaluation import DisclosedValues
 from tacit.mpc.epoch import Epoch
 from tacit.mpc.letters import Letter
 from tacit.mpc.local import deal_integers, run_linked, run_parties

@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.errors import AbortError
-from tacit.mpc.linear import gather_sum, scale
 from tacit.mpc.local import deal_integers, reveal
 from tacit.mpc.ring import from_ring, public_word, to_ring
 from tacit.mpc.shares import (
@@ -16,10 +15,12 @@ from tacit.mpc.shares import (
     concatenate,
     deal,
     deal_bits,
+    gather_sum,
     held_by,
     party_name,
     public_share,
     reconstruct,
+    scale,
 )
 from tests.mpc.both import three_and_four
 from tests.mpc.fairness import check_every_bit_is_fair

@@ -16,21 +16,23 @@ from hypothesis import strategies as st
 
 from tacit.errors import AbortError, MismatchError, PeerError
 from tacit.mpc import signed_letters
-from tacit.mpc.context import Context
-from tacit.mpc.epoch import agree_epoch, open_session
+from tacit.mpc.epoch import Context, agree_epoch, open_session
 from tacit.mpc.letters import Letter
 from tacit.mpc.local import run_linked
 from tacit.mpc.protocols import less_than, opening, pairwise
 from tacit.mpc.shares import COORDINATOR, deal, held_by, party_name
 from tacit.mpc.signed_letters import (
+    DIGEST_BYTES,
     SALT_BYTES,
+    SIGNATURE_BYTES,
+    Group,
     Place,
     Senders,
     SignedRound,
+    Statement,
     groups_of,
     salted_frames,
 )
-from tacit.mpc.statements import DIGEST_BYTES, SIGNATURE_BYTES, Group, Statement
 from tacit.mpc.transport.frame import Buffer
 from tacit.mpc.transport.mux import Mux
 from tests.mpc.tampering import Log, Sent, untouched

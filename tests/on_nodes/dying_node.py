@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from tacit.local.cluster import LocalCluster
-from tacit.mpc.pareto import dominance
+from tacit.mpc.disclose import dominance
 from tacit.node import process
 from tacit.node.counters import BestSoFar
 from tacit.node.inputs import Inputs

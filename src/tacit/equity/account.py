@@ -6,56 +6,74 @@ it, is shared afresh: then the components that are sealed to it are uniform but 
 all are told, the sum of the saved shares and the spread of all balances, stays shares in the
 entry. `open_for_all` opens it to the nodes, after all have counted the run: of a run that never
 counts nothing is told.
+
+The spread is the largest balance minus the least, as one share. Balances and their negatives are
+two groups of one minimum (`protocols/minimum`), told apart by their index where they are equal.
+
+Learns   nobody anything before `open_for_all`; then the nodes the agreed numbers
+Rounds   those of `steps_after`, 1 to share afresh, those of a minimum for the spread; opening 1
+Bytes    see docs/protocols/equity.md
+Paper    as `minimum`, `pairwise` and `opening`
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.equity import after_run, spread
-from tacit.equity.after_run import steps_after
+from tacit.equity import protocol
 from tacit.equity.book import RunEntry, StepBook
-from tacit.equity.rule import EquityRule
-from tacit.equity.shape import EquityShape
-from tacit.equity.spread import balance_spread
+from tacit.equity.protocol import steps_after
+from tacit.equity.rule import BALANCE_BITS, EquityRule, EquityShape
+from tacit.equity.terms import Telling
 from tacit.mpc.cost import Cost
-from tacit.mpc.protocols import opening, pairwise
+from tacit.mpc.letters import WORD
+from tacit.mpc.protocols import minimum, opening, pairwise
+from tacit.mpc.protocols.minimum import find_least, with_ties
 from tacit.mpc.protocols.opening import open_to_nodes
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, concatenate, held_by, public_share
 
-MEAN, SPREAD = "saved", "spread"
-"""What the numbers are called that all are told."""
+
+def _tie_bits(count: int) -> int:
+    return (count - 1).bit_length()
 
 
-@dataclass(frozen=True, slots=True)
-class Telling:
-    """What is told of one run."""
+async def balance_spread(
+    session: Session, balances: ArithmeticShare, *, label: str
+) -> ArithmeticShare:
+    """Shares of the largest balance minus the least.
 
-    level: bool = False
-    """To each what it saved, and its factor in this run."""
-    balance: bool = False
-    """To each its balance after this run, too."""
-    mean: bool = False
-    """To all the sum of the saved shares, in 128ths."""
-    spread: bool = False
-    """To all the largest balance minus the least, of all in the book: who takes part in a run
-    does not choose whose balances are compared."""
+    >>> from tacit.mpc.local import deal_integers, reveal, run_parties
+    >>> b = deal_integers([5, -7, 2])
+    >>> reveal(run_parties(lambda s: balance_spread(s, b[s.me], label="s")).results)
+    array([12])
+    """
+    count = len(balances)
+    ties = _tie_bits(count)
+    found = await find_least(
+        session,
+        with_ties(
+            concatenate([balances, balances.map(np.negative)]),
+            np.tile(np.arange(count), 2),
+            tie_bits=ties,
+        ),
+        (count, count),
+        bits=BALANCE_BITS + ties,
+        label=label,
+    )
+    ends = found.lines[:, 1].map(np.negative)
+    return ends.map(lambda part: part.sum(keepdims=True, dtype=part.dtype))
 
-    @property
-    def numbers(self) -> int:
-        """How many numbers each participant is told of itself."""
-        return 3 if self.balance else 2 if self.level else 0
 
-    @property
-    def opened(self) -> tuple[str, ...]:
-        """The names of the numbers that all are told."""
-        return (MEAN,) * self.mean + (SPREAD,) * self.spread
+def cost_of_spread(nodes: int, count: int) -> Cost:
+    """The cost_of_spread of the spread of so many balances."""
+    bits = BALANCE_BITS + _tie_bits(count)
+    return minimum.cost(nodes, (count, count), bits=bits, dtype=WORD, columns=2)
 
 
 async def account_of(
@@ -117,11 +135,11 @@ def cost(
 ) -> Cost:
     """The cost of an account in a book with so many members."""
     count = len(shape.active)
-    total = after_run.cost(nodes, shape, secret=secret)
+    total = protocol.cost_after(nodes, shape, secret=secret)
     if telling.numbers:
         total = total.then(pairwise.cost(nodes, count * telling.numbers))
     if telling.spread:
-        total = total.then(spread.cost(nodes, members))
+        total = total.then(cost_of_spread(nodes, members))
     return total
 
 

@@ -1,4 +1,4 @@
-"""The steps of a series at one node: what was counted, once, and in which order.
+"""The book of a series at one node: the steps of all counted runs, each counted once, in order.
 
 A run is prepared at every node, and counted when all have prepared the same attempt: shares of
 different attempts do not fit together. The head is a hash of everything public that was counted,
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tacit.equity.before_run import balances
+from tacit.equity.protocol import balances
 from tacit.equity.rule import MEMORY, EquityRule
 from tacit.errors import ParameterError
 from tacit.mpc.shares import ArithmeticShare, concatenate

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.equity.rule import FINENESS, STEP_SCALE, EquityRule
-from tacit.equity.shape import EquityShape
+from tacit.equity.rule import FINENESS, STEP_SCALE, EquityRule, EquityShape
 
 Numbers = NDArray[np.int64]
 

@@ -1,13 +1,22 @@
-"""How a balance becomes a factor: public, and agreed once for a series.
+"""The rule that turns a balance into a factor, and the public shape of a run that counts.
 
 In a balance, 2^20 stands for one 128th of a saved share above the mean, in the last run that the
 participant took part in; what is older counts less.
+
+With X the largest cost of all rows of one participant, costs under the reference A, under the plan
+B and least costs M are 0 to X, and M is at most A. A test 128 (A - B) - v (A - M + 1), with v from
+-127 to 128, is between -256 X - 128 and 255 X + 127, so the bits of 256 X + 128 and a sign hold it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tacit.errors import ParameterError
 
@@ -81,3 +90,97 @@ class EquityRule:
     def largest_factor(self) -> int:
         """The factor of whoever is far behind: weights may grow so much."""
         return NEUTRAL + self.levels
+
+
+LEAST_PARTICIPANTS = 3
+"""Balances add up to zero: of two participants each would know the other's."""
+
+
+@dataclass(frozen=True)
+class EquityShape:
+    """Rows and their owners, columns, allowed pairs and the bound of the costs.
+
+    >>> shape = EquityShape([0, 0, 1, 2], columns=5, bound=1000)
+    >>> shape.active, shape.test_bits, shape.key_bits, shape.word
+    ([0, 1, 2], 20, 14, dtype('uint32'))
+    """
+
+    owners: Sequence[int]
+    """The participant of each row, counted from 0."""
+    columns: int
+    bound: int
+    """Weights are 0 to this, by agreement and by the check of the inputs."""
+    forbidden: NDArray[np.bool_] | None = None
+    """Rows x columns."""
+    maximize: bool = False
+    """Whether weights are values: then the bound minus the value is the cost."""
+
+    def __post_init__(self) -> None:
+        if len(self.active) < LEAST_PARTICIPANTS:
+            raise ParameterError(
+                f"{len(self.active)} participants have rows; a run counts for balances "
+                f"with at least {LEAST_PARTICIPANTS}"
+            )
+        if self.columns < 2:
+            raise ParameterError("with one column there is nothing to save; give at least two")
+        if self.bound < 1:
+            raise ParameterError(f"weights of 0 to {self.bound} save nothing; raise the bound")
+        if max(self.test_bits, self.key_bits) > 64:
+            raise ParameterError(
+                f"costs up to {self.bound:,} need {max(self.test_bits, self.key_bits)} bits; "
+                "the ring has 64; scale the weights down"
+            )
+        if not self.allowed.any(axis=1).all():
+            raise ParameterError("a row has no allowed column; allow one")
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return len(self.owners)
+
+    @cached_property
+    def active(self) -> list[int]:
+        """The participants that have rows, rising: only these take a step."""
+        return sorted(set(self.owners))
+
+    @cached_property
+    def places(self) -> NDArray[np.intp]:
+        """For each row, where its owner stands among those that have rows."""
+        return np.searchsorted(self.active, np.array(self.owners))
+
+    @cached_property
+    def allowed(self) -> NDArray[np.bool_]:
+        """Rows x columns."""
+        every = np.ones((self.rows, self.columns), dtype=bool)
+        return every if self.forbidden is None else ~self.forbidden
+
+    @property
+    def _largest(self) -> int:
+        """The largest cost of all rows of one participant."""
+        return int(np.bincount(self.places).max()) * self.bound
+
+    @property
+    def test_bits(self) -> int:
+        """The bits of a test of the saved share, with its sign."""
+        return 1 + (2 * FINENESS * self._largest + FINENESS).bit_length()
+
+    @property
+    def tie_bits(self) -> int:
+        """The bits of a public number that tells the cells of a row apart."""
+        return (self.columns - 1).bit_length()
+
+    @property
+    def key_bits(self) -> int:
+        """The bits of a signed difference of two keys in a row's minimum."""
+        return 1 + (((self.bound + 1) << self.tie_bits) - 1).bit_length()
+
+    @property
+    def word(self) -> np.dtype[Any]:
+        """The word of the ring: 32 bits where they hold keys and tests."""
+        return np.dtype(np.uint32 if max(self.test_bits, self.key_bits) <= 32 else np.uint64)
+
+    def by_owner(self, part: NDArray[Any]) -> NDArray[Any]:
+        """Numbers of the rows, added up for each participant that has some."""
+        made = np.zeros(len(self.active), dtype=part.dtype)
+        np.add.at(made, self.places, part)
+        return made

@@ -24,11 +24,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.equity.account import Telling, account_of, open_for_all
-from tacit.equity.agreed_terms import RunEquity
-from tacit.equity.before_run import factors, multiplied
+from tacit.equity.account import account_of, open_for_all
 from tacit.equity.book import RunEntry, StepBook
-from tacit.equity.shape import EquityShape
+from tacit.equity.protocol import factors, multiplied
+from tacit.equity.rule import EquityShape
+from tacit.equity.terms import RunEquity, Telling
 from tacit.errors import ParameterError, RefusedError
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare

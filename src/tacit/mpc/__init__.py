@@ -1,9 +1,9 @@
-"""Three-party replicated secret sharing: constant-round protocols for ranking secret fitness.
+"""Replicated secret sharing of three or four nodes: protocols that rank secret fitness.
 
-Three nodes hold shares of the fitness and disclose to the coordinator what was agreed, and nothing
-else; one curious node learns nothing. A node runs `evaluate` inside a session, the coordinator runs
-`collect`. Security model: semi-honest, honest majority; at most one node is
-curious, with or without the platform.
+Nodes hold shares of the fitness and disclose to the coordinator what was agreed, and nothing else.
+One curious node, alone or together with the coordinator, learns nothing. With three nodes all
+follow the protocol (semi-honest); with four, one may cheat and the others notice. A node runs
+`evaluate` inside a session, the coordinator runs `collect`.
 
 >>> from tacit.mpc import FitnessBound, Spec, collect, evaluate
 >>> from tacit.mpc.local import deal_integers, run_parties
@@ -23,13 +23,31 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
-    from tacit.mpc.bound import FitnessBound, check_bound_fits, key_bits
-    from tacit.mpc.context import Context
     from tacit.mpc.cost import Cost
-    from tacit.mpc.disclose.answer import DisclosedValues, read_answer
-    from tacit.mpc.disclose.coordinator import collect
-    from tacit.mpc.disclose.node import ALL_PAIRS_LIMIT, Evaluated, evaluate
+    from tacit.mpc.disclose.dominance import ParetoWidths
+    from tacit.mpc.disclose.evaluation import (
+        ALL_PAIRS_LIMIT,
+        DisclosedValues,
+        Evaluated,
+        collect,
+        evaluate,
+        read_answer,
+    )
+    from tacit.mpc.disclose.front import (
+        Front,
+        collect_front,
+        reveal_front,
+    )
+    from tacit.mpc.disclose.pareto_score import collect_pareto, evaluate_pareto
+    from tacit.mpc.disclose.spec import (
+        Best,
+        FitnessBound,
+        Spec,
+        check_bound_fits,
+        key_bits,
+    )
     from tacit.mpc.epoch import (
+        Context,
         Epoch,
         SessionMux,
         agree_epoch,
@@ -37,17 +55,12 @@ if TYPE_CHECKING:
         open_session,
         refuse_session,
     )
-    from tacit.mpc.linear import gather_sum, scale
-    from tacit.mpc.loss import left_without, share_without
-    from tacit.mpc.pareto.disclosed import collect_pareto, evaluate_pareto
-    from tacit.mpc.pareto.front import Front, collect_front, reveal_front
-    from tacit.mpc.pareto.widths import ParetoWidths
-    from tacit.mpc.protocols.handover import Size, hand_over
+    from tacit.mpc.local import Substreams, receive_again
+    from tacit.mpc.protocols.loss import Size, hand_over, left_without, share_without
     from tacit.mpc.protocols.opening import receive_opened
     from tacit.mpc.protocols.range_check import check_ranges
-    from tacit.mpc.recorded import Substreams, receive_again
     from tacit.mpc.ring import RING_BITS, from_ring, public_word, to_ring
-    from tacit.mpc.session import Session
+    from tacit.mpc.session import Session, Wire
     from tacit.mpc.shares import (
         CLUSTER_SIZES,
         COORDINATOR,
@@ -55,12 +68,16 @@ if TYPE_CHECKING:
         BitShare,
         concatenate,
         deal,
+        gather_sum,
         held_by,
         party_name,
         public_share,
+        scale,
     )
-    from tacit.mpc.spec import Best, Spec
-    from tacit.mpc.statements import SIGNATURE_BYTES, Group, Statement
-    from tacit.mpc.wire import Wire
+    from tacit.mpc.signed_letters import (
+        SIGNATURE_BYTES,
+        Group,
+        Statement,
+    )
 else:
     __getattr__ = lazily(__name__)

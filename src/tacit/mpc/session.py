@@ -9,6 +9,9 @@ node's piece and another's hash would tell two values under one mask. So the fir
 other node begins with a greeting, a hash of all that they must agree on, and nothing more leaves
 before the same greeting has come from all of them. What goes with it is masked, and the masks
 depend on all that too; what is opened waits (`meet`).
+
+Protocols that run in parallel have a substream each (`in_parallel`), and pass values to one another
+by a `Handover`.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -29,10 +32,32 @@ from tacit.mpc.letters import Letter, frames, opened
 from tacit.mpc.masks import MaskSource
 from tacit.mpc.shares import COORDINATOR, held_by, party_name
 from tacit.mpc.signed_letters import Place, SignedRound, Signer
-from tacit.mpc.transport.frame import HEADER_BYTES, Buffer
-from tacit.mpc.wire import Wire
+from tacit.mpc.transport.frame import HEADER_BYTES, Buffer, Frame
+
+
+class Wire(Protocol):
+    """One substream's way to one peer; a `Conversation` of a `Mux` is one."""
+
+    async def send(self, depth: int, payload: Buffer, *, timeout: float) -> None:
+        """Send a message."""
+        ...
+
+    async def receive(self, *, timeout: float) -> Frame:
+        """Wait for the next message."""
+        ...
+
+    def fail(self, error: PeerError) -> None:
+        """Raise this error in the receiver that waits for a message."""
+        ...
+
+    def close(self) -> None:
+        """No more messages."""
+        ...
+
 
 T = TypeVar("T")
+A = TypeVar("A")
+B = TypeVar("B")
 DEFAULT_TIMEOUT = 10.0
 
 
@@ -318,3 +343,46 @@ class Session:
         """End all conversations of this session."""
         for wire in self._shared.wires.values():
             wire.close()
+
+
+class Handover(Generic[T]):
+    """A value that is given once, and taken by whoever needs it.
+
+    >>> from tacit.mpc.local import run_parties
+    >>> async def node(s):
+    ...     value = Handover()
+    ...     async def first(t):
+    ...         await t.tell(b"something")
+    ...         value.give(t, 7)
+    ...     async def second(t):
+    ...         return await value.take(t), t.depth
+    ...     return (await s.in_parallel(first, second))[1]
+    >>> run_parties(node).results[0]
+    (7, 1)
+    """
+
+    def __init__(self) -> None:
+        self._given: asyncio.Future[tuple[T, int, int]] = asyncio.get_running_loop().create_future()
+
+    def give(self, session: Session, value: T) -> None:
+        """Hand the value over, with the rounds that it took."""
+        self._given.set_result((value, session.depth, session.exchanges))
+
+    async def take(self, session: Session) -> T:
+        """Wait for the value."""
+        value, depth, exchanges = await asyncio.shield(self._given)
+        session.depth = max(session.depth, depth)
+        session.exchanges = max(session.exchanges, exchanges)
+        return value
+
+
+async def two_at_once(
+    session: Session,
+    first: Callable[[Session], Coroutine[Any, Any, A]],
+    second: Callable[[Session], Coroutine[Any, Any, B]],
+    *,
+    substreams: Sequence[Session],
+) -> tuple[A, B]:
+    """Two protocols in parallel, each with a result of its own kind."""
+    results: list[Any] = await session.in_parallel(first, second, substreams=substreams[:2])
+    return results[0], results[1]

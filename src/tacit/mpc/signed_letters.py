@@ -1,19 +1,26 @@
 """Letters of an attempt in which every node signs what it sends to other nodes.
 
-Something did not fit in the attempt before, and a hash on a link proves nothing to others. So with
-each frame a sender signs the hashes of its own pieces and of those that it vouches for, per group
-of letters with the same senders. The receiver checks all signatures before it uses anything. Where
-two statements contradict each other, it holds the proof that one of their authors lies.
+After a mismatch nobody knows which of two nodes lied, and a hash on a link proves nothing to
+others. So the next attempt is signed. With each frame a sender signs a `Statement`: the hashes of
+its own pieces and of those that it vouches for, per group of letters with the same senders. All
+senders of a letter know all of it, so the statements of two honest nodes about the same place never
+differ. The receiver checks all signatures before it uses anything. Where two statements contradict
+each other, it holds the proof that one of their authors lies.
 
 The hashes go into logs, and short contents could be guessed. They are salted with words from the
 keys that all senders of the letters hold and no other node holds all of; the receiver is sent the
-salt, together with the pieces. Letters to the coordinator go as always.
+salt, together with the pieces. Letters to the coordinator are not signed.
+
+Learns   nothing beyond the unsigned letters
+Rounds   those of the unsigned letters
+Bytes    a signature (64) per frame and a salt (32) per group of letters on top
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -22,8 +29,78 @@ from typing import Any, Protocol
 from tacit.errors import AbortError, MismatchError
 from tacit.mpc.letters import Array, Letter, cut, flat_bytes, frames, joined, outside
 from tacit.mpc.shares import COORDINATOR, party_name
-from tacit.mpc.statements import DIGEST_BYTES, SIGNATURE_BYTES, Group, Statement
 from tacit.mpc.transport.frame import Buffer
+
+DIGEST_BYTES = 32
+SIGNATURE_BYTES = 64
+_HEAD = struct.Struct("<32sBBBIB")
+_MOST_NODES = 8
+
+
+def _mask(nodes: tuple[int, ...]) -> int:
+    return sum(1 << node for node in nodes)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The letters of a round that the same nodes send to the same receiver."""
+
+    senders: tuple[int, ...]
+    digests: tuple[bytes, ...]
+    """Of the pieces of each sender, in the same order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What one node says of the letters that it sends another in a round, together with others."""
+
+    about: bytes
+    """A hash of all that the nodes agree on: agreement, epoch, evaluation, attempt, inputs."""
+    author: int
+    to: int
+    substream: int
+    exchange: int
+    """The number of the round with letters in this substream, counted from 1."""
+    groups: tuple[Group, ...]
+
+    @property
+    def place(self) -> tuple[bytes, int, int, int]:
+        """What it is about: of one place, a node makes one statement."""
+        return self.about, self.to, self.substream, self.exchange
+
+    def encode(self) -> bytes:
+        """The bytes that are signed."""
+        numbers = self.author, self.to, self.substream, self.exchange, len(self.groups)
+        groups = (bytes([_mask(e.senders)]) + b"".join(e.digests) for e in self.groups)
+        return _HEAD.pack(self.about, *numbers) + b"".join(groups)
+
+    @classmethod
+    def decode(cls, data: bytes) -> Statement:
+        """A statement from its bytes; a `ValueError` if these are not one that a node makes.
+
+        >>> group = Group((1, 2), (bytes(32), bytes(32)))
+        >>> statement = Statement(bytes(32), 1, 0, 0, 5, (group,))
+        >>> Statement.decode(statement.encode()) == statement
+        True
+        """
+        if len(data) < _HEAD.size:
+            raise ValueError("too short for a statement")
+        about, author, to, substream, exchange, count = _HEAD.unpack(data[: _HEAD.size])
+        rest, groups = data[_HEAD.size :], []
+        for _ in range(count):
+            senders = tuple(n for n in range(_MOST_NODES) if rest[:1] and rest[0] >> n & 1)
+            size = 1 + DIGEST_BYTES * len(senders)
+            cuts = range(1, size, DIGEST_BYTES)
+            groups.append(Group(senders, tuple(rest[at : at + DIGEST_BYTES] for at in cuts)))
+            rest = rest[size:]
+        made = cls(about, author, to, substream, exchange, tuple(groups))
+        masks = [_mask(group.senders) for group in groups]
+        fits = all(author in e.senders and to not in e.senders for e in groups)
+        alone = any(len(group.senders) == 1 for group in groups)
+        if not groups or alone or not fits or masks != sorted(set(masks)) or made.encode() != data:
+            raise ValueError("not a statement of one sender of letters to another node")
+        return made
+
 
 SALT_BYTES = 32
 Senders = tuple[int, ...]

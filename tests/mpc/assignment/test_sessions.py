@@ -22,8 +22,7 @@ from tacit.mpc.cost import Cost
 from tacit.mpc.epoch import greeting_cost
 from tacit.mpc.letters import Letter
 from tacit.mpc.local import run_linked, run_parties
-from tacit.mpc.loss import left_without, share_without
-from tacit.mpc.protocols.handover import hand_over
+from tacit.mpc.protocols.loss import hand_over, left_without, share_without
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, deal, reconstruct
 from tacit.mpc.transport import Mux

@@ -11,7 +11,7 @@ from tacit.mpc.assignment import AssignmentShape, iterations, polynomial
 from tacit.mpc.assignment.clear import on_cycles
 from tacit.mpc.assignment.gap import rung_of
 from tacit.mpc.local import run_parties
-from tacit.mpc.protocols.tournament import levels_for
+from tacit.mpc.protocols.minimum import levels_for
 from tacit.mpc.shares import deal_bits, reconstruct
 from tests.mpc.assignment import hard_costs
 from tests.mpc.assignment.problems import FAMILIES, Asked, Solved, check_state, first_plan

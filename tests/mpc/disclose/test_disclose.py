@@ -18,9 +18,8 @@ from tacit.mpc import (
     collect,
     evaluate,
 )
-from tacit.mpc.disclose.answer import _check_labels
-from tacit.mpc.disclose.node import Evaluated
-from tacit.mpc.disclose.thresholds import groups_of
+from tacit.mpc.disclose.evaluation import Evaluated, _check_labels
+from tacit.mpc.disclose.values import groups_of
 from tacit.mpc.local import PartiesRun, deal_integers, reveal, run_parties
 from tests.mpc.both import three_and_four
 from tests.mpc.disclose.twin import disclose

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tacit.mpc import Best, DisclosedValues, FitnessBound, Session, Spec, collect, evaluate
-from tacit.mpc.disclose.node import cost as evaluation_cost
+from tacit.mpc.disclose.evaluation import cost as evaluation_cost
 from tacit.mpc.local import PartiesRun, deal_integers, run_parties
 from tests.mpc.both import check_cost, three_and_four
 from tests.mpc.disclose.twin import disclose

@@ -9,9 +9,15 @@ from hypothesis import example, given, settings
 from tacit.disclosure import nondominated
 from tacit.errors import AbortError
 from tacit.mpc import FitnessBound, Session
+from tacit.mpc.disclose.dominance import ParetoWidths
+from tacit.mpc.disclose.front import (
+    Front,
+    collect_front,
+    cost,
+    read_front,
+    reveal_front,
+)
 from tacit.mpc.local import deal_integers, run_parties
-from tacit.mpc.pareto.front import Front, collect_front, cost, read_front, reveal_front
-from tacit.mpc.pareto.widths import ParetoWidths
 from tests.mpc.both import check_cost, three_and_four
 from tests.mpc.pareto import twin
 from tests.mpc.pareto.test_pareto import crowded

@@ -10,12 +10,16 @@ from hypothesis import strategies as st
 from tacit.disclosure.pareto_score import pareto_score
 from tacit.errors import DisclosureError, ParameterError
 from tacit.mpc import FitnessBound, Session, Spec
-from tacit.mpc.disclose.answer import labels_of_ranks
-from tacit.mpc.disclose.node import Evaluated
+from tacit.mpc.disclose.dominance import ParetoWidths
+from tacit.mpc.disclose.evaluation import Evaluated, labels_of_ranks
+from tacit.mpc.disclose.pareto_score import (
+    collect_pareto,
+    cost,
+    evaluate_pareto,
+    rounded_up,
+    steps,
+)
 from tacit.mpc.local import PartiesRun, deal_integers, run_parties
-from tacit.mpc.pareto.crowding import rounded_up, steps
-from tacit.mpc.pareto.disclosed import collect_pareto, cost, evaluate_pareto
-from tacit.mpc.pareto.widths import ParetoWidths
 from tests.mpc.both import check_cost, three_and_four
 from tests.mpc.pareto import twin
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.mpc.local import deal_integers, reveal, run_parties
-from tacit.mpc.protocols import b2a, choose, opening, pairwise
+from tacit.mpc.protocols import halves, opening, pairwise
 from tacit.mpc.ring import to_ring
 from tacit.mpc.shares import deal_bits, reconstruct
 from tests.mpc.both import check_cost, three_and_four
@@ -61,9 +61,9 @@ def test_any_bilinear_operation_in_any_ring(nodes: int) -> None:
 @given(values=st.lists(st.integers(0, 1), min_size=1, max_size=70))
 def test_bits_to_arithmetic(values: list[int], nodes: int) -> None:
     c = deal_bits(np.array(values, dtype=np.uint8), nodes=nodes)
-    run = run_parties(lambda s: b2a.bits_to_arithmetic(s, c[s.me], label="b"), nodes=nodes)
+    run = run_parties(lambda s: halves.bits_to_arithmetic(s, c[s.me], label="b"), nodes=nodes)
     assert reconstruct(run.results).tolist() == values
-    check_cost(run, b2a.cost(nodes, len(values)))
+    check_cost(run, halves.cost_of_conversion(nodes, len(values)))
 
 
 @three_and_four
@@ -107,6 +107,6 @@ def test_choice(chosen: list[tuple[int, int]], nodes: int) -> None:
     bits, numbers = zip(*chosen, strict=True)
     c = deal_bits(np.array(bits, dtype=np.uint8), nodes=nodes)
     x = deal_integers(numbers, nodes=nodes)
-    run = run_parties(lambda s: choose.choose(s, c[s.me], x[s.me], label="c"), nodes=nodes)
+    run = run_parties(lambda s: halves.choose(s, c[s.me], x[s.me], label="c"), nodes=nodes)
     assert reveal(run.results).tolist() == [bit * number for bit, number in chosen]
-    check_cost(run, choose.cost(nodes, len(chosen)))
+    check_cost(run, halves.cost_of_choice(nodes, len(chosen)))

@@ -9,8 +9,13 @@ import pytest
 
 from tacit.errors import MismatchError
 from tacit.mpc.local import deal_integers, reveal, run_parties
-from tacit.mpc.loss import left_without, share_without
-from tacit.mpc.protocols.handover import Size, cost, hand_over
+from tacit.mpc.protocols.loss import (
+    Size,
+    cost,
+    hand_over,
+    left_without,
+    share_without,
+)
 from tacit.mpc.session import Session
 from tacit.mpc.shares import COORDINATOR, ArithmeticShare, total
 from tests.mpc.both import NUMBERS, check_cost, three_and_four

@@ -12,8 +12,13 @@ from hypothesis import strategies as st
 from tacit.errors import AbortError
 from tacit.mpc.local import deal_integers, reveal, run_parties
 from tacit.mpc.protocols import minimum
-from tacit.mpc.protocols.minimum import find_least, least_in_the_clear, with_ties
-from tacit.mpc.protocols.tournament import levels_for, tournament
+from tacit.mpc.protocols.minimum import (
+    find_least,
+    least_in_the_clear,
+    levels_for,
+    tournament,
+    with_ties,
+)
 from tacit.mpc.ring import from_ring
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare, deal, reconstruct

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from tacit.mpc.local import PartiesRun, deal_integers, reveal, run_parties
 from tacit.mpc.protocols import shuffle
-from tacit.mpc.protocols.order import SecretPermutation, draw_order
+from tacit.mpc.protocols.shuffle import SecretPermutation, draw_order
 from tacit.mpc.ring import from_ring
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare, deal_bits, reconstruct

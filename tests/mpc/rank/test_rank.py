@@ -5,9 +5,13 @@ from hypothesis import strategies as st
 
 from tacit.errors import AbortError
 from tacit.mpc.local import deal_integers, run_parties
-from tacit.mpc.rank import all_pairs, pivots
-from tacit.mpc.rank.all_pairs import pair_count, rank_all_pairs, ranks_of
-from tacit.mpc.rank.pivots import rank_by_pivots
+from tacit.mpc.protocols import ranking
+from tacit.mpc.protocols.ranking import (
+    pair_count,
+    rank_all_pairs,
+    rank_by_pivots,
+    ranks_of,
+)
 from tacit.mpc.shares import reconstruct
 from tests.mpc.both import check_cost, three_and_four
 
@@ -23,16 +27,16 @@ def test_both_ways_rank_alike(values: list[int], many: bool, nodes: int) -> None
     rank = rank_by_pivots if many else rank_all_pairs
     run = run_parties(lambda s: rank(s, keys[s.me], keys[s.me], bits=11, label="r"), nodes=nodes)
     expected = np.argsort(np.argsort(-np.array(values)))
-    for ranking in run.results:
-        assert (ranking.ranks == expected).all()
-        assert ranking.position(0) == int(np.argmax(values))
-    signs = reconstruct([ranking.kept for ranking in run.results])
+    for found in run.results:
+        assert (found.ranks == expected).all()
+        assert found.position(0) == int(np.argmax(values))
+    signs = reconstruct([found.kept for found in run.results])
     assert signs.tolist() == [int(v < 0) for v in values]
     check_cost(
         run,
-        pivots.cost(nodes, run.results[0].batches, len(values), bits=11)
+        ranking.cost_of_pivots(nodes, run.results[0].batches, len(values), bits=11)
         if many
-        else all_pairs.cost(nodes, len(values), len(values), bits=11),
+        else ranking.cost_of_all_pairs(nodes, len(values), len(values), bits=11),
     )
 
 
@@ -42,7 +46,7 @@ def test_pivots_take_three_batches(n: int) -> None:
     keys = deal_integers(values)
     run = run_parties(lambda s: rank_by_pivots(s, keys[s.me], keys[s.me][:0], bits=14, label="r"))
     assert (run.results[0].ranks == n - 1 - values).all()
-    assert len(run.results[0].batches) == pivots.STAGES
+    assert len(run.results[0].batches) == ranking.STAGES
     assert sum(run.results[0].batches) <= max(pair_count(n), 8 * n ** (4 / 3))
 
 
@@ -72,11 +76,11 @@ def test_pivots_notice_contradictions() -> None:
 
 
 def test_a_key_between_two_pivots_is_below_the_better_one() -> None:
-    segment = pivots._Segment(0, np.arange(3))
+    segment = ranking._Segment(0, np.arange(3))
     ranks = np.full(3, -1)
     # Key 0 is below key 1; key 2 is below both, between them, or above both.
     for answers, place in (([1, 1], 2), ([0, 1], 1), ([0, 0], 0)):
-        (left,) = pivots._split(segment, np.array([1, *answers], np.uint8), 2, ranks)
+        (left,) = ranking._split(segment, np.array([1, *answers], np.uint8), 2, ranks)
         assert (left.start, left.members.tolist()) == (place, [2])
     with pytest.raises(AbortError, match="no order"):
-        pivots._split(segment, np.array([1, 1, 0], np.uint8), 2, ranks)
+        ranking._split(segment, np.array([1, 1, 0], np.uint8), 2, ranks)

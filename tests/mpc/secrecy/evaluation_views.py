@@ -26,7 +26,7 @@ from tacit.mpc import (
 )
 from tacit.mpc.local import parties
 from tacit.mpc.masks import MaskSource
-from tacit.mpc.rank import all_pairs
+from tacit.mpc.protocols import ranking
 from tacit.mpc.ring import to_ring
 from tacit.mpc.shares import deal, held_by
 from tests.mpc.remembered_masks import RememberedMasks
@@ -117,14 +117,14 @@ class View:
 async def view_of(secret: Secret, ask: Question, number: int) -> View:
     """One evaluation as the observers see it."""
     signs: list[NDArray[np.uint8]] = []
-    ranks_of = all_pairs.ranks_of
+    ranks_of = ranking.ranks_of
 
     def noted(less: NDArray[np.uint8], n: int) -> NDArray[np.intp]:
         signs.append(less)
         return ranks_of(less, n)
 
     with pytest.MonkeyPatch.context() as patch, letters_seen() as seen:
-        patch.setattr(all_pairs, "ranks_of", noted)
+        patch.setattr(ranking, "ranks_of", noted)
         outcome = await run_once(secret, ask, number)
     letters = [each.tobytes() for o in ask.observers for each in seen[o]]
     shown = signs[0] if ask.node is not None and signs else np.zeros(0, dtype=np.uint8)

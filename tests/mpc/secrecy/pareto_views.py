@@ -14,15 +14,13 @@ import pytest
 from numpy.typing import NDArray
 
 from tacit.mpc import COORDINATOR, ArithmeticShare, FitnessBound, Session, Spec
-from tacit.mpc.disclose import node as node_module
+from tacit.mpc.disclose import evaluation, front, pareto_score
+from tacit.mpc.disclose.dominance import ParetoWidths
+from tacit.mpc.disclose.front import collect_front, reveal_front
+from tacit.mpc.disclose.pareto_score import collect_pareto, evaluate_pareto
 from tacit.mpc.local import parties
 from tacit.mpc.masks import MaskSource
-from tacit.mpc.pareto import front, score
-from tacit.mpc.pareto.disclosed import collect_pareto, evaluate_pareto
-from tacit.mpc.pareto.front import collect_front, reveal_front
-from tacit.mpc.pareto.widths import ParetoWidths
-from tacit.mpc.rank.all_pairs import rank_all_pairs
-from tacit.mpc.rank.result import Ranking
+from tacit.mpc.protocols.ranking import Ranking, rank_all_pairs
 from tacit.mpc.ring import to_ring
 from tacit.mpc.shares import deal, held_by
 from tests.mpc.remembered_masks import RememberedMasks
@@ -83,9 +81,9 @@ def _ranks_seen() -> Iterator[dict[str, NDArray[np.intp]]]:
         return ranking
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(score, "rank_all_pairs", noted)
+        patch.setattr(pareto_score, "rank_all_pairs", noted)
         patch.setattr(front, "rank_all_pairs", noted)
-        patch.setattr(node_module, "rank_all_pairs", noted)
+        patch.setattr(evaluation, "rank_all_pairs", noted)
         yield seen
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tacit.mpc.protocols.tournament import Level
+from tacit.mpc.protocols.minimum import Level
 from tacit.mpc.sealed.moves import TableShape
 from tacit.mpc.shares import ArithmeticShare
 from tests.mpc.secrecy.letters_seen import Arrived

@@ -24,12 +24,9 @@ from tacit.equity import (
     RunEntry,
     Telling,
     account_of,
-    after_run,
     balance_spread,
-    before_run,
     empty_book,
-    row_minima,
-    under_plan,
+    protocol,
 )
 from tacit.equity import account as account_module
 from tacit.mpc.local import parties
@@ -68,24 +65,24 @@ def narrow(share: ArithmeticShare) -> ArithmeticShare:
 
 
 async def least(s: Session, x: Shares) -> Any:
-    return await row_minima.least_costs(s, narrow(x[0]), SHAPE, label="e")
+    return await protocol.least_costs(s, narrow(x[0]), SHAPE, label="e")
 
 
 async def plan(s: Session, x: Shares) -> Any:
-    return await under_plan.secret_plan_costs(s, narrow(x[0]), narrow(x[1]), SHAPE, label="e")
+    return await protocol.secret_plan_costs(s, narrow(x[0]), narrow(x[1]), SHAPE, label="e")
 
 
 async def saved(s: Session, x: Shares) -> Any:
     a, b, m = map(narrow, x)
-    return await after_run.saved_from_costs(s, a, b, m, SHAPE, label="e")
+    return await protocol.saved_from_costs(s, a, b, m, SHAPE, label="e")
 
 
 async def factors(s: Session, x: Shares) -> Any:
-    return await before_run.factors(s, x[0], RULE, label="e")
+    return await protocol.factors(s, x[0], RULE, label="e")
 
 
 async def weights(s: Session, x: Shares) -> Any:
-    return await before_run.multiplied(s, x[0], x[1], SHAPE.owners, label="e")
+    return await protocol.multiplied(s, x[0], x[1], SHAPE.owners, label="e")
 
 
 async def apart(s: Session, x: Shares) -> Any:
@@ -101,7 +98,7 @@ async def account(s: Session, x: Shares) -> Any:
     weights, before, plan = x
     names = ("amber", "birch", "cobalt")
     book = empty_book(s.me, s.nodes, names).prepare(RunEntry(1, "", names, before)).count(1, "")
-    factors = await before_run.factors(s, book.balances(names, RULE), RULE, label="f")
+    factors = await protocol.factors(s, book.balances(names, RULE), RULE, label="f")
     return await account_of(
         s,
         RunEntry(2, "", names),
@@ -226,5 +223,5 @@ def test_equal_cells_would_show_without_ties(monkeypatch: pytest.MonkeyPatch) ->
     def none(values: ArithmeticShare, ties: Any, *, tie_bits: int) -> ArithmeticShare:
         return with_ties(values, 0 * ties, tie_bits=tie_bits)
 
-    monkeypatch.setattr(row_minima, "with_ties", none)
+    monkeypatch.setattr(protocol, "with_ties", none)
     assert p_value(step, 3, runs=36) < SURE

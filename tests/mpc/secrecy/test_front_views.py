@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tacit.mpc import COORDINATOR, ArithmeticShare, BitShare, Session
-from tacit.mpc.pareto import front
-from tacit.mpc.protocols.choose import choose
-from tacit.mpc.protocols.order import SecretPermutation, draw_order
+from tacit.mpc.disclose import front
+from tacit.mpc.protocols.halves import choose
+from tacit.mpc.protocols.shuffle import SecretPermutation, draw_order
 from tests.mpc.both import three_and_four
 from tests.mpc.secrecy.pareto_views import Asked, p_of_same_view
 from tests.mpc.secrecy.sealed_views import CHANCE
@@ -53,7 +53,7 @@ async def _all_of_them(
 
 
 def test_values_of_all_plans_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tacit.mpc.pareto.front.choose.choose", _all_of_them)
+    monkeypatch.setattr("tacit.mpc.disclose.front.halves.choose", _all_of_them)
     monkeypatch.setattr(front, "read_front", lambda bits, _, widths: front.Front(bits, None))
     ask = Asked("values", (COORDINATOR, 0))
     assert p_of_same_view((REVERSED, OTHER_VALUES), ask, runs=RUNS)[0] < SURE

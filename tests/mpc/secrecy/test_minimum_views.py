@@ -18,8 +18,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tacit.mpc.local import parties
-from tacit.mpc.protocols.minimum import find_least
-from tacit.mpc.protocols.tournament import Level, tournament
+from tacit.mpc.protocols.minimum import Level, find_least, tournament
 from tacit.mpc.ring import Words
 from tacit.mpc.session import Session
 from tacit.mpc.shares import held_by

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tacit.mpc.protocols import shuffle
-from tacit.mpc.protocols.order import draw_order
+from tacit.mpc.protocols.shuffle import draw_order
 from tacit.mpc.session import Session
 from tacit.mpc.shares import COORDINATOR, ArithmeticShare, BitShare, Share, held_by
 from tests.mpc.both import three_and_four

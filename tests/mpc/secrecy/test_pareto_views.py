@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from tacit.mpc import COORDINATOR, Session
-from tacit.mpc.pareto import score
-from tacit.mpc.protocols.order import SecretPermutation, draw_block_order
+from tacit.mpc.disclose import pareto_score
+from tacit.mpc.protocols.shuffle import SecretPermutation, draw_block_order
 from tacit.mpc.ring import Words
 from tests.mpc.both import three_and_four
 from tests.mpc.remembered_masks import RememberedMasks
@@ -77,7 +77,7 @@ def _one_order_for_all(
 def test_one_order_for_all_objectives_is_noticed(
     nodes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(score, "draw_block_order", _one_order_for_all)
+    monkeypatch.setattr(pareto_score, "draw_block_order", _one_order_for_all)
     ask = Asked("order", (1,), nodes)
     assert p_of_same_view((AGREEING, OPPOSED), ask, runs=RUNS)[0] < SURE
 
@@ -96,7 +96,7 @@ def _no_first_order(
 def test_opening_the_ranks_of_the_first_objective_is_noticed(
     nodes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(score, "draw_block_order", _no_first_order)
+    monkeypatch.setattr(pareto_score, "draw_block_order", _no_first_order)
     ask = Asked("order", (1,), nodes)
     assert p_of_same_view((AGREEING, REVERSED), ask, runs=RUNS)[0] < SURE
 

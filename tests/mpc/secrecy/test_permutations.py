@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tacit.mpc.local import run_parties
 from tacit.mpc.masks import KeyedMasks
-from tacit.mpc.protocols.order import draw_block_order, draw_order
+from tacit.mpc.protocols.shuffle import draw_block_order, draw_order
 from tacit.mpc.session import Session
 from tacit.mpc.shares import held_by
 

@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 from scipy.stats import chisquare
 
 from tacit.mpc import FitnessBound, Session, Spec, check_ranges, evaluate
-from tacit.mpc.disclose import node as node_module
+from tacit.mpc.disclose import evaluation
 from tacit.mpc.local import deal_integers, parties
 from tacit.mpc.masks import MaskSource
-from tacit.mpc.rank.all_pairs import rank_all_pairs
-from tacit.mpc.rank.result import Ranking
+from tacit.mpc.protocols.ranking import Ranking, rank_all_pairs
 from tacit.mpc.shares import ArithmeticShare
 from tests.mpc.both import three_and_four
 from tests.mpc.remembered_masks import RememberedMasks
@@ -48,7 +47,7 @@ async def opened_order(
         return ranking
 
     with monkeypatch.context() as patch:
-        patch.setattr(node_module, "rank_all_pairs", noted)
+        patch.setattr(evaluation, "rank_all_pairs", noted)
         spec, bound = Spec.parse("order"), FitnessBound(0, 7)
         await parties(
             lambda s: evaluate(s, shares[s.me], spec=spec, bound=bound, best="nothing"),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit.mpc.protocols import b2a, choose, less_than, opening, pairwise
+from tacit.mpc.protocols import halves, less_than, opening, pairwise
 from tacit.mpc.session import Session
 from tacit.mpc.shares import COORDINATOR, ArithmeticShare, BitShare, Share, held_by
 from tests.mpc.both import three_and_four
@@ -83,7 +83,7 @@ def test_and(nodes: int) -> None:
 @three_and_four
 def test_bits_to_numbers(nodes: int) -> None:
     async def convert(s: Session, x: BitShare) -> None:
-        await b2a.bits_to_arithmetic(s, x[0].map(lambda part: part.astype(np.uint8)), label="b")
+        await halves.bits_to_arithmetic(s, x[0].map(lambda part: part.astype(np.uint8)), label="b")
 
     for observer in range(nodes):
         build = built(convert, observer, BitShare, nodes, 1)
@@ -97,7 +97,7 @@ def test_choice(nodes: int) -> None:
 
     async def chosen(s: Session, x: ArithmeticShare) -> None:
         bits = BitShare({c: part[1].astype(np.uint8) & 1 for c, part in x.parts.items()})
-        await choose.choose(s, bits, x[0], label="c")
+        await halves.choose(s, bits, x[0], label="c")
 
     for observer in range(nodes):
         build = built(chosen, observer, ArithmeticShare, nodes, 2)

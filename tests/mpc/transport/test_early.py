@@ -13,9 +13,9 @@ from tacit.mpc.transport import (
     Kind,
     Mux,
     connect,
-    early,
     make_certificate,
     memory_pair,
+    mux,
     tls,
 )
 from tests.mpc.transport.tls_server import serve
@@ -34,8 +34,8 @@ async def settle() -> None:
 
 
 async def close(*pair: Mux) -> None:
-    for mux in pair:
-        await mux.close()
+    for each in pair:
+        await each.close()
 
 
 def test_too_much_for_what_nobody_began_is_dropped_and_the_link_lives() -> None:
@@ -57,7 +57,7 @@ def test_too_much_for_what_nobody_began_is_dropped_and_the_link_lives() -> None:
 def test_too_many_unopened_conversations_do_not_end_the_link(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(early, "MOST_CHANNELS", 50)
+    monkeypatch.setattr(mux, "MOST_CHANNELS", 50)
 
     async def work() -> None:
         here, there = muxes()

@@ -7,8 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.errors import FrameError
-from tacit.mpc.transport.frame import HEADER_BYTES, Channel, Frame, Header, encode
-from tacit.mpc.transport.frame_reader import STAGED_BYTES, FrameReader
+from tacit.mpc.transport.frame import (
+    HEADER_BYTES,
+    STAGED_BYTES,
+    Channel,
+    Frame,
+    FrameReader,
+    Header,
+    encode,
+)
 
 LIMIT = 3 * STAGED_BYTES
 SIZES = st.one_of(

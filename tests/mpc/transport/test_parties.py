@@ -19,7 +19,7 @@ from tacit.mpc import (
     evaluate,
     open_session,
 )
-from tacit.mpc.disclose.node import cost as evaluation_cost
+from tacit.mpc.disclose.evaluation import cost as evaluation_cost
 from tacit.mpc.local import deal_integers
 from tacit.mpc.shares import party_name
 from tacit.mpc.transport import (

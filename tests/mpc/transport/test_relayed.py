@@ -22,7 +22,7 @@ from tacit.mpc.transport import (
     make_certificate,
     memory_pair,
 )
-from tacit.mpc.transport.carrier import CHUNK, WINDOW
+from tacit.mpc.transport.relay import CHUNK, WINDOW
 from tests.mpc.transport.test_conformance import run
 from tests.mpc.transport.through_a_third import CHANNEL, LIMIT, through_a_third
 

@@ -31,7 +31,7 @@ from tacit.mpc.assignment.state import AssignmentState
 from tacit.mpc.assignment.ties import PROOF, Ties
 from tacit.mpc.cost import Cost
 from tacit.mpc.planes import cut
-from tacit.mpc.protocols import b2a, less_than
+from tacit.mpc.protocols import halves, less_than
 from tacit.mpc.protocols.halves import known_part
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare, concatenate
@@ -90,7 +90,7 @@ async def prove(
     )
     known = known_part(session, tested).reshape(-1)
     signs = await less_than.compare_known(session, known[:0], known, bits=ring, label="prove.signs")
-    numbers = await b2a.bits_to_arithmetic(session, signs.kept, label="prove.bits", dtype=word)
+    numbers = await halves.bits_to_arithmetic(session, signs.kept, label="prove.bits", dtype=word)
     wrong = numbers.map(lambda part: part.reshape(k, -1))
     end = _entries(shape)
     # The first limit of a ladder is 0: with it counted, no fault means that the plan is optimal.
@@ -133,5 +133,5 @@ def cost(nodes: int, shape: AssignmentShape, *, steps: Sequence[int] = ()) -> Co
     tested = k * (_entries(shape) + len(steps or PROOF_STEPS) - 1)
     total = iterations.cost_of_table(nodes, shape).then(minima.cost(nodes, shape, shape.size))
     total = total.then(less_than.cost(nodes, 0, tested, bits=8 * word.itemsize))
-    total = total.then(b2a.cost(nodes, tested, word))
+    total = total.then(halves.cost_of_conversion(nodes, tested, word))
     return total.then(less_than.cost(nodes, 0, 2 * k, bits=_count_bits(shape)))

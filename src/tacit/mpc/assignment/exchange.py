@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from tacit.mpc.assignment import polynomial
 from tacit.mpc.assignment.shape import AssignmentShape
 from tacit.mpc.cost import Cost
-from tacit.mpc.protocols import b2a, bit_products
+from tacit.mpc.protocols import bit_products, halves
 from tacit.mpc.protocols.bit_products import products
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare
@@ -124,7 +124,7 @@ async def exchange(
         label=f"{label}.taken",
     )
     made = matched + taken
-    matching = await b2a.bits_to_arithmetic(
+    matching = await halves.bits_to_arithmetic(
         session, made, label=f"{label}.matching", dtype=shape.word
     )
     return Exchanged(made, matching, left, stays)
@@ -135,4 +135,4 @@ def cost(nodes: int, shape: AssignmentShape) -> Cost:
     entries = shape.weightings * shape.size**2
     total = polynomial.cost(nodes, shape.weightings, shape.size)
     total = total.then(bit_products.cost(nodes, entries, entries))
-    return total.then(b2a.cost(nodes, entries, shape.word))
+    return total.then(halves.cost_of_conversion(nodes, entries, shape.word))

@@ -15,8 +15,7 @@ from tacit.mpc.assignment.shape import AssignmentShape
 from tacit.mpc.cost import Cost
 from tacit.mpc.letters import Letter
 from tacit.mpc.protocols import minimum, shuffle
-from tacit.mpc.protocols.minimum import Found, find_least, with_ties
-from tacit.mpc.protocols.tournament import levels_for, tournament
+from tacit.mpc.protocols.minimum import Found, find_least, levels_for, tournament, with_ties
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare
 

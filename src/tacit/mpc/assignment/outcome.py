@@ -19,7 +19,7 @@ from tacit.mpc.assignment.shape import AssignmentShape
 from tacit.mpc.assignment.state import AssignmentState
 from tacit.mpc.assignment.ties import Ties
 from tacit.mpc.cost import Cost
-from tacit.mpc.protocols import b2a, pairwise
+from tacit.mpc.protocols import halves, pairwise
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare, concatenate
 
@@ -72,7 +72,7 @@ async def finish(
     k, word = shape.weightings, shape.word
     proved = await certificate.prove(session, state, costs, shape, ties, steps=steps)
     bits = concatenate([proved.optimal, proved.valid]) if steps else proved.optimal
-    numbers = await b2a.bits_to_arithmetic(session, bits, label="finish.bits", dtype=word)
+    numbers = await halves.bits_to_arithmetic(session, bits, label="finish.bits", dtype=word)
     first = [proved.total, numbers[:k]]
     if steps:
         # The rung of a gap that is no bound must not be opened.
@@ -98,7 +98,7 @@ def cost(nodes: int, shape: AssignmentShape, *, steps: Sequence[int] = ()) -> Co
     """Return the cost of the end of a batch with a proof."""
     k, word = shape.weightings, shape.word
     total = certificate.cost(nodes, shape, steps=steps)
-    total = total.then(b2a.cost(nodes, (2 if steps else 1) * k, word))
+    total = total.then(halves.cost_of_conversion(nodes, (2 if steps else 1) * k, word))
     return total.then(pairwise.cost(nodes, k, itemsize=word.itemsize)) if steps else total
 
 

@@ -17,7 +17,7 @@ from tacit.mpc.assignment.shape import AssignmentShape
 from tacit.mpc.assignment.state import lowest_bits
 from tacit.mpc.cost import Cost
 from tacit.mpc.protocols import shuffle
-from tacit.mpc.protocols.order import draw_block_order
+from tacit.mpc.protocols.shuffle import draw_block_order
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare, public_share
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.mpc.assignment.shape import AssignmentShape
-from tacit.mpc.protocols.handover import Size
+from tacit.mpc.protocols.loss import Size
 from tacit.mpc.shares import ArithmeticShare, BitShare
 
 

@@ -12,9 +12,10 @@ so u0, u1, u1 u0 and the same of v are shared, and one round of products makes b
 blocks then finds the carry, on bit planes with 64 comparisons per word. Its last AND is not shared
 again: its masked parts go straight to where the result is wanted.
 
-With b blocks: 2 + max(1, ceil(log2 b)) rounds. The nodes learn the opened signs and nothing else;
-of kept signs nobody learns anything. After [mohassel2018, Section 5.3], with a tree of blocks in
-place of a prefix adder.
+Learns   the nodes the signs that are opened and nothing else; of kept signs nobody learns anything
+Rounds   2 + max(1, ceil(log2 b)) for b = floor(bits / 2) blocks
+Bytes    for 28 bits 8.1 per opened sign (four nodes: 10.3), for 64 bits 19.3 (24.8)
+Paper    [mohassel2018, Section 5.3], with a tree of blocks in place of a prefix adder
 """
 
 from __future__ import annotations

@@ -1,15 +1,19 @@
 """The least, or the largest, key of every group: its line as shares, and marks of where it was.
 
-Keys are distinct within a group. The lines of each group are shuffled within it, and the orders
-inside small subgroups are opened, then those of their winners (see `tournament`). So the place of
-the least is public in the shuffled order, and its line is the share there. Marks of it go back to
-the original order as shares.
+Keys are distinct within a group. The lines of each group are shuffled within it. A public plan
+(`tournament`) cuts each group into subgroups: all pairs inside a subgroup are compared and opened,
+and the winners go on to the next level, of which the last has one subgroup per group. So the place
+of the least is public in the shuffled order, and its line is the share there. Marks of it go back
+to the original order as shares. A group of c keys needs about c^(4/3) comparisons in two levels,
+where all pairs are c^2 / 2, and fewer in three.
 
-The rounds of a shuffle, of one comparison per level, and for the marks of a way back. The nodes
-learn the opened orders. Given all permutations but one, the ranking of a group's shuffled keys is
-uniform whatever the keys are, and the orders are a public function of it: a simulator draws a
-uniform ranking for each group and opens the same pairs. So the nodes learn nothing, as in
-[hamada2012]. Were two keys equal, their order would show it.
+Learns   the nodes the opened orders. Given all permutations but one, the ranking of a group's
+         shuffled keys is uniform whatever the keys are, and the orders are a public function of
+         it: a simulator draws a uniform ranking and opens the same pairs. Were two keys equal,
+         their order would show it
+Rounds   a shuffle, one comparison per level, and for marks a way back
+Bytes    those of the shuffle and of the comparisons
+Paper    [hamada2012] for opening comparisons of shuffled keys
 
 What is found is a function of the keys alone, never of the shuffle: `least_in_the_clear`.
 """
@@ -18,19 +22,156 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.mpc.cost import Cost
-from tacit.mpc.planes import cut
+from tacit.mpc.planes import Unsigned, cut
 from tacit.mpc.protocols import less_than, shuffle
 from tacit.mpc.protocols.halves import known_part
-from tacit.mpc.protocols.order import SecretPermutation, draw_group_order
-from tacit.mpc.protocols.tournament import Level, levels_for, tournament
+from tacit.mpc.protocols.ranking import no_order
+from tacit.mpc.protocols.shuffle import SecretPermutation, draw_group_order
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare
+
+Indices = NDArray[np.intp]
+FEW, MANY = 8, 299
+"""Up to so many keys all pairs are compared, and up to so many two levels are enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rivals:
+    """Subgroups of one size: their numbers, and a line of candidates for each."""
+
+    numbers: Indices
+    members: Indices
+
+    @property
+    def pairs(self) -> int:
+        """How many comparisons they need."""
+        size: int = self.members.shape[1]
+        return len(self.members) * (size * (size - 1) // 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """The subgroups of one level, together with those of the same size."""
+
+    rivals: tuple[Rivals, ...]
+    count: int
+    """How many subgroups, so how many winners."""
+
+    @property
+    def pairs(self) -> int:
+        """How many comparisons it needs."""
+        return sum(each.pairs for each in self.rivals)
+
+    def differences(self, keys: Unsigned) -> Unsigned:
+        """Differences of keys for all pairs inside subgroups."""
+        made = [np.zeros(0, dtype=keys.dtype)]
+        for each in self.rivals:
+            left, right = _pairs(each.members.shape[1])
+            lines = keys.take(each.members)
+            made.append((lines.take(left, axis=1) - lines.take(right, axis=1)).reshape(-1))
+        return np.concatenate(made)
+
+    def winners(self, less: NDArray[np.uint8], *, largest: bool) -> Indices:
+        """The candidates that win, in the order of the subgroups, if the signs form orders."""
+        found = np.empty(self.count, dtype=np.intp)
+        first = 0
+        for each in self.rivals:
+            signs = less[first : first + each.pairs]
+            first += each.pairs
+            found[each.numbers] = _winners(signs, each.members, largest)
+        return found
+
+
+@cache
+def _pairs(size: int) -> tuple[Indices, Indices]:
+    return np.triu_indices(size, 1)
+
+
+def _winners(less: NDArray[np.uint8], members: Indices, largest: bool) -> Indices:
+    count, size = members.shape
+    if size == 1:
+        return members[:, 0]
+    left, right = _pairs(size)
+    smaller = np.zeros((count, size, size), dtype=np.uint8)
+    signs = less.reshape(count, -1)
+    smaller[:, left, right] = signs
+    smaller[:, right, left] = 1 - signs
+    ranks = smaller.sum(axis=2, dtype=np.uint16)  # how many are larger
+    if (np.sort(ranks, axis=1) != np.arange(size)).any():
+        raise no_order()
+    at = ranks.argmin(axis=1) if largest else ranks.argmax(axis=1)
+    found: Indices = members[np.arange(count), at]
+    return found
+
+
+def _cut_into(size: int, parts: int) -> tuple[int, ...]:
+    """The sizes of so many subgroups of a group."""
+    return tuple((size * (k + 1)) // parts - (size * k) // parts for k in range(parts))
+
+
+def _pairs_inside(size: int, parts: int) -> int:
+    """How many pairs so many subgroups of a group have."""
+    each, longer = divmod(size, parts)
+    return parts * (each * (each - 1) // 2) + longer * each
+
+
+@cache
+def _comparisons(size: int, levels: int) -> tuple[int, int]:
+    """The least number of comparisons in so many levels, and into how many subgroups to cut.
+
+    Where levels follow, subgroups of about the cube root of the size are best, or smaller ones.
+    """
+    if levels == 1 or size <= 2:
+        return _pairs_inside(size, 1), 1
+    widest = 2 + round(2 * size ** (1 / 3))
+    return min(
+        (_pairs_inside(size, parts) + _comparisons(parts, levels - 1)[0], parts)
+        for parts in (-(-size // width) for width in range(1, min(size, widest) + 1))
+    )
+
+
+def levels_for(size: int) -> int:
+    """How many levels groups of up to this size have, unless somebody says otherwise.
+
+    >>> levels_for(6), levels_for(101), levels_for(3200)
+    (1, 2, 3)
+    """
+    return 1 if size <= FEW else 2 if size <= MANY else 3
+
+
+@lru_cache(maxsize=64)
+def tournament(sizes: tuple[int, ...], levels: int) -> tuple[Level, ...]:
+    """The levels for groups of these sizes.
+
+    >>> [level.pairs for level in tournament((101,) * 100, 2)]
+    [25000, 13600]
+    >>> sum(level.pairs for level in tournament((300,), 2))
+    1737
+    """
+    made = []
+    left = sizes
+    for remaining in range(levels, 0, -1):
+        cut = [_cut_into(size, _comparisons(size, remaining)[1]) for size in left]
+        made.append(_level(tuple(size for each in cut for size in each)))
+        left = tuple(map(len, cut))
+    return tuple(level for level in made if level.pairs or level is made[-1])
+
+
+def _level(sizes: tuple[int, ...]) -> Level:
+    widths = np.array(sizes, dtype=np.intp)
+    first = np.cumsum(widths) - widths
+    rivals = []
+    for size in np.unique(widths):
+        numbers = np.flatnonzero(widths == size)
+        rivals.append(Rivals(numbers, first[numbers][:, None] + np.arange(size)))
+    return Level(tuple(rivals), len(sizes))
 
 
 def with_ties(

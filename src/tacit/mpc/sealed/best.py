@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.mpc.cost import Cost
-from tacit.mpc.protocols import b2a, pairwise
+from tacit.mpc.protocols import halves, pairwise
 from tacit.mpc.sealed import winners
 from tacit.mpc.sealed.moves import Indices, TableShape
 from tacit.mpc.session import Session
@@ -100,7 +100,7 @@ def _in_turn(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
 def cost_of_keeping(nodes: int, shape: TableShape, *, pairs: int = 0) -> Cost:
     """The cost of keeping the better plans after the comparison, with the signs of parent pairs."""
     entries = shape.parents * (shape.places + 1)
-    return b2a.cost(nodes, shape.parents + pairs).then(
+    return halves.cost_of_conversion(nodes, shape.parents + pairs).then(
         pairwise.cost(nodes, entries, itemsize=shape.word.itemsize)
     )
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from itertools import chain, islice, repeat
 
 from tacit.mpc.cost import Cost
-from tacit.mpc.protocols import b2a
+from tacit.mpc.protocols import halves
 from tacit.mpc.sealed import best, update, winners
 from tacit.mpc.sealed.moves import Moves, Step, TableShape
 from tacit.mpc.sealed.state import SealedState, as_plans
@@ -86,7 +86,7 @@ async def _generation(
         return (table,)
 
     async def keep(substream: Session) -> tuple[ArithmeticShare, ...]:
-        bits = await b2a.bits_to_arithmetic(substream, signs, label=f"{label}.signs")
+        bits = await halves.bits_to_arithmetic(substream, signs, label=f"{label}.signs")
         numbers = best.in_ring(bits, state.table.dtype)
         kept = await best.choose(
             substream, state.best, plans, numbers[:parents], label=f"{label}.best"

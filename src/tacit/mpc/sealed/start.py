@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tacit.mpc.cost import Cost
 from tacit.mpc.protocols import shuffle
-from tacit.mpc.protocols.order import draw_block_order
+from tacit.mpc.protocols.shuffle import draw_block_order
 from tacit.mpc.sealed.moves import TableShape
 from tacit.mpc.sealed.state import SealedState, as_plans
 from tacit.mpc.session import Session

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.mpc.protocols.handover import Size
+from tacit.mpc.protocols.loss import Size
 from tacit.mpc.sealed.moves import TableShape
 from tacit.mpc.shares import ArithmeticShare
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from tacit.mpc.cost import Cost
 from tacit.mpc.protocols import minimum
-from tacit.mpc.protocols.tournament import tournament
+from tacit.mpc.protocols.minimum import tournament
 from tacit.mpc.ring import public_word
 from tacit.mpc.sealed.moves import Step
 from tacit.mpc.session import Session

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
-    from tacit.mpc.transport.carrier import Carrier, Passage
     from tacit.mpc.transport.certificate import (
         alternative_names,
         certificate_hosts,
@@ -17,24 +16,29 @@ if TYPE_CHECKING:
         split_certificates,
         started_certificate,
     )
-    from tacit.mpc.transport.faulty import Faults, FaultyLink, delayed
     from tacit.mpc.transport.frame import (
         FRAME_LIMIT,
         HEADER_BYTES,
         Buffer,
         Channel,
         Frame,
+        FrameBudget,
         Header,
         Kind,
         decode,
         encode,
     )
-    from tacit.mpc.transport.frame_budget import FrameBudget
-    from tacit.mpc.transport.link import Link
+    from tacit.mpc.transport.link import (
+        Faults,
+        FaultyLink,
+        Link,
+        MemoryLink,
+        delayed,
+        memory_pair,
+    )
     from tacit.mpc.transport.listener import Listener
-    from tacit.mpc.transport.memory import MemoryLink, memory_pair
     from tacit.mpc.transport.mux import Conversation, Mux
+    from tacit.mpc.transport.relay import Carrier, Passage, link_inside
     from tacit.mpc.transport.tls import Identity, TlsLink, connect, not_accepted
-    from tacit.mpc.transport.tls_inside import link_inside
 else:
     __getattr__ = lazily(__name__)

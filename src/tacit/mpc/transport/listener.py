@@ -1,4 +1,4 @@
-"""A node's port: connections without a pinned certificate, or with garbage, are closed and logged.
+"""The port of a node: accepts pinned certificates; closes and logs other connections.
 
 A handshake takes milliseconds, unless a client delays it on purpose. So when too many are under
 way, the oldest of the address with the most is dropped: slow strangers cannot block the port.

@@ -1,7 +1,7 @@
 """Many conversations on one link: frames are sorted by the channel in their header.
 
 Evaluations interleave freely, since each waits for its own frames only. Frames for a channel that
-nobody has opened yet are kept for a while, up to a limit (see `early.py`); those for a closed
+nobody has opened yet are kept for a while, up to a limit (`EarlyFrames`); those for a closed
 channel are discarded. When unread frames in open conversations exceed a limit, nothing more is read
 from the link (back-pressure).
 """
@@ -11,13 +11,72 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from tacit.errors import AbortError, PeerError, PeerLostError
-from tacit.mpc.transport.early import EarlyFrames
 from tacit.mpc.transport.frame import Buffer, Channel, Frame, Header, Kind, encode
-from tacit.mpc.transport.inbox import Inbox
-from tacit.mpc.transport.link import Link
+from tacit.mpc.transport.link import Inbox, Link, kept_bytes
+
+MOST_CHANNELS = 4096
+
+
+@dataclass(slots=True)
+class _Kept:
+    since: float
+    frames: list[Frame] = field(default_factory=list)
+    size: int = 0
+
+
+class EarlyFrames:
+    """Frames by channel, until it is opened, they are too old, or there are too many."""
+
+    def __init__(self, *, limit: int, seconds: float) -> None:
+        self.seconds = seconds
+        self._limit = limit
+        self._kept: dict[Channel, _Kept] = {}
+        self._size = 0
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def add(self, frame: Frame, /, *, now: float) -> None:
+        """Keep a frame; above the limits, frames of the agreement that has most are discarded."""
+        channel = frame.header.channel
+        kept = self._kept.setdefault(channel, _Kept(now))
+        kept.frames.append(frame)
+        kept.size += kept_bytes(frame)
+        self._size += kept_bytes(frame)
+        while self._size > self._limit or len(self._kept) > MOST_CHANNELS:
+            self.take(self._oldest_of_largest_agreement())
+
+    def _oldest_of_largest_agreement(self) -> Channel:
+        """So that a flood for one agreement does not displace the frames of the others."""
+        sizes: dict[bytes, int] = {}
+        for channel, kept in self._kept.items():
+            weight = kept.size if self._size > self._limit else 1
+            sizes[channel.agreement] = sizes.get(channel.agreement, 0) + weight
+        greediest = max(sizes, key=lambda agreement: sizes[agreement])
+        return next(channel for channel in self._kept if channel.agreement == greediest)
+
+    def take(self, channel: Channel, /) -> list[Frame]:
+        """Remove and return the frames of a channel."""
+        kept = self._kept.pop(channel, None)
+        if kept is None:
+            return []
+        self._size -= kept.size
+        return kept.frames
+
+    def drop(self, which: Callable[[Channel], bool], /) -> None:
+        """Discard all channels for which this holds."""
+        for channel in [name for name in self._kept if which(name)]:
+            self.take(channel)
+
+    def expire(self, now: float, /) -> None:
+        """Discard what has waited for too long."""
+        limit = now - self.seconds
+        self.drop(lambda channel: self._kept[channel].since <= limit)
+
 
 T = TypeVar("T")
 PENDING_LIMIT = 256 << 20
@@ -103,7 +162,7 @@ class Mux:
     """Sorts what arrives on a link into conversations. Start it inside a running loop.
 
     >>> import asyncio
-    >>> from tacit.mpc.transport.memory import memory_pair
+    >>> from tacit.mpc.transport.link import memory_pair
     >>> async def talk() -> bytes:
     ...     here, there = (Mux(link) for link in memory_pair("node 0", "node 1"))
     ...     await here.open(Channel(bytes(16), evaluation=7)).send(1, b"hello", timeout=1)

@@ -16,10 +16,8 @@ from typing import cast
 
 from tacit.errors import FrameError, PeerError, PeerLostError, PeerTimeoutError
 from tacit.mpc.transport.certificate import has_expired, split_certificates
-from tacit.mpc.transport.frame import FRAME_LIMIT, Buffer, Frame
-from tacit.mpc.transport.frame_budget import FrameBudget
-from tacit.mpc.transport.frame_reader import FrameReader
-from tacit.mpc.transport.inbox import Inbox
+from tacit.mpc.transport.frame import FRAME_LIMIT, Buffer, Frame, FrameBudget, FrameReader
+from tacit.mpc.transport.link import Inbox
 
 _WRITE_AHEAD = 32 << 20  # bytes a sender may be ahead of the network before it waits
 _WRITE_AT_ONCE = 1 << 16  # bytes of a payload that go with their header in one call

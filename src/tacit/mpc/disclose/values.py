@@ -1,14 +1,27 @@
-"""The disclosures that depend on values: `above:p` and `buckets:k`.
+"""Disclosures that depend on values: `above:p`, `buckets:k`, and the best fitness.
 
-The shuffled positions of best and worst are public, so the tests are linear in shares:
+*Thresholds.* The shuffled positions of best and worst are public, so the tests are linear in
+shares:
+
+::
 
     above      100*(f - min) - p*(max - min) >= 0
     bucket > j    j*(max - min) - k*(max - f) < 0      for j = 1 .. k-1
 
 One batch of comparisons, whose signs stay shares. For `above`, the three best are set true at
 their public positions. Then the bits go back to the original positions as shares and are opened
-there, to the coordinator alone; a bucket's number is how many of its bits are set. As many rounds
-as a batch of comparisons, and 2 more. The nodes learn nothing.
+there; a bucket's number is how many of its bits are set.
+
+*The best.* Its shuffled position is public, so the nodes hold its share. As `value` it is opened.
+As `improvement`, the sign of (best so far - fitness) was found for every shuffled position in the
+ranking's own batch and kept as shares; the one of the best position is opened, and selects, on
+shares, the new best so far.
+
+Learns   the coordinator the bits at their original positions, the value, or whether it improved;
+         the nodes nothing, unless they are told the bits or the value too
+Rounds   thresholds: a comparison and 2 (four nodes: 3); the best: 1, its new state 2 beside others
+Bytes    those of the comparison and of `opening`
+Paper    as `less_than`, `shuffle` and `halves`
 """
 
 from __future__ import annotations
@@ -17,15 +30,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import AbortError
-from tacit.mpc.bound import FitnessBound, threshold_bits
 from tacit.mpc.cost import Cost
-from tacit.mpc.protocols import less_than, shuffle
-from tacit.mpc.protocols.order import SecretPermutation
-from tacit.mpc.rank.result import Ranking
+from tacit.mpc.disclose.spec import Best, FitnessBound, Spec, threshold_bits
+from tacit.mpc.protocols import halves, less_than, opening, shuffle
+from tacit.mpc.protocols.ranking import Ranking
+from tacit.mpc.protocols.shuffle import SecretPermutation
 from tacit.mpc.ring import Words, public_word
 from tacit.mpc.session import Session
-from tacit.mpc.shares import ArithmeticShare, Array, BitShare
-from tacit.mpc.spec import Spec
+from tacit.mpc.shares import ArithmeticShare, Array, BitShare, public_share
 
 ALWAYS_ABOVE = 3
 """How many of the best are true under `above`, whatever their values."""
@@ -93,7 +105,7 @@ async def disclose_thresholds(
     ...     await disclose_thresholds(s, y, Ranking(ranks, empty, ()), order, label="t",
     ...                           spec=spec, bound=FitnessBound(0, 100))
     >>> from tacit.mpc.protocols import opening
-    >>> from tacit.mpc.protocols.order import draw_order
+    >>> from tacit.mpc.protocols.shuffle import draw_order
     >>> spec = Spec.parse("buckets:2")
     >>> shape = shape_of_bits(3, spec)
     >>> run = run_parties(
@@ -131,8 +143,60 @@ def groups_of(rows: Array, spec: Spec) -> NDArray[np.int64]:
     return groups
 
 
-def cost(nodes: int, n: int, *, spec: Spec, bound: FitnessBound, told: bool) -> Cost:
+def cost_of_thresholds(nodes: int, n: int, *, spec: Spec, bound: FitnessBound, told: bool) -> Cost:
     """The cost of the tests and of bringing their bits back."""
     tests = less_than.cost(nodes, 0, n * _tests(spec), bits=_bits(spec, bound))
     shape, byte = shape_of_bits(n, spec), np.dtype(np.uint8)
     return tests.then(shuffle.cost_to_coordinator(nodes, shape, byte, public=False, told=told))
+
+
+async def disclose_best(
+    session: Session,
+    fitness: ArithmeticShare,
+    ranking: Ranking,
+    *,
+    best: Best,
+    best_so_far: ArithmeticShare | None,
+    label: str,
+    told: bool = False,
+) -> tuple[ArithmeticShare | None, Array | None]:
+    """A node's side: the share of the best so far, if the nodes keep one, and what they are told.
+
+    `fitness` is shuffled as the ranking is. The first evaluation counts as an improvement.
+
+    >>> from tacit.mpc.local import deal_integers, reveal, run_parties
+    >>> f, old = deal_integers([4, 9]), deal_integers([6])
+    >>> async def node(s):
+    ...     kept = BitShare(dict.fromkeys(s.held, np.zeros(2, dtype=np.uint8)))
+    ...     ranking = Ranking(np.array([1, 0]), kept, (1,))
+    ...     state, _ = await disclose_best(s, f[s.me], ranking, best="improvement",
+    ...                            best_so_far=old[s.me], label="best")
+    ...     return state
+    >>> reveal(run_parties(node).results)  # the kept signs say that nobody is better
+    array([6])
+    """
+    where = ranking.position(0)
+    candidate = fitness[where : where + 1]
+    if best == "value":
+        return best_so_far, await opening.disclose(session, candidate, told=told)
+    if best_so_far is None:
+        one = np.ones(1, dtype=np.uint8)
+        yes = public_share(one, BitShare, me=session.me, nodes=session.nodes)
+        await opening.disclose(session, yes)
+        return candidate, None
+    better = ranking.kept[where : where + 1]
+    await opening.disclose(session, better)
+    gain = await halves.choose(session, better, candidate - best_so_far, label=f"{label}.gain")
+    return best_so_far + gain, None
+
+
+def cost_of_best(nodes: int, best: Best, *, has_best: bool, told: bool) -> Cost:
+    """The cost of disclosing the best; `has_best` says whether there is a best so far."""
+    if best == "nothing":
+        return Cost.free(nodes)
+    if best == "value":
+        return opening.cost_to_coordinator(nodes, 1, told=told)
+    bit = opening.cost_to_coordinator(nodes, 1, itemsize=1)
+    if not has_best:
+        return bit
+    return bit.beside(halves.cost_of_choice(nodes, 1))

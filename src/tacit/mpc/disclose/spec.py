@@ -1,18 +1,76 @@
-"""How many bits a public bound on the fitness requires, and whether the ring has them.
+"""What an evaluation discloses, and how many bits that needs.
 
-With b the bits of the bound's span, an individual's key (fitness, then the tie-breaking index)
-differs from another's by less than 2^(b + index bits); a threshold of `above` compares hundredths
-of the span, one of `buckets:k` k-ths. One more bit holds the sign. A bound that does not fit is
-rejected when the agreement is made, so that nothing can overflow later.
+With b the bits of the public bound's span, an individual's key (fitness, then the tie-breaking
+index) differs from another's by less than 2^(b + index bits); a threshold of `above` compares
+hundredths of the span, one of `buckets:k` k-ths. One more bit holds the sign. A bound that does not
+fit is rejected when the agreement is made, so that nothing can overflow later.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
-from tacit.errors import ParameterError
+from tacit.errors import DisclosureError, ParameterError
 from tacit.mpc.ring import RING_BITS
-from tacit.mpc.spec import Spec
+
+Kind = Literal["none", "order", "quantiles", "buckets", "top", "above"]
+Best = Literal["value", "improvement", "nothing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A disclosure with its parameter (0 where it has none).
+
+    >>> Spec.parse("quantiles:5")
+    Spec(kind='quantiles', parameter=5)
+    >>> str(Spec.parse("above:75"))
+    'above:75'
+    """
+
+    kind: Kind
+    parameter: int = 0
+
+    def __str__(self) -> str:
+        return self.kind if self.kind in ("none", "order") else f"{self.kind}:{self.parameter}"
+
+    @classmethod
+    def parse(cls, text: str) -> Spec:
+        """Parse the form that agreements use.
+
+        >>> Spec.parse("median")
+        Traceback (most recent call last):
+        tacit.errors.DisclosureError: 'median' is not a disclosure; give none, order, quantiles:k, \
+buckets:k, top:k or above:p
+        """
+        kind, colon, rest = text.partition(":")
+        plain = kind in ("none", "order")
+        if kind not in get_args(Kind) or plain == bool(colon) or (colon and not rest.isdecimal()):
+            raise DisclosureError(
+                f"{text!r} is not a disclosure; give none, order, quantiles:k, buckets:k, top:k "
+                "or above:p"
+            )
+        return cls(kind, int(rest) if colon else 0)  # type: ignore[arg-type]
+
+    def check(self, n: int) -> None:
+        """Reject what does not fit a population of n.
+
+        >>> Spec.parse("top:4").check(3)
+        Traceback (most recent call last):
+        tacit.errors.DisclosureError: top:4 does not fit 3 individuals; its number must be 1..3
+        """
+        if n < 1:
+            raise DisclosureError("a population of 0 has nothing to disclose; give at least 1")
+        low, high = (0, 100) if self.kind == "above" else (1, n)
+        if self.kind not in ("none", "order") and not low <= self.parameter <= high:
+            raise DisclosureError(
+                f"{self} does not fit {n} individuals; its number must be {low}..{high}"
+            )
+
+    @property
+    def has_thresholds(self) -> bool:
+        """Whether it depends on the values beyond their order."""
+        return self.kind in ("above", "buckets")
 
 
 @dataclass(frozen=True, slots=True)

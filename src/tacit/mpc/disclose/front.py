@@ -23,16 +23,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import AbortError
-from tacit.mpc.bound import index_bits
 from tacit.mpc.cost import Cost
+from tacit.mpc.disclose import dominance
+from tacit.mpc.disclose.dominance import ParetoWidths
+from tacit.mpc.disclose.pareto_score import first_key
+from tacit.mpc.disclose.spec import index_bits
 from tacit.mpc.letters import WORD
-from tacit.mpc.pareto import dominance
-from tacit.mpc.pareto.score import first_key
-from tacit.mpc.pareto.widths import ParetoWidths
-from tacit.mpc.protocols import choose, less_than, shuffle
-from tacit.mpc.protocols.order import SecretPermutation, draw_order
-from tacit.mpc.rank.all_pairs import cost as all_pairs_cost
-from tacit.mpc.rank.all_pairs import rank_all_pairs
+from tacit.mpc.protocols import halves, less_than, shuffle
+from tacit.mpc.protocols.ranking import cost_of_all_pairs, rank_all_pairs
+from tacit.mpc.protocols.shuffle import SecretPermutation, draw_order
 from tacit.mpc.ring import from_ring
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, Array, BitShare
@@ -60,7 +59,7 @@ async def reveal_front(
 ) -> None:
     """A node's side of the final reveal; the coordinator runs `collect_front`.
 
-    >>> from tacit.mpc.bound import FitnessBound
+    >>> from tacit.mpc.disclose.spec import FitnessBound
     >>> from tacit.mpc.local import deal_integers, run_parties
     >>> f, g = deal_integers([9, 4, 0, 3]), deal_integers([1, 2, 5, 2])
     >>> widths = ParetoWidths([FitnessBound(0, 9)] * 2, 4)
@@ -83,7 +82,7 @@ async def reveal_front(
     if values:
         flat = mixed[:, 1:].map(np.ravel)
         repeated = is_first.map(lambda part: np.repeat(part, widths.objectives))
-        kept = await choose.choose(session, repeated, flat, label="front.values")
+        kept = await halves.choose(session, repeated, flat, label="front.values")
         chosen = kept.map(lambda part: part.reshape(-1, widths.objectives))
     await _deliver(session, is_first, chosen, order)
 
@@ -137,7 +136,7 @@ async def _deliver(
 async def collect_front(session: Session, widths: ParetoWidths, *, values: bool) -> Front:
     """The coordinator's side; see `reveal_front` for an example.
 
-    >>> from tacit.mpc.bound import FitnessBound
+    >>> from tacit.mpc.disclose.spec import FitnessBound
     >>> ParetoWidths([FitnessBound(0, 9)] * 2, 4).objectives
     2
     """
@@ -157,7 +156,7 @@ async def collect_front(session: Session, widths: ParetoWidths, *, values: bool)
 def read_front(bits: Array, chosen: Array | None, widths: ParetoWidths) -> Front:
     """What the opened bits and values say; noise, which nodes with other states open, is refused.
 
-    >>> from tacit.mpc.bound import FitnessBound
+    >>> from tacit.mpc.disclose.spec import FitnessBound
     >>> two = ParetoWidths([FitnessBound(0, 9)] * 2, 2)
     >>> read_front(np.zeros(2, np.uint8), None, two)
     Traceback (most recent call last):
@@ -180,19 +179,21 @@ def read_front(bits: Array, chosen: Array | None, widths: ParetoWidths) -> Front
 def cost(nodes: int, widths: ParetoWidths, *, values: bool) -> Cost:
     """The cost of the final reveal, the delivery to the coordinator included.
 
-    >>> from tacit.mpc.bound import FitnessBound
+    >>> from tacit.mpc.disclose.spec import FitnessBound
     >>> widths = ParetoWidths([FitnessBound(-100000, 0)] * 2, 60)
     >>> [cost(nodes, widths, values=True).rounds for nodes in (3, 4)]
     [17, 21]
     """
     n, m = widths.candidates, widths.objectives
     compared = dominance.cost_of_signs(nodes, n, m, bits=widths.dominance_bits)
-    compared = compared.beside(all_pairs_cost(nodes, n, 0, bits=widths.first_bits))
-    total = shuffle.cost(nodes, (n, 1 + m)).then(compared).then(dominance.cost(nodes, n, m))
+    compared = compared.beside(cost_of_all_pairs(nodes, n, 0, bits=widths.first_bits))
+    total = (
+        shuffle.cost(nodes, (n, 1 + m)).then(compared).then(dominance.cost_of_counting(nodes, n, m))
+    )
     total = total.then(less_than.cost(nodes, 0, n, bits=_count_bits(widths)))
     last = shuffle.cost_to_coordinator(nodes, (n,), BYTE, public=False, told=False)
     if values:
-        total = total.then(choose.cost(nodes, n * m))
+        total = total.then(halves.cost_of_choice(nodes, n * m))
         told = shuffle.cost_to_coordinator(nodes, (n, m), WORD, public=False, told=False)
         last = last.beside(told)
     return total.then(last)

@@ -1,1 +1,0 @@
-"""The Pareto score: one shared number per candidate, from its fitness in several objectives."""

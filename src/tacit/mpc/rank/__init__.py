@@ -1,1 +1,0 @@
-"""Ranking shuffled keys by opened comparisons: all pairs, or many pivots."""

@@ -334,7 +334,7 @@ def order(
     [[3, 1, 2, 0], [0, 2, 1, 3]]
     """
     length = parents.shape[1]
-    kept = np.empty(length, dtype=np.bool_)
+    is_missing = np.empty(length, dtype=np.int32)
     for pair in range(chosen.shape[0]):
         if not chosen[pair]:
             continue
@@ -342,20 +342,24 @@ def order(
         for child in range(2):
             keeper = parents[2 * pair + child]
             filler = parents[2 * pair + 1 - child]
-            kept[:] = False
+            filled = offspring[2 * pair + child]
+            is_missing[:] = 1
             for position in range(first, last + 1):
-                kept[keeper[position]] = True
+                is_missing[keeper[position]] = 0
             target = source = last + 1
             for _ in range(length):
                 if source >= length:
                     source -= length
+                if target >= length:
+                    target -= length
+                # Written without a branch, since a processor cannot predict which items the
+                # segment has: the next item overwrites one that the child already has.
                 item = filler[source]
+                filled[target] = item
+                target += is_missing[item]
                 source += 1
-                if not kept[item]:
-                    if target >= length:
-                        target -= length
-                    offspring[2 * pair + child, target] = item
-                    target += 1
+            # What follows the last missing item was written over the start of the segment.
+            filled[first] = keeper[first]
 
 
 # Partially mapped crossover (Goldberg and Lingle 1985; Eiben and Smith 2015, section 4.5.1).

@@ -20,7 +20,7 @@ from tacit.service.api.answers import run_result
 from tacit.service.api.results import _result_csv
 from tacit.service.api.watching import generated_terms
 from tacit.service.dashboard.drafts import ObjectiveRule, drawn_problem, uploaded, usual_terms
-from tacit.service.dashboard.pages.run_plan import plan_markup
+from tacit.service.dashboard.run_plan import plan_markup
 from tacit.service.storage import Run
 from tacit.service.workflow.drafting import (
     agreement_of_terms,

@@ -8,9 +8,8 @@ import httpx
 import pytest
 
 from tacit.client.models import RunProgress
-from tacit.service.dashboard.api_client import ApiClient
-from tacit.service.dashboard.curves import MOST_CURVES, Curves
-from tacit.service.dashboard.sessions import Session
+from tacit.service.dashboard.curve import MOST_CURVES, Curves
+from tacit.service.dashboard.sessions import ApiClient, Session
 from tacit.service.storage.states import State
 from tests.service.example_terms import run_about
 from tests.service.world import World

@@ -13,10 +13,10 @@ from tacit.audit import explain_leakage
 from tacit.client.models import RunProgress
 from tacit.client.terms import RunTerms
 from tacit.problems import Problem
+from tacit.service.dashboard.disclosures import inferred, inferred_markup
 from tacit.service.dashboard.drafts import ObjectiveRule, drawn_problem, usual_terms
-from tacit.service.dashboard.forms.rules_form import RulesForm, inferred_from
-from tacit.service.dashboard.leakage import inferred, inferred_markup
-from tacit.service.dashboard.pages.run_page import evaluations_made
+from tacit.service.dashboard.rules_form import RulesForm, inferred_from
+from tacit.service.dashboard.run_page import evaluations_made
 from tacit.service.workflow.terms import stored_terms
 from tests.service.dashboard.plain_browser import browser, sign_in
 from tests.service.drafted import agreement_on

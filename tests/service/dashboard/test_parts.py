@@ -30,35 +30,29 @@ from tacit.client.terms import (
     SeriesTerms,
     VaryingTerms,
 )
-from tacit.service.dashboard.convergence import (
-    MOST_POINTS,
-    convergence_svg,
-    round_ticks,
-    thinned,
-)
-from tacit.service.dashboard.pages.nodes_page import clusters_markup
-from tacit.service.dashboard.pages.plan_views import MATRIX_LIMIT, plan_matrix, plan_table, tour_map
-from tacit.service.dashboard.pages.run_parts import (
+from tacit.service.dashboard.curve import MOST_POINTS, convergence_svg, round_ticks, thinned
+from tacit.service.dashboard.disclosures import disclosed_so_far, disclosure_words
+from tacit.service.dashboard.nodes import clusters_markup, nodes_table, stall_words, waits_for_nodes
+from tacit.service.dashboard.run_parts import (
     figures,
     members_table,
-    nodes_table,
     search_words,
     terms_list,
     warnings_list,
     way_of,
 )
-from tacit.service.dashboard.pages.run_plan import plan_markup, summary
-from tacit.service.dashboard.pages.runs_page import (
-    about,
-    detail,
-    matches,
-    standing,
-    worrying_silence,
+from tacit.service.dashboard.run_plan import (
+    MATRIX_LIMIT,
+    plan_markup,
+    plan_matrix,
+    plan_table,
+    summary,
+    tour_map,
 )
-from tacit.service.dashboard.pages.series_pages import runs_table, series_terms_list, signers_table
-from tacit.service.dashboard.pages.signing_in import own_path
-from tacit.service.dashboard.stalls import stall_words, waits_for_nodes
-from tacit.service.dashboard.words import WAY, disclosed_so_far, disclosure_words
+from tacit.service.dashboard.runs_page import about, detail, matches, standing, worrying_silence
+from tacit.service.dashboard.series_pages import runs_table, series_terms_list, signers_table
+from tacit.service.dashboard.signing_in import own_path
+from tacit.service.dashboard.words import WAY
 from tests.service.example_terms import example_terms, run_about
 
 EVIL = '<img src=x onerror="alert(1)">&\''

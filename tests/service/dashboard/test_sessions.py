@@ -18,8 +18,7 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
 from tacit.service.access.credentials import invite
-from tacit.service.dashboard.log_check import verdict_of
-from tacit.service.dashboard.pages.run_audit import verdict_markup
+from tacit.service.dashboard.log_check import verdict_markup, verdict_of
 from tacit.service.dashboard.sessions import MOST_PER_ACCOUNT, Session, Sessions
 from tests.service.dashboard.conftest import PER_MINUTE
 from tests.service.dashboard.plain_browser import FORM, browser, sign_in

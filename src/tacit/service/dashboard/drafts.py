@@ -1,4 +1,4 @@
-"""Problems for new runs, drawn or uploaded, and the terms of a run about one."""
+"""Make problems for new runs, and the terms of a run about one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every page has: who looks at it, a header with navigation, and how errors are shown."""
+"""Build the frame of every page: header, navigation, buttons, dialogs and errors."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from nicegui.element import Element
 
 from tacit.client import Role
 from tacit.errors import CredentialError, ServiceError
-from tacit.service.dashboard.api_client import ApiClient
-from tacit.service.dashboard.sessions import Session
+from tacit.service.dashboard.sessions import ApiClient, Session
 from tacit.service.dashboard.words import sentence
 
 Kind = Literal["main", "plain", "danger"]

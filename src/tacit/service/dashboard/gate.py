@@ -1,8 +1,8 @@
-"""The gate in front of all pages: who comes, how often, and from where.
+"""Admit or refuse every request for a page, before NiceGUI sees it.
 
-Plain ASGI, so that it stands before the pages' web socket too. Without a session there is only the
-sign-in page, and so many requests a minute of an address; everything that may change something must
-come from a page of the platform.
+Plain ASGI, so that it also stands before the pages' web socket. Without a session there is only the
+sign-in page, at a limited rate per address. Whatever may change something must come from a page of
+the platform.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from functools import cache
+from html import escape
 from http import HTTPStatus
 from inspect import isawaitable
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
-from fastapi.responses import PlainTextResponse, RedirectResponse, Response
+from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from nicegui import Client, core
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -23,8 +25,45 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tacit.errors import TooManyError
 from tacit.service.access.limits import RateLimit
 from tacit.service.api.gate import network_of
-from tacit.service.dashboard.pages.plain_pages import plain_page
+from tacit.service.dashboard.frame import STYLE
 from tacit.service.dashboard.sessions import Session, Sessions
+
+POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; "
+    "frame-ancestors 'none'; base-uri 'none'"
+)
+ICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" '
+    'rx="7" fill="#0b6477"/><path d="M8 10h16M16 10v14" stroke="#fff" stroke-width="4" '
+    'stroke-linecap="round"/></svg>'
+)
+
+
+def plain_page(
+    title: str, content: str, /, *, status: int = 200, headers: dict[str, str] | None = None
+) -> HTMLResponse:
+    """A page around markup in which everything from outside is escaped already."""
+    icon = f"data:image/svg+xml,{quote(ICON)}"
+    return HTMLResponse(
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)} · '
+        'tacit</title><meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta name="color-scheme" content="light dark"><link rel="icon" href="{icon}">'
+        f'<style>{_style()}</style></head><body><header class="top"><div class="top-inner">'
+        '<a class="brand" href="/" aria-label="tacit, list of runs">tacit</a></div></header>'
+        f'<main class="page"><section class="card narrow"><h1>{escape(title)}</h1>{content}'
+        "</section></main></body></html>",
+        status_code=status,
+        headers={"Content-Security-Policy": POLICY, **(headers or {})},
+    )
+
+
+@cache
+def _style() -> str:
+    """The dashboard's style; without a script, dark is what the browser asks for."""
+    style = STYLE.read_text()
+    dark = style.split("body.body--dark {", 1)[1].split("}", 1)[0]
+    return f"{style}\n@media (prefers-color-scheme: dark) {{ body {{{dark}}} }}"
+
 
 SESSION = "tacit_session"
 """Where the gate leaves the session in the scope of a request."""

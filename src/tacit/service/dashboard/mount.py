@@ -1,4 +1,4 @@
-"""Putting the pages into the platform's app. Once per process: NiceGUI has one app of its own."""
+"""Put the pages into the platform's app, once per process: NiceGUI has one app of its own."""
 
 from __future__ import annotations
 
@@ -15,11 +15,9 @@ from nicegui import ui
 from tacit.client import RunView, SeriesView
 from tacit.errors import ServiceError, TacitError
 from tacit.service.api.gate import Platform
-from tacit.service.dashboard.curves import Curves
-from tacit.service.dashboard.frame import STYLE, Visitor, native, page_frame
-from tacit.service.dashboard.gate import Gate, guard_socket
-from tacit.service.dashboard.log_check import LogChecks
-from tacit.service.dashboard.pages.draft_page import (
+from tacit.service.dashboard.access_pages import access_page, people_page
+from tacit.service.dashboard.curve import Curves
+from tacit.service.dashboard.draft_page import (
     copy_run_page,
     copy_series_page,
     edit_run_page,
@@ -27,18 +25,15 @@ from tacit.service.dashboard.pages.draft_page import (
     new_series_page,
     series_of_run_page,
 )
-from tacit.service.dashboard.pages.nodes_page import nodes_page
-from tacit.service.dashboard.pages.people_page import people_page
-from tacit.service.dashboard.pages.plain_pages import ICON, plain_page
-from tacit.service.dashboard.pages.run_page import run_page
-from tacit.service.dashboard.pages.runs_page import runs_page
-from tacit.service.dashboard.pages.series_pages import series_list_page, series_page
-from tacit.service.dashboard.pages.signing_in import (
-    access_page,
-    add_session_pages,
-    visitor_or_sign_in,
-)
+from tacit.service.dashboard.frame import STYLE, Visitor, native, page_frame
+from tacit.service.dashboard.gate import ICON, Gate, guard_socket, plain_page
+from tacit.service.dashboard.log_check import LogChecks
+from tacit.service.dashboard.nodes import nodes_page
+from tacit.service.dashboard.run_page import run_page
+from tacit.service.dashboard.runs_page import runs_page
+from tacit.service.dashboard.series_pages import series_list_page, series_page
 from tacit.service.dashboard.sessions import Sessions
+from tacit.service.dashboard.signing_in import add_session_pages, visitor_or_sign_in
 from tacit.service.dashboard.words import sentence
 from tacit.service.server.settings import Settings
 
@@ -52,8 +47,6 @@ FILES = {
     "audit.zip": "bundle",
 }
 """What can be downloaded of a run, and where the API has it."""
-
-
 NAMES = {"runs": "run", "series": "series"}
 PATHS = {RunView: "runs", SeriesView: "series"}
 T = TypeVar("T", RunView, SeriesView)

@@ -1,7 +1,7 @@
-"""A problem from tables: who owns what, what there is to have, and who may not have what.
+"""Make a problem from tables: rows and owners, columns, and forbidden pairs.
 
-Each table is a CSV file as a spreadsheet saves it, with a line of names on top. Places are named as
-a spreadsheet shows them.
+Each table is a CSV file as a spreadsheet saves it, with a line of names on top. Errors name cells
+as a spreadsheet does.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Fields that say what is wrong with what was typed, and never change it."""
+"""Make fields that say what is wrong with an entry and never change it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a series has besides the run that is its pattern: how often, for how long, what varies."""
+"""Fill in what a series has besides its run: how often, how long, what varies, equity."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tacit.client import (
     VaryingTerms,
     checked,
 )
-from tacit.service.dashboard.forms.fields import (
+from tacit.service.dashboard.fields import (
     Field,
     first_wrong,
     number_field,

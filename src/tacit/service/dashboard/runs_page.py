@@ -1,4 +1,4 @@
-"""The list of runs, which keeps itself up to date, with search and filters."""
+"""List the runs with search and filters, kept up to date."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tacit.client import RunSummary
 from tacit.disclosure import SEALED
 from tacit.errors import ServiceError
 from tacit.service.dashboard.frame import Visitor, link_button, native, page_frame, show_error
-from tacit.service.dashboard.stalls import silence, silent_seconds
+from tacit.service.dashboard.nodes import silence, silent_seconds
 from tacit.service.dashboard.words import (
     ago,
     disclosure_name,

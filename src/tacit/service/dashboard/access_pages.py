@@ -1,4 +1,4 @@
-"""Who has access: invite, invite again, take access away. For operators."""
+"""Show a visitor's own access, and to operators everybody's: invite, invite again, revoke."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from tacit.service.dashboard.frame import (
     section,
     show_codes,
 )
+from tacit.service.dashboard.words import moment
 
 WRONG_NAME = "Use letters, digits, . _ - and no spaces; begin with a letter or a digit"
 CODE_TEXT = (
@@ -123,3 +124,54 @@ class _People:
                 await show_codes("Invited", CODE_TEXT, {made.name: made.invitation})
 
             button("Invite", invite, kind="main")
+
+
+async def access_page(visitor: Visitor, /) -> None:
+    """What a visitor may do, and the token to keep."""
+    with page_frame("Your access", visitor):
+        _access(visitor)
+
+
+def _access(visitor: Visitor) -> None:
+    native("h1", "Your access")
+    what = {
+        "operator": "You may create runs, invite, cancel and resume.",
+        "participant": "You see the runs that you take part in. To review, sign and submit, use "
+        "tacit participant on your own computer, where your key and your costs stay.",
+        "viewer": "You may look at all runs, and change nothing.",
+    }[visitor.role]
+    with section(f"{visitor.account}, {visitor.role}"):
+        native("p", what)
+        native("p", f"Valid until {moment(visitor.session.expires)}.")
+    with section("Your token") as card:
+        if visitor.session.is_kept:
+            _token_is_kept()
+            return
+        native(
+            "p",
+            "You signed in with a one-time code, which is used up. A token lets you in again: "
+            "after signing out, on another device, or when the platform has started again. It is "
+            "shown once; keep it like a password. Without it, signing out ends your access until "
+            "you get a new code.",
+        )
+
+        async def show() -> None:
+            token = visitor.session.keep()
+            if token is not None:
+                text = "It is not shown again. Whoever has it has your access."
+                await show_codes("Your token", text, {visitor.account: token})
+            card.clear()
+            with card:
+                native("h2", "Your token")
+                _token_is_kept()
+
+        with ui.element("div").classes("actions"):
+            button("Show the token", show, kind="main")
+
+
+def _token_is_kept() -> None:
+    native(
+        "p",
+        "You have it; it is not shown again, and stays valid after you sign out. If you lose it, "
+        "ask an operator for a new code, and to revoke your access first if somebody may have it.",
+    )

@@ -1,50 +1,131 @@
-"""A run's page: where it stands, live while it runs, and its plan in the end."""
+"""Show a run: its state, its progress while it runs, and what an operator can do with it."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Awaitable, Callable
 from html import escape
+from urllib.parse import quote
 
 from nicegui import ui
 
-from tacit.client import ClusterView, RunResult, RunTerms, RunView
+from tacit.client import ClusterView, InvitationFile, RunResult, RunTerms, RunView
 from tacit.errors import ServiceError, TooManyError
-from tacit.service.dashboard.convergence import Point, convergence_svg
-from tacit.service.dashboard.curves import Curves
+from tacit.service.dashboard.curve import Curves, Point, convergence_svg
+from tacit.service.dashboard.disclosures import (
+    SEALED_WORDS,
+    disclosed_so_far,
+    inferred,
+    inferred_markup,
+)
 from tacit.service.dashboard.frame import (
     Visitor,
+    button,
+    confirmed,
     hint,
     html,
+    link_button,
     native,
     page_frame,
     section,
+    show_codes,
     show_error,
 )
-from tacit.service.dashboard.leakage import inferred, inferred_markup
-from tacit.service.dashboard.log_check import LogChecks
-from tacit.service.dashboard.pages.run_actions import RunActions
-from tacit.service.dashboard.pages.run_audit import RunAudit
-from tacit.service.dashboard.pages.run_parts import (
+from tacit.service.dashboard.log_check import LogChecks, RunAudit
+from tacit.service.dashboard.nodes import nodes_table, stall_words, waits_for_nodes
+from tacit.service.dashboard.run_parts import (
     figures,
     members_of,
     members_table,
-    nodes_table,
     search_words,
     terms_list,
     warnings_list,
     way_of,
 )
-from tacit.service.dashboard.pages.run_plan import RunPlan
-from tacit.service.dashboard.stalls import stall_words, waits_for_nodes
-from tacit.service.dashboard.words import (
-    SEALED_WORDS,
-    disclosed_so_far,
-    sentence,
-    state_meaning,
-    state_name,
-    time_left,
-)
+from tacit.service.dashboard.run_plan import RunPlan
+from tacit.service.dashboard.words import sentence, state_meaning, state_name, time_left
 from tacit.service.workflow.terms import population_of_terms
+
+CODES = (
+    "Each works once and is not shown again. A file has the address, the certificate and a code of "
+    "its own, which then takes the place of the one shown. Hand each participant its own by a way "
+    "that you trust; it joins with: tacit participant join NAME.tacit. It signs only keys that it "
+    "has pinned (tacit participant trust): participants give each other theirs, and the nodes' "
+    "operators give theirs to all of them, not by way of this platform."
+)
+BEFORE_THE_END = ("invited", "agreed", "submitted", "running")
+
+
+async def show_invitations(
+    codes: dict[str, str], /, *, file: Callable[[str], Awaitable[bytes]] | None = None
+) -> None:
+    """Show the codes of those who are new, or say that nobody is."""
+    if codes:
+        await show_codes("Invitation codes", CODES, codes, file=file)
+    else:
+        ui.notify("All participants have joined before and see it now.", type="positive")
+
+
+class RunActions:
+    """A line of buttons; those that a state does not allow are not there."""
+
+    def __init__(
+        self, visitor: Visitor, run_id: str, look_again: Callable[[], Awaitable[None]], /
+    ) -> None:
+        self._api, self._path, self._look_again = visitor.api, f"/runs/{run_id}", look_again
+        self._is_operator = visitor.is_operator
+        self._state = ""
+        self._line = ui.element("div").classes("actions")
+
+    def show(self, run: RunView, /) -> None:
+        """Offer what the run's state allows."""
+        if not self._is_operator or run.state == self._state:
+            return
+        self._state = run.state
+        self._line.clear()
+        with self._line:
+            if run.state == "draft":
+                button("Invite participants", self._invite, kind="main")
+                link_button("Edit", f"{self._path}/edit")
+                button("Delete", self._delete, kind="danger")
+            elif run.state in BEFORE_THE_END:
+                button("Cancel the run", self._cancel, kind="danger")
+            elif run.state == "interrupted":
+                button("Resume", self._resume, kind="main")
+            link_button("Copy", f"{self._path}/copy")
+            link_button("Make a series of it", f"{self._path}/series")
+
+    async def _invite(self) -> None:
+        text = "From now on its terms are fixed. Participants can review and sign them."
+        if not await confirmed("Invite the participants?", text, do="Invite"):
+            return
+        run = await self._api.post(f"{self._path}/invite", None, RunView)
+        await show_invitations(run.invitations, file=self._invitation)
+        await self._look_again()
+
+    async def _invitation(self, name: str) -> bytes:
+        """An invitation file, as `tacit run invite` writes it."""
+        path = f"{self._path}/invitations/{quote(name, safe='')}"
+        return (await self._api.post(path, None, InvitationFile)).as_file()
+
+    async def _cancel(self) -> None:
+        text = "It ends for everybody and cannot go on. If it has a best plan so far, that is kept."
+        if await confirmed("Cancel this run?", text, do="Cancel the run", danger=True):
+            await self._api.post(f"{self._path}/cancel", None, RunView)
+            await self._look_again()
+
+    async def _resume(self) -> None:
+        text = "It resumes where it stopped, as soon as nodes are free, with a new deadline."
+        if await confirmed("Resume this run?", text, do="Resume"):
+            await self._api.post(f"{self._path}/resume", None, RunView)
+            await self._look_again()
+
+    async def _delete(self) -> None:
+        text = "Nobody has been invited yet."
+        if await confirmed("Delete this draft?", text, do="Delete", danger=True):
+            await self._api.delete(self._path)
+            ui.navigate.to("/")
+
 
 EVERY_SECONDS = 1.0
 

@@ -1,4 +1,4 @@
-"""The list of series, and the page of one: who has signed it, its runs, its rules, its end."""
+"""List the series, and show one: who has signed it, its runs, its rules and its end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from tacit.client import (
     VaryingTerms,
 )
 from tacit.errors import ServiceError, TooManyError
-from tacit.service.dashboard.forms.series_form import PARTS, REFERENCES, TOLD
 from tacit.service.dashboard.frame import (
     Visitor,
     button,
@@ -33,16 +32,12 @@ from tacit.service.dashboard.frame import (
     show_error,
     table,
 )
-from tacit.service.dashboard.pages.run_parts import (
-    search_words,
-    terms_list,
-)
+from tacit.service.dashboard.run_parts import search_words, terms_list
+from tacit.service.dashboard.series_form import PARTS, REFERENCES, TOLD
 from tacit.service.dashboard.words import ago, moment, number, sentence, state_name
 from tacit.service.workflow.terms import population_of_terms
 
 EVERY_SECONDS = 3.0
-
-
 STATES = {
     "invited": ("Invited", "invited", "Waiting until all have joined and signed it."),
     "agreed": ("Standing", "running", "All have signed. Runs need no more signatures."),

@@ -1,24 +1,57 @@
-"""Signing in and out. The browser gets a session; the token behind it stays on the platform."""
+"""Sign people in and out. The token behind a session stays on the platform."""
 
 from __future__ import annotations
 
 import re
+from html import escape
 from urllib.parse import parse_qs, quote
 
 from fastapi import FastAPI, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from nicegui import app as pages
-from nicegui import ui
 
 from tacit.client import Join, JoinAnswer, Me
 from tacit.errors import CredentialError, InternalError, OverloadedError, ServiceError, TooManyError
 from tacit.service.access.credentials import CODE_PREFIX, TOKEN_PREFIX
-from tacit.service.dashboard.api_client import ApiClient
-from tacit.service.dashboard.frame import Visitor, button, native, page_frame, section, show_codes
-from tacit.service.dashboard.gate import SESSION
-from tacit.service.dashboard.pages.plain_pages import sign_in_page, sign_out_page
-from tacit.service.dashboard.sessions import Session, Sessions
-from tacit.service.dashboard.words import moment
+from tacit.service.dashboard.frame import (
+    Visitor,
+)
+from tacit.service.dashboard.gate import SESSION, plain_page
+from tacit.service.dashboard.sessions import ApiClient, Session, Sessions
+
+
+def sign_in_page(problem: str | None, after: str, /) -> HTMLResponse:
+    """The page that asks for a code or a token, and then leads to `after`."""
+    alert = f'<p class="problem" role="alert">{escape(problem)}</p>' if problem else ""
+    return plain_page(
+        "Sign in",
+        '<p class="lead">With the one-time code of your invitation, or with your token.</p>'
+        f'{alert}<form method="post" action="/sign-in" class="stack">'
+        '<label for="code">Code or token</label><input id="code" name="code" type="password" '
+        'required autocomplete="current-password" autofocus spellcheck="false">'
+        f'<input type="hidden" name="next" value="{escape(after)}">'
+        '<button type="submit" class="main-button">Sign in</button></form>',
+    )
+
+
+def sign_out_page(problem: str | None, /, *, is_kept: bool) -> HTMLResponse:
+    """The page that says what signing out means before it is done."""
+    alert = f'<p class="problem" role="alert">{escape(problem)}</p>' if problem else ""
+    meaning = "<p>You come in again with your token.</p>"
+    if not is_kept:
+        meaning = (
+            "<p>You signed in with a one-time code, which is used up, and have not kept a token. "
+            "Signing out ends this access for good: to come back you need a new code, from an "
+            "operator or from <code>tacit service invite</code> on the platform's host.</p>"
+            '<p><a href="/access">Keep a token first</a></p>'
+        )
+    return plain_page(
+        "Sign out",
+        f'{alert}{meaning}<form method="post" action="/sign-out" class="stack">'
+        '<input type="hidden" name="sure" value="yes">'
+        '<button type="submit" class="main-button">Sign out</button></form>',
+    )
+
 
 WHY = {
     "wrong": "This code or token is not valid. Codes work once; ask an operator for a new one.",
@@ -140,54 +173,3 @@ async def _end(app: FastAPI, sessions: Sessions, session: Session) -> bool:
             return False
     sessions.end(session)
     return True
-
-
-async def access_page(visitor: Visitor, /) -> None:
-    """What a visitor may do, and the token to keep."""
-    with page_frame("Your access", visitor):
-        _access(visitor)
-
-
-def _access(visitor: Visitor) -> None:
-    native("h1", "Your access")
-    what = {
-        "operator": "You may create runs, invite, cancel and resume.",
-        "participant": "You see the runs that you take part in. To review, sign and submit, use "
-        "tacit participant on your own computer, where your key and your costs stay.",
-        "viewer": "You may look at all runs, and change nothing.",
-    }[visitor.role]
-    with section(f"{visitor.account}, {visitor.role}"):
-        native("p", what)
-        native("p", f"Valid until {moment(visitor.session.expires)}.")
-    with section("Your token") as card:
-        if visitor.session.is_kept:
-            _token_is_kept()
-            return
-        native(
-            "p",
-            "You signed in with a one-time code, which is used up. A token lets you in again: "
-            "after signing out, on another device, or when the platform has started again. It is "
-            "shown once; keep it like a password. Without it, signing out ends your access until "
-            "you get a new code.",
-        )
-
-        async def show() -> None:
-            token = visitor.session.keep()
-            if token is not None:
-                text = "It is not shown again. Whoever has it has your access."
-                await show_codes("Your token", text, {visitor.account: token})
-            card.clear()
-            with card:
-                native("h2", "Your token")
-                _token_is_kept()
-
-        with ui.element("div").classes("actions"):
-            button("Show the token", show, kind="main")
-
-
-def _token_is_kept() -> None:
-    native(
-        "p",
-        "You have it; it is not shown again, and stays valid after you sign out. If you lose it, "
-        "ask an operator for a new code, and to revoke your access first if somebody may have it.",
-    )

@@ -1,4 +1,4 @@
-"""The rules of a run as a form: what is disclosed, until when, and what that means."""
+"""Fill in the rules of a run, and say below them what they disclose."""
 
 from __future__ import annotations
 
@@ -14,9 +14,16 @@ from tacit.disclosure import PARETO, SEALED
 from tacit.errors import TacitError
 from tacit.problems import Problem
 from tacit.search import PRESETS
+from tacit.service.dashboard.advanced import AdvancedBox
+from tacit.service.dashboard.disclosures import (
+    best_words,
+    disclosure_words,
+    inferred,
+    inferred_markup,
+    proof_sentences,
+)
 from tacit.service.dashboard.drafts import ObjectiveRule, terms_about, usual_rule
-from tacit.service.dashboard.forms.advanced import AdvancedBox
-from tacit.service.dashboard.forms.fields import (
+from tacit.service.dashboard.fields import (
     Field,
     WeightFields,
     first_trouble,
@@ -25,8 +32,6 @@ from tacit.service.dashboard.forms.fields import (
     whole_number,
 )
 from tacit.service.dashboard.frame import html, native
-from tacit.service.dashboard.leakage import inferred, inferred_markup
-from tacit.service.dashboard.words import best_words, disclosure_words, proof_sentences
 
 PLAN_FOR = {"everybody": "Everybody", "owners": "Each owner, its own rows"}
 COMPARED = {"each": "Each by itself", "together": "All together, by how many plans beat each"}

@@ -1,4 +1,4 @@
-"""The parts of a run's page that are markup only. Everything from outside is escaped here."""
+"""Make the markup of a run's page. Everything from outside is escaped here."""
 
 from __future__ import annotations
 
@@ -6,16 +6,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from html import escape
 
-from tacit.agreement import promise_of
-from tacit.client import ClusterView, MemberView, ProblemTerms, RunObjective, RunTerms, RunView
-from tacit.service.dashboard.frame import hint, mark, table
-from tacit.service.dashboard.stalls import QUIET_SECONDS, SILENT_SEALED_SECONDS, silence
-from tacit.service.dashboard.words import WAY, exact_number, number, objective_words, state_name
+from tacit.client import MemberView, ProblemTerms, RunObjective, RunTerms, RunView
+from tacit.service.dashboard.disclosures import objective_words
+from tacit.service.dashboard.frame import mark, table
+from tacit.service.dashboard.nodes import QUIET_SECONDS, SILENT_SEALED_SECONDS, silence
+from tacit.service.dashboard.words import WAY, exact_number, number, state_name
 from tacit.service.workflow.terms import parameters_of_terms, population_of_terms
-
-GONE = '<span class="mark gone"><span aria-hidden="true">✕</span> not reachable</span>'
-CLOCK_SECONDS = 2.0
-"""A clock that is off by more is worth a word."""
 
 
 def way_of(state: str, /) -> str:
@@ -67,37 +63,6 @@ def members_table(members: Sequence[MemberView], /) -> str:
     ]
     shown = table(["Name", "Rows", "Joined", "Signed", "Costs"], rows, "Participants")
     return f'<div class="members">{shown}</div>'
-
-
-def nodes_table(cluster: ClusterView | None, /) -> str:
-    """How the nodes are."""
-    if cluster is None:
-        return hint("Nodes are chosen when participants are invited.")
-    rows = []
-    for i, node in enumerate(cluster.nodes):
-        rows.append(
-            [
-                f"{i}: {escape(node.host)}:{node.port}",
-                reachable_markup(is_there=node.reachable),
-                clock_markup(node.clock_offset_seconds),
-            ]
-        )
-    shown = table(["Node", "State", "Clock"], rows, f"Nodes of {cluster.name}")
-    return shown + hint(promise_of(len(rows)))
-
-
-def reachable_markup(*, is_there: bool) -> str:
-    """Whether a node answers."""
-    return mark(True, "reachable") if is_there else GONE
-
-
-def clock_markup(offset: float | None, /) -> str:
-    """How far a node's clock is ahead of the platform's."""
-    if offset is None:
-        return "–"
-    # Adding zero turns the minus zero of rounding into zero.
-    clock = f"{round(offset, 1) + 0.0:+.1f} s"
-    return f'<strong class="bad">{clock}</strong>' if abs(offset) > CLOCK_SECONDS else clock
 
 
 def figures(run: RunView, /, *, population: int, now: float, waits: bool = False) -> str:

@@ -1,4 +1,4 @@
-"""The box of advanced settings: lines of `name=value`, in place of a field for each setting."""
+"""Read the box of advanced settings: one line of `name=value` per setting."""
 
 from __future__ import annotations
 

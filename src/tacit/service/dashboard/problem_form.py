@@ -1,4 +1,4 @@
-"""Where the problem of a new run comes from: tables, a problem file, or drawn."""
+"""Take the problem of a new run: from tables, from a problem file, or drawn."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nicegui import events, ui
 from tacit.errors import ParameterError, TacitError
 from tacit.problems import Problem
 from tacit.service.dashboard.drafts import KINDS, ObjectiveRule, Upload, drawn_problem, uploaded
-from tacit.service.dashboard.forms.fields import first_wrong, whole_number
+from tacit.service.dashboard.fields import first_wrong, whole_number
 from tacit.service.dashboard.frame import button, focus_on, native, show_problem
 from tacit.service.dashboard.tables import (
     KINDS_OF_TABLES,

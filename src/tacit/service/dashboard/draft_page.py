@@ -1,4 +1,4 @@
-"""Creating, changing and copying a run or a series: a problem, then the rules."""
+"""Create, change and copy a run or a series: first the problem, then the rules."""
 
 from __future__ import annotations
 
@@ -10,14 +10,7 @@ from html import escape
 from msgspec.structs import replace
 from nicegui import ui
 
-from tacit.client import (
-    ClusterView,
-    PublicWeights,
-    RunTerms,
-    RunView,
-    SeriesTerms,
-    SeriesView,
-)
+from tacit.client import ClusterView, PublicWeights, RunTerms, RunView, SeriesTerms, SeriesView
 from tacit.errors import ServiceError, TacitError
 from tacit.problems import Problem
 from tacit.service.dashboard.drafts import (
@@ -29,10 +22,7 @@ from tacit.service.dashboard.drafts import (
     usual_terms,
     with_signed,
 )
-from tacit.service.dashboard.forms.fields import Field
-from tacit.service.dashboard.forms.problem_form import ProblemForm
-from tacit.service.dashboard.forms.rules_form import RulesForm
-from tacit.service.dashboard.forms.series_form import SeriesForm
+from tacit.service.dashboard.fields import Field
 from tacit.service.dashboard.frame import (
     Visitor,
     button,
@@ -44,7 +34,10 @@ from tacit.service.dashboard.frame import (
     show_problem,
     table,
 )
-from tacit.service.dashboard.pages.run_actions import show_invitations
+from tacit.service.dashboard.problem_form import ProblemForm
+from tacit.service.dashboard.rules_form import RulesForm
+from tacit.service.dashboard.run_page import show_invitations
+from tacit.service.dashboard.series_form import SeriesForm
 from tacit.service.dashboard.words import exact_number, number
 
 SIGNED = (

@@ -25,7 +25,7 @@ from tacit.identity.config import ClusterConfig, load_cluster_config, load_node_
 from tacit.local.cluster import LocalCluster, free_addresses, memory_folder
 from tacit.local.engine import node_terms, platform_certificate
 from tacit.node.server import Node
-from tacit.records.events import Event, InternalError
+from tacit.records.events import Event, NodeFault
 from tacit.records.messages import (
     Advance,
     Agree,
@@ -62,7 +62,7 @@ class WatchedNode(Node):
 
     def note(self, event: Event, /) -> None:
         """Also tell us."""
-        if isinstance(event, InternalError):
+        if isinstance(event, NodeFault):
             self.troubles.append(str(event))
         super().note(event)
 

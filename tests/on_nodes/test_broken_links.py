@@ -11,7 +11,7 @@ import pytest
 
 from tacit.local.cluster import LocalCluster
 from tacit.local.node_processes import NodeProcess
-from tacit.records.events import LinkRelayed, NodeLost, RelayBegun
+from tacit.records.events import Connected, NodeLost, RelayBegun
 from tests.on_nodes.agreed_cluster import AgreedCluster, populations, run
 from tests.on_nodes.test_cut_off import Cable
 from tests.on_nodes.test_failures import expected
@@ -63,9 +63,9 @@ def test_a_broken_link_goes_through_another_node_and_then_through_the_next(
 
     run(evaluate())
     for node, peer in ((0, 3), (3, 0)):
-        ways = [e.what for e in agreed.node_log(node) if isinstance(e, LinkRelayed)]
+        ways = [e.what for e in agreed.node_log(node) if isinstance(e, Connected) and e.what]
         assert ways == ["through node 1", "through node 2"]
-        assert {e.peer for e in agreed.node_log(node) if isinstance(e, LinkRelayed)} == {
+        assert {e.peer for e in agreed.node_log(node) if isinstance(e, Connected) and e.what} == {
             f"node {peer}"
         }
     (passed,) = [e for e in agreed.node_log(2) if isinstance(e, RelayBegun)]

@@ -14,7 +14,7 @@ from tacit.coordinator.evaluations import Started
 from tacit.errors import RefusedError
 from tacit.local.cluster import LocalCluster
 from tacit.records.events import EvaluationBegun
-from tacit.records.messages import Agree, PopulationEvaluated, Submit
+from tacit.records.messages import Agree, Computed, Submit
 from tacit.records.requests import NO_ATTEMPT, pack_candidates
 from tests.on_nodes.agreed_cluster import AgreedCluster, ask, outcomes, populations, problem, run
 from tests.on_nodes.changed_node import ClockedCluster
@@ -100,7 +100,7 @@ def test_different_populations_to_different_nodes_give_nothing(cluster: LocalClu
     agreed = AgreedCluster.draft(cluster)
     mine, other = populations(2)
 
-    async def attack() -> list[PopulationEvaluated | BaseException]:
+    async def attack() -> list[Computed | BaseException]:
         async with agreed.ready() as (coordinator, evaluations):
             epoch = await coordinator.epoch()
             replies = await outcomes(
@@ -116,7 +116,7 @@ def test_different_populations_to_different_nodes_give_nothing(cluster: LocalClu
             return replies
 
     replies = run(attack())
-    assert not any(isinstance(reply, PopulationEvaluated) for reply in replies)
+    assert not any(isinstance(reply, Computed) for reply in replies)
     assert any("another request" in str(reply) for reply in replies)
 
 

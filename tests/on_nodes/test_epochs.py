@@ -16,7 +16,7 @@ from tacit.mpc.transport import Mux
 from tacit.node.agreement_state import AgreementState
 from tacit.node.store import Store
 from tacit.records.events import Sent
-from tacit.records.messages import EpochOpened, OpenEpoch, PopulationEvaluated, Prepare, context_of
+from tacit.records.messages import Computed, EpochOpened, OpenEpoch, Prepare, context_of
 from tests.on_nodes.agreed_cluster import AgreedCluster, outcomes, populations, run
 from tests.on_nodes.fixtures import example_cast
 
@@ -72,10 +72,10 @@ def test_epochs_swapped_between_nodes_give_nothing(cluster: LocalCluster) -> Non
     agreed = AgreedCluster.draft(cluster)
     plans = populations(1)[0]
 
-    async def attack() -> list[PopulationEvaluated | BaseException]:
+    async def attack() -> list[Computed | BaseException]:
         async with agreed.ready() as (coordinator, _):
             last = await coordinator.epoch()
-            replies: list[PopulationEvaluated | BaseException] = []
+            replies: list[Computed | BaseException] = []
             for swapped in (False, True):
                 one, two = last + 1, last + 2
                 last = two
@@ -89,7 +89,7 @@ def test_epochs_swapped_between_nodes_give_nothing(cluster: LocalCluster) -> Non
             return replies
 
     replies = run(attack())
-    assert not any(isinstance(reply, PopulationEvaluated) for reply in replies)
+    assert not any(isinstance(reply, Computed) for reply in replies)
     assert "the epoch has ended" in str(replies[0])
     for node in range(3):
         assert not agreed.events(node, Sent)

@@ -22,7 +22,7 @@ from tacit.coordinator.evaluations import Evaluations
 from tacit.local.cluster import LocalCluster
 from tacit.problems import generate_assignment
 from tacit.records.events import EvaluationBegun, NumberAdopted
-from tacit.records.messages import PopulationEvaluated
+from tacit.records.messages import Computed
 from tacit.records.requests import Attempt
 from tacit.runs import EngineChoice, Limits, Progress, Result, solve
 from tacit.runs.driver import Outcome, SearchDriver, drive
@@ -149,7 +149,7 @@ def test_an_answer_that_got_out_before_a_kill_is_not_left_out(own_cluster: Local
         async with agreed.ready():
             pass
         first, told = await evaluate(1, "")
-        assert all(isinstance(each, PopulationEvaluated) for each in told)
+        assert all(isinstance(each, Computed) for each in told)
         for node in range(3):
             restart_dying(own_cluster, node, "keep best")
         await evaluate(2, first)
@@ -160,9 +160,9 @@ def test_an_answer_that_got_out_before_a_kill_is_not_left_out(own_cluster: Local
         _, told = await evaluate(3, first)
         assert all("evaluation 2 was begun, and left no best" in str(each) for each in told)
         second, told = await evaluate(2, first)
-        assert all(isinstance(each, PopulationEvaluated) for each in told)
+        assert all(isinstance(each, Computed) for each in told)
         _, told = await evaluate(3, second)
-        assert all(isinstance(each, PopulationEvaluated) for each in told)
+        assert all(isinstance(each, Computed) for each in told)
 
     run(attack())
 

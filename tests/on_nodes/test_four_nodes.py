@@ -12,7 +12,7 @@ from tacit.agreement.terms import canonical
 from tacit.errors import AbortError, MpcError, RefusedError
 from tacit.local.cluster import LocalCluster
 from tacit.problems import generate_assignment, generate_tour
-from tacit.records.events import InputDiffers, InputOutOfRange
+from tacit.records.events import InputDropped
 from tacit.records.ledger import Parts
 from tacit.records.messages import Agree
 from tacit.records.payload_parts import join_parts
@@ -161,7 +161,8 @@ def test_inputs_that_differ_or_lie_outside_are_found(four: LocalCluster) -> None
     one, two, rest = agreed.seal(who), agreed.seal(who), agreed.seal(other)
     with pytest.raises(RefusedError, match="manifests here and at"):
         run(set_up(agreed, [[one, one, one, two], [rest] * FOUR]))
-    assert {e.participant for i in range(FOUR) for e in agreed.events(i, InputDiffers)} == {who}
+    dropped = [e for i in range(FOUR) for e in agreed.events(i, InputDropped)]
+    assert {(e.participant, e.why) for e in dropped} == {(who, "differs")}
     agreed = AgreedCluster.draft(four)
     weights = agreed.problem.objectives[0].weights
     assert weights is not None
@@ -170,4 +171,5 @@ def test_inputs_that_differ_or_lie_outside_are_found(four: LocalCluster) -> None
     with pytest.raises(RefusedError, match=f"a weight of '{who}' for .* is outside 0..1000"):
         run(set_up(agreed, [[agreed.seal(who, weights=bad)] * FOUR, [agreed.seal(other)] * FOUR]))
     for node in range(FOUR):
-        assert [e.participant for e in agreed.events(node, InputOutOfRange)] == [who]
+        dropped = agreed.events(node, InputDropped)
+        assert [(e.participant, e.why) for e in dropped] == [(who, "out of range")]

@@ -18,7 +18,7 @@ from tacit.errors import RefusedError
 from tacit.local.cluster import LocalCluster
 from tacit.node.agreement_state import AgreementState
 from tacit.node.store import Store
-from tacit.records.events import InputDiffers
+from tacit.records.events import InputDropped
 from tacit.records.log import frozen_inputs
 from tacit.records.messages import Submit
 from tests.on_nodes.agreed_cluster import AgreedCluster, ask, outcomes, populations, run
@@ -155,7 +155,7 @@ def test_rows_that_differ_between_nodes_can_be_sealed_again(
 
     run(attack())
     for node in range(3):
-        assert [e.participant for e in agreed.events(node, InputDiffers)] in (
+        assert [e.participant for e in agreed.events(node, InputDropped)] in (
             [[who]] if node < 2 or partly == "other" else [[]]
         )
 

@@ -16,7 +16,7 @@ from tacit.local.cluster import LocalCluster
 from tacit.node.agreement_state import AgreementState
 from tacit.node.epoch_state import HeardOfLogs, PeerHeads
 from tacit.node.store import Store, folder_name
-from tacit.records.events import EpochBegun, LogSetBack, RequestRefused
+from tacit.records.events import AgreementBroken, EpochBegun, RequestRefused
 from tacit.records.log import NOWHERE, LogHead, has_reached
 from tacit.records.node_log import NodeLog, head_of
 from tests.on_nodes.agreed_cluster import AgreedCluster, populations, run
@@ -69,7 +69,7 @@ def test_disks_that_were_set_back_are_refused(
         for node in nodes:
             assert any("disk of this node was set back" in each for each in agreed.refusals(node))
         for node in range(3):  # and all operators find it in their node's own log
-            assert len([e for e in agreed.node_log(node) if isinstance(e, LogSetBack)]) == 1
+            assert len([e for e in agreed.node_log(node) if isinstance(e, AgreementBroken)]) == 1
         put_back("new")
         await evaluate_next(agreed, 3)
 

@@ -32,7 +32,7 @@ from tacit.coordinator.node_client import NodeClient
 from tacit.errors import RefusedError
 from tacit.local.cluster import LocalCluster
 from tacit.local.engine import participant_keys
-from tacit.records.events import InputOutOfRange
+from tacit.records.events import InputDropped
 from tacit.records.messages import Agree, Submit
 from tests.on_nodes.agreed_cluster import AgreedCluster, ask, outcomes, populations, run
 from tests.on_nodes.fixtures import example_cast
@@ -281,7 +281,7 @@ def test_a_weight_out_of_range_is_found_and_can_be_corrected(
     bad[agreed.agreement.rows_of(who, 0)[0], 2] = weight
     with pytest.raises(RefusedError, match=f"a weight of '{who}' for .* is outside 0..1000"):
         run(set_up(agreed, [[agreed.seal(who, weights=bad)] * 3, [agreed.seal(other)] * 3]))
-    assert [e.participant for e in agreed.events(1, InputOutOfRange)] == [who]
+    assert [e.participant for e in agreed.events(1, InputDropped)] == [who]
 
     async def go_on() -> list[int]:
         async with agreed.coordinator() as coordinator:

@@ -23,7 +23,7 @@ from tacit.records.events import (
 )
 from tacit.records.ledger import Disclosed, load_ledger
 from tacit.records.log import Log, verify_log
-from tacit.records.messages import PopulationEvaluated
+from tacit.records.messages import Computed
 from tacit.records.requests import Attempt
 from tacit.runs import EngineChoice, Limits
 from tacit.search import SearchParameters
@@ -171,9 +171,7 @@ def test_an_answer_that_a_node_did_not_log_is_asked_for_again(cluster: LocalClus
                 told.append(await evaluations.evaluate(plans, until=time.monotonic() + 240))
                 await asyncio.gather(*told[-1].replies)
                 if len(told) == 1:
-                    failed: asyncio.Future[PopulationEvaluated] = (
-                        asyncio.get_running_loop().create_future()
-                    )
+                    failed: asyncio.Future[Computed] = asyncio.get_running_loop().create_future()
                     failed.set_exception(PeerLostError("node 1", "is gone"))
                     told[0].replies[1] = failed
             await asyncio.gather(*again[0].replies)

@@ -28,15 +28,12 @@ from tacit.agreement.terms import FORMAT as AGREEMENT_FORMAT
 from tacit.agreement.terms import (
     Agreement,
     AgreementLimits,
-    FrontReveal,
     NodeTerms,
     ObjectiveTerms,
-    OnLoss,
     Ownership,
     ParticipantTerms,
-    PinnedSearch,
-    PlanFor,
     PublicProblem,
+    Rules,
     canonical,
 )
 from tacit.equity import FIRST_HEAD, EquityTerms, RunEquity
@@ -111,7 +108,7 @@ class Schedule(_SeriesPart, frozen=True):
     at: list[TimeOfDay] = []
 
 
-class Series(_SeriesPart, frozen=True, dict=True, kw_only=True):
+class Series(Rules, frozen=True, dict=True, kw_only=True, omit_defaults=True):
     """Everything that holds for all runs."""
 
     format: Literal["tacit-series/1"]
@@ -122,18 +119,10 @@ class Series(_SeriesPart, frozen=True, dict=True, kw_only=True):
     """Of the pattern's rows."""
     participants: list[ParticipantTerms]
     nodes: list[SeriesNode]
-    platform: str
-    """The SHA-256 of the platform's TLS certificate."""
     objectives: list[ObjectiveTerms]
     """Without their owners and without public weights, which are those of a run."""
-    search: PinnedSearch
     limits: SeriesLimits
     varying: Varying
-    reveal_best: bool
-    on_loss: OnLoss = "wait"
-    grace_seconds: float = 1.0
-    plan: PlanFor = "everybody"
-    front: FrontReveal = "nothing"
     schedule: Schedule | None = None
     equity: EquityTerms | None = None
     """Where those count for more who are behind over the runs; see docs/equity.md."""
@@ -154,7 +143,6 @@ class Series(_SeriesPart, frozen=True, dict=True, kw_only=True):
                 NodeTerms(each.host, each.port, each.signing_key, f"{i:064x}", f"{i:064x}", "")
                 for i, each in enumerate(self.nodes, start=1)
             ],
-            platform=self.platform,
             objectives=[
                 msgspec.structs.replace(
                     each,
@@ -163,7 +151,6 @@ class Series(_SeriesPart, frozen=True, dict=True, kw_only=True):
                 )
                 for each in self.objectives
             ],
-            search=self.search,
             limits=AgreementLimits(
                 self.limits.evaluations,
                 self.limits.population_min,
@@ -171,12 +158,8 @@ class Series(_SeriesPart, frozen=True, dict=True, kw_only=True):
                 self.limits.distinct_min,
                 self.limits.expires,
             ),
-            reveal_best=self.reveal_best,
             nonce=self.nonce,
-            on_loss=self.on_loss,
-            grace_seconds=self.grace_seconds,
-            plan=self.plan,
-            front=self.front,
+            **self.rules(),
             equity=None
             if self.equity is None
             else RunEquity(terms=self.equity, head=FIRST_HEAD, reference=[]),

@@ -21,7 +21,7 @@ from tacit.agreement.series import (
     Varying,
     series_hash,
 )
-from tacit.agreement.terms import Agreement
+from tacit.agreement.terms import Agreement, Rules
 from tacit.equity import LEAST_PARTICIPANTS, EquityTerms, first_come
 from tacit.errors import AgreementError, InputError
 from tacit.problems import PublicProblem
@@ -309,16 +309,10 @@ RULES: dict[str, Callable[[Series, Agreement], Found]] = {
     "problem": _problem,
     "participants": _participants,
     "nodes": _nodes,
-    "platform": _same("platform"),
     "objectives": _objectives,
-    "search": _same("search"),
     "limits": _limits,
-    "reveal_best": _same("reveal_best"),
     "nonce": _nothing,
-    "on_loss": _same("on_loss"),
-    "grace_seconds": _same("grace_seconds"),
-    "plan": _same("plan"),
-    "front": _same("front"),
+    **{name: _same(name) for name in Rules.__struct_fields__},
     "series": _names_series,
     "equity": _equity,
 }
@@ -353,19 +347,13 @@ def draft_series(
         owners=owners,
         participants=pattern.participants,
         nodes=list(nodes),
-        platform=platform,
         objectives=[replace(each, owners=[], public_weights=None) for each in pattern.objectives],
-        search=pattern.search,
         limits=limits,
         varying=varying,
-        reveal_best=pattern.reveal_best,
-        on_loss=pattern.on_loss,
-        grace_seconds=pattern.grace_seconds,
-        plan=pattern.plan,
-        front=pattern.front,
         schedule=schedule,
         equity=equity,
         nonce=nonce,
+        **{**pattern.rules(), "platform": platform},
     )
     check_series(series)
     return series

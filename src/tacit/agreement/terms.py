@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -126,7 +126,7 @@ class AgreementLimits(_Part, frozen=True):
 
 
 class RunOfSeries(_Part, frozen=True, omit_defaults=True):
-    """The standing agreement that a run belongs to, and its place there: see `engine.series`."""
+    """The series that a run belongs to, and its place there."""
 
     series: str
     """The SHA-256 of the series, in hexadecimal."""
@@ -139,32 +139,41 @@ PlanFor = Literal["everybody", "owners"]
 FrontReveal = Literal["nothing", "plans", "values"]
 
 
-class Agreement(_Part, frozen=True, dict=True, omit_defaults=True):
-    """Everything that the parties have agreed on. `engine.agree` makes one from a problem."""
+class Rules(_Part, frozen=True, kw_only=True, omit_defaults=True):
+    """The rules that a series fixes for all its runs, and that each agreement repeats."""
 
-    format: Literal["tacit-agreement/1"]
-    problem: PublicProblem
-    participants: list[ParticipantTerms]
-    nodes: list[NodeTerms]
     platform: str
     """The SHA-256 of the platform's TLS certificate."""
-    objectives: list[ObjectiveTerms]
     search: PinnedSearch
-    limits: AgreementLimits
     reveal_best: bool
     """Whether the nodes disclose at the end which of the estimated-best plans is truly best."""
-    nonce: str
     on_loss: OnLoss = "wait"
     """With four nodes: whether the others go on where one is lost, unchecked from then on."""
     grace_seconds: float = 1.0
     """So long a node must have been gone before the others go on without it."""
     plan: PlanFor = "everybody"
     """Who learns the plan of a sealed search: all, or each owner its own rows and nobody else."""
-    series: RunOfSeries | None = None
-    """The series that this is a run of: whoever signed that holds this against it."""
     front: FrontReveal = "nothing"
     """What the nodes disclose at the end of objectives that they evaluate together: which plans of
     the last set are non-dominated, with `values` also what each of these is worth."""
+
+    def rules(self) -> dict[str, Any]:
+        """Return these rules by name, to repeat them elsewhere."""
+        return {name: getattr(self, name) for name in Rules.__struct_fields__}
+
+
+class Agreement(Rules, frozen=True, kw_only=True, dict=True, omit_defaults=True):
+    """Everything that the parties have agreed on. `draft_agreement` makes one from a problem."""
+
+    format: Literal["tacit-agreement/1"]
+    problem: PublicProblem
+    participants: list[ParticipantTerms]
+    nodes: list[NodeTerms]
+    objectives: list[ObjectiveTerms]
+    limits: AgreementLimits
+    nonce: str
+    series: RunOfSeries | None = None
+    """The series that this is a run of: whoever signed that holds this against it."""
     equity: RunEquity | None = None
     """Where those count for more who are behind over the runs of a series."""
 

@@ -23,7 +23,7 @@ from tacit.coordinator.coordinator import Answered, Coordinator, Counted, count_
 from tacit.errors import EngineError, MpcError, PeerError, RefusedError
 from tacit.mpc import Session
 from tacit.records.ledger import DisclosedBest, DisclosedFront, DisclosedLabels
-from tacit.records.messages import BestRevealed, Evaluate, PopulationEvaluated, Reveal
+from tacit.records.messages import Computed, Evaluate, Reveal
 from tacit.records.payload_parts import receive_best, receive_front, receive_labels
 from tacit.records.requests import NO_ATTEMPT, Attempt, pack_candidates, request_hash
 
@@ -40,7 +40,7 @@ class Started:
     parent_attempt: Attempt
 
 
-Evaluated = Answered[DisclosedLabels, PopulationEvaluated]
+Evaluated = Answered[DisclosedLabels, Computed]
 
 
 class Evaluations:
@@ -218,7 +218,7 @@ class Evaluations:
         return started, again
 
     @property
-    def open_replies(self) -> list[asyncio.Future[PopulationEvaluated]]:
+    def open_replies(self) -> list[asyncio.Future[Computed]]:
         """Nodes that have answered the last evaluation and may not have logged it yet."""
         return [] if self._last is None else [r for r in self._last[1].replies if not r.done()]
 
@@ -266,7 +266,7 @@ class Evaluations:
 
     async def reveal_best(
         self, plans: NDArray[np.integer[Any]], /, *, until: float | None
-    ) -> Answered[DisclosedBest, BestRevealed]:
+    ) -> Answered[DisclosedBest, Computed]:
         """Which of these evaluated plans is truly best, once, if the agreement allows it."""
         agreement, objective = self._coordinator.agreement, self._objective
         return await self._reveal(
@@ -277,7 +277,7 @@ class Evaluations:
 
     async def reveal_front(
         self, plans: NDArray[np.integer[Any]], /, *, until: float | None
-    ) -> Answered[DisclosedFront, BestRevealed]:
+    ) -> Answered[DisclosedFront, Computed]:
         """Which of these evaluated plans are non-dominated, once, if the agreement allows it."""
         agreement = self._coordinator.agreement
         return await self._reveal(
@@ -290,14 +290,14 @@ class Evaluations:
         receive: Callable[[Session], Awaitable[P]],
         *,
         until: float | None,
-    ) -> Answered[P, BestRevealed]:
+    ) -> Answered[P, Computed]:
         """The final reveal: asked for again under the same hash as long as a node fails."""
         coordinator = self._coordinator
         candidates = pack_candidates(coordinator.agreement.known_problem, plans)
         word = coordinator.agreement.final_reveal or "nothing"  # which the nodes refuse
         digest = request_hash("reveal", word, "nothing", candidates)
 
-        async def once() -> Answered[P, BestRevealed]:
+        async def once() -> Answered[P, Computed]:
             epoch = await coordinator.epoch()
             # What was evaluated last must be known to all nodes before they choose among it.
             await self._resume(epoch)

@@ -16,7 +16,7 @@ from tacit.node.agreement_state import AgreementState
 from tacit.node.computation import EPOCH_SECONDS, ComputingNode
 from tacit.node.epoch_state import HeardOfLogs
 from tacit.node.policy import refuse
-from tacit.records.events import LogSetBack
+from tacit.records.events import AgreementBroken
 from tacit.records.log import LogHead
 from tacit.records.messages import EpochOpened, OpenEpoch
 from tacit.records.peer_messages import (
@@ -93,7 +93,7 @@ def _check_logs(
         peers.check(peer, heard, me=node.number)
     except RefusedError as error:
         if not peers.is_reported:
-            node.note(LogSetBack(agreement_state.hash.hex(), error.reason))
+            node.note(AgreementBroken(agreement_state.hash.hex(), error.reason))
             peers.is_reported = True
         raise
 

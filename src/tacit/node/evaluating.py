@@ -32,7 +32,7 @@ from tacit.node.equity import hooks_of
 from tacit.node.policy import Asked, blocks_of, check_plans, check_sizes, refuse
 from tacit.node.threads import in_thread
 from tacit.records.ledger import DisclosedLabels, Kind
-from tacit.records.messages import BestRevealed, Evaluate, PopulationEvaluated, Reveal
+from tacit.records.messages import Computed, Evaluate, Reveal
 from tacit.records.requests import REVEAL_NUMBER, request_hash, unpack_candidates
 
 BEST_SIZE: list[Size] = [((1,), np.dtype(np.uint64))]
@@ -121,7 +121,7 @@ async def _derived(
 
 async def evaluate(
     node: ComputingNode, agreement_state: AgreementState, request: Evaluate, platform: Mux
-) -> PopulationEvaluated:
+) -> Computed:
     """One evaluation, if the agreement allows it; the answer goes to the platform in parts."""
     asked = await _asked(agreement_state, "evaluate", request)
     async with AsyncExitStack() as stack:
@@ -140,7 +140,7 @@ async def _evaluate(
     request: Evaluate,
     asked: Asked,
     platform: Mux,
-) -> PopulationEvaluated:
+) -> Computed:
     objective, number, agreement = asked.objective, asked.number, agreement_state.agreement
     counters, terms = agreement_state.counters, agreement.objectives[objective]
     best = counters.bests.get(objective)
@@ -202,12 +202,12 @@ async def _evaluate(
         )
         await agreement_state.derivation.keep(objective, asked.request, answer)
     await counters.finish(asked)
-    return computation.reply(PopulationEvaluated)
+    return computation.reply(Computed)
 
 
 async def reveal(
     node: ComputingNode, agreement_state: AgreementState, request: Reveal, platform: Mux
-) -> BestRevealed:
+) -> Computed:
     """Which of these evaluated candidates is truly best, or are non-dominated: once."""
     asked = await _asked(agreement_state, "reveal", request)
     objective, agreement = asked.objective, agreement_state.agreement
@@ -248,7 +248,7 @@ async def reveal(
     ) as session:
         await computation.run(work)
     computation.log_sent(Kind.FRONT if agreement.together else Kind.BEST, objective)
-    return computation.reply(BestRevealed)
+    return computation.reply(Computed)
 
 
 def _all_fitness(

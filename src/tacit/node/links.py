@@ -40,7 +40,7 @@ from tacit.mpc.transport import (
     delayed,
     link_inside,
 )
-from tacit.records.events import Connected, Event, LinkLost, LinkRelayed, RelayBegun, RelayEnded
+from tacit.records.events import Connected, Event, LinkLost, RelayBegun, RelayEnded
 from tacit.records.messages import TALK
 from tacit.records.node_log import LineLimit
 from tacit.records.peer_messages import (
@@ -486,7 +486,7 @@ class PeerLinks:
         if through is None:
             self._log(Connected(party_name(peer)))
         else:
-            self._log(LinkRelayed(party_name(peer), f"through {party_name(through)}"))
+            self._log(Connected(party_name(peer), f"through {party_name(through)}"))
         if old is not None:
             self._lost(peer)
             self._spawn(old.mux.close())

@@ -33,7 +33,7 @@ from tacit.node.computation import EPOCH_SECONDS, ComputingNode
 from tacit.node.links import PeerLine
 from tacit.node.policy import refuse
 from tacit.node.sealed_progress import KeptState, StoredParts
-from tacit.records.events import LogFailed
+from tacit.records.events import NodeFault
 from tacit.records.messages import OpenPlan, PlanOpened
 from tacit.records.peer_messages import Bind, Bound
 from tacit.records.requests import NO_ATTEMPT, Attempt
@@ -202,7 +202,7 @@ async def bind_for_peer(node: ComputingNode, asked: Bind, peer: str, /) -> Bound
         parts = await sealed_parts(node, agreement_state, asked.search, kept)
         return Bound(asked.number, attempt, parts.sealed.heads)
     except (LogError, RefusedError) as error:
-        node.note(LogFailed(what=str(error)))
+        node.note(NodeFault(what=str(error)))
         return nothing
 
 

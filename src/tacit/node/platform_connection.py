@@ -38,7 +38,7 @@ from tacit.node.inputs import Inputs
 from tacit.node.own_log import shorten
 from tacit.node.preparing import prepare
 from tacit.node.threads import in_thread
-from tacit.records.events import InternalError, LinkLost, LogFailed, RequestFailed, RequestRefused
+from tacit.records.events import LinkLost, NodeFault, RequestFailed, RequestRefused
 from tacit.records.log import sign_head
 from tacit.records.messages import (
     TALK,
@@ -46,8 +46,8 @@ from tacit.records.messages import (
     Agree,
     Cancel,
     CountRun,
+    Done,
     End,
-    Ended,
     Evaluate,
     Failed,
     FetchLog,
@@ -63,7 +63,6 @@ from tacit.records.messages import (
     Reply,
     Result,
     Reveal,
-    RowsTaken,
     SealingKeyOffered,
     Submit,
     decode_request,
@@ -231,7 +230,7 @@ class PlatformConnection:
         except Exception as error:
             # An internal error: the platform must not wait for an answer, and the node goes on.
             # What exactly it was may say more than a platform should know.
-            self._node.note(InternalError(self.mux.link.peer, shorten(repr(error))))
+            self._node.note(NodeFault(self.mux.link.peer, shorten(repr(error))))
             cause = type(error).__name__
             if isinstance(error, OSError) and error.errno is not None:
                 cause = os.strerror(error.errno)
@@ -265,7 +264,7 @@ class PlatformConnection:
         try:
             agreement_state.store.log.append(replace(event, left_out=left_out))
         except LogError as error:
-            self._node.note(LogFailed(self.mux.link.peer, str(error)))
+            self._node.note(NodeFault(self.mux.link.peer, str(error)))
 
     async def _carry_out(self, request: Work) -> Result:
         node = self._node
@@ -276,7 +275,7 @@ class PlatformConnection:
         agreement_state = node.agreement_state(request.agreement, self.platform)
         if isinstance(request, End):
             node.end_agreement(agreement_state, "the platform says that the run is over")
-            return Ended(id=request.id)
+            return Done(id=request.id)
         if isinstance(request, OpenPlan) and (
             again := searching.released_before(agreement_state, request)
         ):
@@ -307,13 +306,13 @@ class PlatformConnection:
                 case OpenPlan():
                     return await searching.open_plan(node, agreement_state, request)
 
-    async def _submit(self, inputs: Inputs, request: Submit) -> RowsTaken:
+    async def _submit(self, inputs: Inputs, request: Submit) -> Done:
         """One box of a platform at a time is opened, in a thread."""
         async with self._node.turns.of(self.platform):
             manifest = await in_thread(inputs.examine, request)
             if manifest is not None:
                 inputs.keep(request, manifest)
-        return RowsTaken(id=request.id)
+        return Done(id=request.id)
 
     def _offer(self, request: OfferSealingKey) -> SealingKeyOffered:
         public, signature = self._node.offer_sealing_key(

@@ -41,11 +41,10 @@ from tacit.node.inputs import Inputs
 from tacit.node.policy import refuse
 from tacit.node.store import StoredInput
 from tacit.node.threads import in_thread
-from tacit.records.events import InputDiffers, InputOutOfRange
-from tacit.records.messages import InputsPrepared, Prepare, RefusalKind
+from tacit.records.events import Fault, InputDropped
+from tacit.records.messages import Computed, Prepare, RefusalKind
 
 Rows = dict[str, StoredInput]
-Dropped = InputDiffers | InputOutOfRange
 _HASH = 32
 LARGE_CELLS = 1 << 14
 """Above so many weights, steps take more than a few milliseconds each."""
@@ -63,7 +62,7 @@ class _Compared:
 
 async def prepare(
     node: ComputingNode, agreement_state: AgreementState, request: Prepare
-) -> InputsPrepared:
+) -> Computed:
     """Compare manifests, check all ranges, and freeze the inputs between the two hooks."""
     computation = NodeComputation(node, agreement_state, request, b"prepare", None)
     async with AsyncExitStack() as stack:
@@ -79,7 +78,7 @@ async def _prepare(
     request: Prepare,
     computation: NodeComputation,
     hooks: WithoutEquity,
-) -> InputsPrepared:
+) -> Computed:
     objective = request.objective
     async with computation.begins():
         agreement_state.inputs.check_objective(objective)
@@ -125,7 +124,7 @@ async def _prepare(
     if derivation is not None and derivation.is_frozen:
         # Now, since no deadline runs yet.
         await derivation.get_ready()
-    return computation.reply(InputsPrepared)
+    return computation.reply(Computed)
 
 
 async def _compare(
@@ -163,11 +162,15 @@ async def _out_of_range(
 
 
 def _drop(
-    agreement_state: AgreementState, objective: int, inputs: Rows, who: str, why: type[Dropped]
+    agreement_state: AgreementState,
+    objective: int,
+    inputs: Rows,
+    who: str,
+    why: Fault,
 ) -> None:
     if objective not in agreement_state.inputs.frozen and who in inputs:
         agreement_state.inputs.forget(objective, who, box_hash(inputs[who].box))
-        agreement_state.store.log.append(why(objective, who))
+        agreement_state.store.log.append(InputDropped(objective, who, why))
 
 
 def _drop_different(
@@ -176,7 +179,7 @@ def _drop_different(
     if not compared.different:
         return
     for who in compared.different:
-        _drop(agreement_state, objective, inputs, who, InputDiffers)
+        _drop(agreement_state, objective, inputs, who, "differs")
     peers = sorted({peer for names in compared.different.values() for peer in names})
     raise refuse(
         f"the manifests here and at {' and '.join(peers)} differ for "
@@ -191,7 +194,7 @@ def _drop_outside(
 ) -> None:
     terms = agreement_state.agreement.objectives[objective]
     for who in outside:
-        _drop(agreement_state, objective, inputs, who, InputOutOfRange)
+        _drop(agreement_state, objective, inputs, who, "out of range")
     if outside:
         raise refuse(
             f"a weight of {', '.join(map(repr, outside))} for {terms.name!r} is outside "

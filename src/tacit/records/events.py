@@ -6,6 +6,8 @@ docs/messages.md lists all events.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from tacit.records.ledger import DisclosedProof, HeardBoxes, Kind
@@ -49,18 +51,16 @@ class InputTaken(Event, frozen=True, tag="input"):
     """The hash of what was sealed for this node."""
 
 
-class InputDiffers(Event, frozen=True, tag="differs"):
-    """The node dropped rows, since another node has others of the same participant."""
+Fault = Literal["differs", "out of range"]
+"""Why rows do not count: another node has other ones, or a weight is out of range."""
+
+
+class InputDropped(Event, frozen=True, tag="input dropped"):
+    """The node dropped a participant's rows."""
 
     objective: int
     participant: str
-
-
-class InputOutOfRange(Event, frozen=True, tag="out of range"):
-    """The nodes dropped rows with a weight out of range."""
-
-    objective: int
-    participant: str
+    why: Fault
 
 
 class InputsFrozen(Event, frozen=True, tag="frozen inputs"):
@@ -270,8 +270,7 @@ class AgreementEnded(Event, frozen=True, tag="ended"):
 AgreementEvent = (
     AgreementAccepted
     | InputTaken
-    | InputDiffers
-    | InputOutOfRange
+    | InputDropped
     | InputsFrozen
     | SeedDrawn
     | EpochBegun
@@ -315,14 +314,7 @@ class AgreementRemoved(Event, frozen=True, tag="removed"):
 
 
 class AgreementBroken(Event, frozen=True, tag="broken"):
-    """What the node keeps of an agreement cannot be used."""
-
-    agreement: str
-    what: str
-
-
-class LogSetBack(Event, frozen=True, tag="set back"):
-    """A node's log of an agreement lacks what another remembers; the agreement does not go on."""
+    """An agreement does not go on: its files are damaged, or a node's log was set back."""
 
     agreement: str
     what: str
@@ -338,11 +330,7 @@ class LinkEvent(Event, frozen=True, omit_defaults=True):
 
 
 class Connected(LinkEvent, frozen=True, tag="connected"):
-    """A peer or platform is connected."""
-
-
-class LinkRelayed(LinkEvent, frozen=True, tag="relayed"):
-    """A peer that is not reached itself is connected through another; `what` says which."""
+    """A peer or platform is connected; `what` says through which node, if it is not directly."""
 
 
 class RelayBegun(LinkEvent, frozen=True, tag="relays"):
@@ -365,12 +353,8 @@ class CertificateExpires(LinkEvent, frozen=True, tag="certificate expires"):
     """A certificate has expired, or will soon; `peer` is whose it is."""
 
 
-class InternalError(LinkEvent, frozen=True, tag="failed itself"):
-    """The node has a fault."""
-
-
-class LogFailed(LinkEvent, frozen=True, tag="log failed"):
-    """The log of an agreement could not be written."""
+class NodeFault(LinkEvent, frozen=True, tag="failed itself"):
+    """The node has a fault, or could not write the log of an agreement."""
 
 
 NodeEvent = (
@@ -378,16 +362,13 @@ NodeEvent = (
     | NodeStopped
     | AgreementRemoved
     | AgreementBroken
-    | LogSetBack
     | Connected
-    | LinkRelayed
     | RelayBegun
     | RelayEnded
     | LinkLost
     | LinkRejected
     | CertificateExpires
-    | InternalError
-    | LogFailed
+    | NodeFault
 )
 AnyEvent = AgreementEvent | NodeEvent
 """Of either log."""

@@ -42,7 +42,7 @@ class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True,
 
 
 class Computed(Message, frozen=True, kw_only=True):
-    """What all replies to a computation have."""
+    """The node has sent its part of the answer, and keeps what it needs later."""
 
     sent: int
     """Bytes that the node sent for it."""
@@ -97,12 +97,8 @@ class SealingKeyOffered(Message, frozen=True, kw_only=True):
     """The number of the last run that was counted there."""
 
 
-class Ended(Message, frozen=True, kw_only=True):
-    """The agreement has ended here; its key, its boxes and all shares are gone."""
-
-
-class RowsTaken(Message, frozen=True, kw_only=True):
-    """The node keeps the sealed rows."""
+class Done(Message, frozen=True, kw_only=True):
+    """The node has done it: it keeps the rows, or has deleted what the agreement had."""
 
 
 class EpochOpened(Message, frozen=True, kw_only=True):
@@ -118,18 +114,6 @@ class EpochOpened(Message, frozen=True, kw_only=True):
     """Per sealed search, the attempts whose state the node keeps."""
     lost: int | None = None
     """The node that the others once went on without, by this one's log."""
-
-
-class InputsPrepared(Computed, frozen=True, kw_only=True):
-    """The inputs of the objective are checked and frozen."""
-
-
-class PopulationEvaluated(Computed, frozen=True, kw_only=True):
-    """The answer is out, and the node has kept what it needs later."""
-
-
-class BestRevealed(Computed, frozen=True, kw_only=True):
-    """The node's part of the reveal is out."""
 
 
 class BatchDone(Computed, frozen=True, kw_only=True):
@@ -213,15 +197,12 @@ Result = (
     Pong
     | SealingKeyOffered
     | AgreementTaken
-    | RowsTaken
     | EpochOpened
-    | InputsPrepared
-    | PopulationEvaluated
-    | BestRevealed
     | BatchDone
     | RunAccounted
     | PlanOpened
-    | Ended
+    | Done
+    | Computed
     | LogPage
 )
 Reply = Result | Refused | Failed
@@ -291,7 +272,7 @@ class Agree(Request[AgreementTaken], frozen=True, kw_only=True):
     series_signatures: Signatures = msgspec.field(default_factory=dict)
 
 
-class Submit(Request[RowsTaken], frozen=True, kw_only=True):
+class Submit(Request[Done], frozen=True, kw_only=True):
     """Here are a participant's sealed rows."""
 
     agreement: bytes
@@ -311,14 +292,14 @@ class OpenEpoch(Request[EpochOpened], frozen=True, kw_only=True):
     """What proves that it cheated, if that is why."""
 
 
-class Prepare(Computation[InputsPrepared], frozen=True, kw_only=True):
+class Prepare(Computation[Computed], frozen=True, kw_only=True):
     """Compare manifests and shares, check the ranges, and freeze an objective's inputs."""
 
     objective: Small
     attempt: Small
 
 
-class Evaluate(Computation[PopulationEvaluated], frozen=True, kw_only=True):
+class Evaluate(Computation[Computed], frozen=True, kw_only=True):
     """Evaluate a population: the one that the node derives, or these candidates."""
 
     objective: Small
@@ -333,7 +314,7 @@ class Evaluate(Computation[PopulationEvaluated], frozen=True, kw_only=True):
     """The hash that names what is evaluated, where the nodes derive it."""
 
 
-class Reveal(Computation[BestRevealed], frozen=True, kw_only=True):
+class Reveal(Computation[Computed], frozen=True, kw_only=True):
     """Say which of these evaluated candidates is truly best."""
 
     objective: Small
@@ -382,7 +363,7 @@ class OpenPlan(Request[PlanOpened], frozen=True, kw_only=True):
     attempt: Attempt
 
 
-class End(Request[Ended], frozen=True, kw_only=True):
+class End(Request[Done], frozen=True, kw_only=True):
     """The run is over: delete the agreement's key, its boxes and all shares, and do no more."""
 
     agreement: bytes

@@ -19,7 +19,7 @@ from tacit.node import platform_connection
 from tacit.node.computation import NodeComputation
 from tacit.node.links import PeerLine, PeerLinks
 from tacit.node.platform_connection import PlatformConnection
-from tacit.records.events import Event, InternalError, LinkLost
+from tacit.records.events import Event, LinkLost, NodeFault
 from tacit.records.messages import (
     TALK,
     Failed,
@@ -325,7 +325,7 @@ def test_unexpected_errors_and_long_texts_are_not_echoed(monkeypatch: pytest.Mon
     reply, notes = run(attack(KeyError("a share of 12345")))
     assert isinstance(reply, Failed)
     assert reply.what == "failed itself (KeyError); its own log says more"
-    assert any(isinstance(note, InternalError) and "12345" in note.what for note in notes)
+    assert any(isinstance(note, NodeFault) and "12345" in note.what for note in notes)
     reply, _ = run(attack(OSError(errno.ENOSPC, "share 12345", "/keys/alpha")))
     assert isinstance(reply, Failed)
     assert reply.what == "failed itself (No space left on device); its own log says more"

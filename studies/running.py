@@ -24,8 +24,7 @@ import msgspec
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from studies.rows import RowStore, encoded, write_json
-from studies.study import Job, Rows, Study
+from studies.study import Job, Rows, RowStore, Study, encoded, write_json
 from tacit.errors import ParameterError, TacitError
 from tacit.runs import show_duration
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from studies.rows import write_json, write_whole
+from studies.study import write_json, write_whole
 
 
 @dataclass(frozen=True)

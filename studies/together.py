@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from studies.evaluation.study import SearchJob, SearchStudy, shipped_study
 from studies.pictures import COLOURS, OTHER, draw_fronts, empty_figure, set_title
-from studies.report.paper import Column
-from studies.report.results import Results
+from studies.report.results import Column, Results
 from studies.statistics import ALPHA, Samples, Spread, duel
 from studies.study import Rows, Seeds, Study
 from studies.tables import Block, Cell, ReportTable, write_study

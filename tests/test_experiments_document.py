@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from studies.report.z_scores import root_mean_square
+from studies.report.agreement import root_mean_square
 
 from tests.support.repository import ROOT
 

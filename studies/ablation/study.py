@@ -1,4 +1,4 @@
-"""The study file of the ablation, its clocks, cells and runs."""
+"""The study of the ablation: its file, clocks and cells, and each run's gaps to the optimum."""
 
 from __future__ import annotations
 
@@ -10,16 +10,27 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
-from studies.evaluation.instances import InstanceSpec, expanded, named_problem
-from studies.evaluation.settings import Settings, preset_settings
+from studies.ablation.annealing import platform_annealing
+from studies.evaluation.instances import (
+    InstanceSpec,
+    Reference,
+    expanded,
+    named_problem,
+    reference_of,
+)
+from studies.evaluation.run import Settings, obfuscated, preset_settings
 from studies.evaluation.study import SearchJob
 from studies.evaluation.time_budget import sealed_generations, tour_group
+from studies.statistics import relative_error
 from studies.study import Job, Rows, Seeds, Study, shipped_text, study_from
-from tacit.disclosure import SEALED, split_disclosure
+from tacit.disclosure import SEALED, parse_disclosure, split_disclosure
 from tacit.errors import ParameterError
 from tacit.problems import Problem
-from tacit.search import SearchParameters
+from tacit.runs import Limits, Progress, drive, simulated_driver
+from tacit.search import ClearTour, SearchParameters
 from tacit.search.moves import TourParameters
 
 Algorithm = Literal["genetic", "annealing", "greedy"]
@@ -134,7 +145,7 @@ class AblationJob(Job, frozen=True, kw_only=True):
 
     def compute(self) -> AblationResult:
         """Run the search, and measure its plans."""
-        from studies.ablation.run import gaps_of
+        from studies.ablation.study import gaps_of
 
         return AblationResult(gaps_of(self))
 
@@ -274,3 +285,53 @@ def ablation_from(text: str, path: str, /) -> AblationStudy:
     tacit.errors.FileError: x.toml: at name: expected text, got a whole number; see ...
     """
     return study_from(text, path, AblationStudy, see="docs/experiments.md")
+
+
+def gaps_of(job: AblationJob, /) -> dict[int, float]:
+    """Compute a run: the gap in percent by the number of generations."""
+    compute = _genetic if job.algorithm == "genetic" else _annealing
+    return compute(job, reference_of(job.run.instance))
+
+
+def _gap(reference: Reference, plans: NDArray[np.int32]) -> float:
+    """Of the truly best of some plans, which the engine reveals at the end of a run."""
+    problem = reference.problem
+    if reference.optimum is None:
+        raise ParameterError(f"the optimum of {problem.name} is not known; leave it out")
+    objective = problem.objectives[0]
+    value = objective.sign * int(problem.fitness(0, plans).max())
+    return 100 * relative_error(value, reference.optimum)
+
+
+def _genetic(job: AblationJob, reference: Reference) -> dict[int, float]:
+    settings = SearchParameters(**dict(job.run.settings))
+    problem, limits = (
+        obfuscated(reference.problem, job.run),
+        Limits(generations=job.run.generations),
+    )
+    driver = simulated_driver(problem, settings, limits, seed=job.run.seed)
+    gaps = {}
+
+    def look(progress: Progress) -> None:
+        known = driver.now.best_known
+        if progress.generation in job.read_at and known is not None:
+            gaps[progress.generation] = _gap(reference, problem.plans(known.genomes))
+
+    drive(driver, observe=look)
+    return gaps
+
+
+def _annealing(job: AblationJob, reference: Reference) -> dict[int, float]:
+    parameters = TourParameters(**dict(job.run.settings))
+    generations, problem = job.run.generations, reference.problem
+    if job.run.disclosure in (SEALED, "none"):
+        # A platform that sees values takes the same steps (a test compares them), only slower here.
+        sealed = ClearTour.drawn(problem, parameters, seed=job.run.seed)
+        sealed.advance(generations, horizon=generations)
+        plans = sealed.best()[None]
+    else:
+        disclosure = parse_disclosure(job.run.disclosure)
+        search = platform_annealing(problem, parameters, disclosure, seed=job.run.seed)
+        search.advance(generations, horizon=generations)
+        plans = search.best_plans()
+    return {generations: _gap(reference, plans)}

@@ -32,7 +32,7 @@ from studies.benchmarks import (
     usual_families,
 )
 from studies.benchmarks.measuring import ROOT
-from studies.report.paper import published
+from studies.report.results import published
 from tacit.disclosure import PAPER_CONFIGURATIONS, split_disclosure
 
 FIGURES = ROOT / "docs" / "figures"

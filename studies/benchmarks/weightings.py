@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from studies.benchmarks.measuring import options_of, write_json
 from studies.benchmarks.solved_on_nodes import settings_for, solved
-from studies.quality import distances_plus
+from studies.statistics import distances_plus
 from tacit.local import LocalCluster
 from tacit.problems import Problem, generate_assignment, ground_truth
 from tacit.runs import even_weightings

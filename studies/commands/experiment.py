@@ -15,7 +15,7 @@ from studies.ablation.study import shipped_ablation
 from studies.equity.study import shipped_equity
 from studies.evaluation.study import shipped_studies, shipped_study, study_named
 from studies.leakage.study import read_leakage_study, shipped_leakage_study
-from studies.report.engine_times import (
+from studies.report.own_engine import (
     LATENCIES_MS,
     QUICK_LATENCIES_MS,
     EngineTimes,

@@ -13,8 +13,8 @@ from rich.table import Table
 from studies.commands.experiment import Scheduler, interruptible
 from studies.evaluation.study import SearchStudy, study_named
 from studies.evaluation.time_budget import PAPER_BUDGET
-from studies.rows import write_whole
 from studies.running import executor, usable_cores
+from studies.study import write_whole
 from studies.tuning.tune import (
     Tuned,
     held_out_sets,

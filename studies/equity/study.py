@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from studies.equity.market import Conduct, Market
-from studies.equity.series import EquitySetting, Series, run_series
+from studies.equity.series import Conduct, EquitySetting, Market, Series, run_series
 from studies.study import Job, Rows, Study, shipped_text, study_from
 
 

@@ -19,14 +19,21 @@ from studies.evaluation.instances import (
     named_problem,
     reference_of,
 )
-from studies.evaluation.run import RunRecord, run_search
-from studies.evaluation.settings import Settings, check_disclosure, kind_of, preset_settings
+from studies.evaluation.run import (
+    RunRecord,
+    Settings,
+    check_disclosure,
+    kind_of,
+    preset_settings,
+    run_search,
+)
 from studies.evaluation.time_budget import TimeBudget
 from studies.study import Job, Rows, Seeds, Study, study_from
 from studies.tuning.plan import TuningPlan
 from tacit.disclosure import PAPER_CONFIGURATIONS, parse_disclosure
 from tacit.errors import FileError, InputError, ParameterError
 from tacit.files import read_text, replacing
+from tacit.runs import changed as changed
 from tacit.search import SearchParameters
 
 SUFFIX = ".toml"

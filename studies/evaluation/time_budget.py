@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import msgspec
 
-from studies.evaluation.settings import Settings
+from studies.evaluation.run import Settings
 from tacit.agreement import TourGroup, tour_groups
 from tacit.derived import step_seconds
 from tacit.disclosure import SEALED, split_disclosure

@@ -15,11 +15,10 @@ from studies.ablation.summary import effects_by_setting, figures_of, report_bloc
 from studies.evaluation.study import SearchStudy, shipped_study
 from studies.leakage.study import LeakageStudy, shipped_leakage_study
 from studies.leakage.tables import leakage_blocks
-from studies.report.control import PREFIX as CONTROL
-from studies.report.control import control_of
-from studies.report.engine_times import EngineTimes
+from studies.report.own_engine import EngineTimes
 from studies.report.results import Results
-from studies.report.variants import edge_blocks, ties_blocks, ties_figures, ties_studies
+from studies.report.variants import CONTROL_PREFIX as CONTROL
+from studies.report.variants import control_of, edge_blocks, ties_blocks, ties_figures, ties_studies
 from studies.report.write import ReportSummary, write_report, write_summary
 from studies.running import Advance, Finished, run_study
 from studies.study import Study

@@ -16,12 +16,14 @@ from studies.report.agreement import (
     by_later_rule,
     by_original_rule,
     figures_at,
+    scores_by_column,
     spearman_by_rule,
+    z_scores,
+    z_scores_table,
 )
-from studies.report.column_figures import ColumnFigures, Curves, published_figures
-from studies.report.control import agreement, control_blocks
-from studies.report.engine_times import EngineTimes
-from studies.report.other_tables import (
+from studies.report.own_engine import EngineTimes, own_engine_blocks
+from studies.report.result_tables import (
+    all_result_tables,
     budget_table,
     example_table,
     findings_table,
@@ -31,14 +33,18 @@ from studies.report.other_tables import (
     significant_wins,
     spearman_table,
 )
-from studies.report.own_engine import own_engine_blocks
-from studies.report.paper import COLUMNS, Column
-from studies.report.result_tables import all_result_tables
-from studies.report.results import Results
+from studies.report.results import (
+    COLUMNS,
+    Column,
+    ColumnFigures,
+    Curves,
+    Results,
+    published_figures,
+)
 from studies.report.tuning_tables import tuning_blocks
-from studies.report.z_scores import scores_by_column, z_scores, z_scores_table
-from studies.rows import write_json, write_whole
+from studies.report.variants import agreement, control_blocks
 from studies.running import versions
+from studies.study import write_json, write_whole
 from studies.tables import Block, ReportPage, ReportTable
 from tacit.disclosure import split_disclosure
 

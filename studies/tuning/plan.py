@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from studies.evaluation.instances import InstanceSpec
-from studies.evaluation.settings import Settings, changed
+from studies.evaluation.run import Settings, changed
 from tacit.errors import ParameterError, TacitError
 
 if TYPE_CHECKING:

@@ -15,16 +15,16 @@ import msgspec
 import numpy as np
 
 from studies.evaluation.instances import InstanceSpec, load_plugins, named_problem
-from studies.evaluation.run import run_search
-from studies.evaluation.settings import (
+from studies.evaluation.run import (
     Settings,
     changed,
     check_disclosure,
     kind_of,
     preset_settings,
+    run_search,
 )
 from studies.evaluation.study import Conditions, SearchStudy
-from studies.report.paper import published
+from studies.report.results import published
 from studies.tuning.plan import Choice, ask_new_set, completed, mark_failed, open_trials
 from tacit.errors import ParameterError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from studies.report.paper import published
+from studies.report.results import published
 
 from tacit.disclosure import parse_disclosure
 

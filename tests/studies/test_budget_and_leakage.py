@@ -6,9 +6,9 @@ import pytest
 from studies.evaluation.run import observed_leakage
 from studies.evaluation.study import first_run_with, shipped_study
 from studies.evaluation.time_budget import PAPER_BUDGET, TimeBudget, comparison_generations
-from studies.report import engine_times
-from studies.report.engine_times import EngineTimes, Timed, read_engine_times
-from studies.report.paper import published
+from studies.report import own_engine
+from studies.report.own_engine import EngineTimes, Timed, read_engine_times
+from studies.report.results import published
 
 from tacit.disclosure.leakage import leakage
 from tacit.errors import FileError, ParameterError
@@ -51,12 +51,12 @@ def test_engine_times_from_a_file(tmp_path: Path) -> None:
 
 
 def test_nothing_is_made_up_where_the_bench_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_times, "_succeeds", lambda command: False)
-    assert engine_times.measure_engine() == []
+    monkeypatch.setattr(own_engine, "_succeeds", lambda command: False)
+    assert own_engine.measure_engine() == []
     fake = EngineTimes(300, 100, 0, {"order": Timed(0.01)})
-    monkeypatch.setattr(engine_times, "_succeeds", lambda command: True)
-    monkeypatch.setattr(engine_times, "_printed", lambda c: fake if "--latency" in c else None)
-    assert engine_times.measure_engine() == [fake, fake]
+    monkeypatch.setattr(own_engine, "_succeeds", lambda command: True)
+    monkeypatch.setattr(own_engine, "_printed", lambda c: fake if "--latency" in c else None)
+    assert own_engine.measure_engine() == [fake, fake]
 
 
 def test_the_papers_counts_and_its_slip() -> None:

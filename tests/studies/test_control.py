@@ -5,16 +5,16 @@ from __future__ import annotations
 import msgspec
 import pytest
 from studies.evaluation.study import shipped_study
-from studies.report.control import (
+from studies.report.agreement import StageScores
+from studies.report.reproduction import paper_studies
+from studies.report.results import COLUMNS
+from studies.report.variants import (
     Agreement,
     agreement,
     control_of,
     control_table,
     smaller,
 )
-from studies.report.paper import COLUMNS
-from studies.report.reproduction import paper_studies
-from studies.report.z_scores import StageScores
 
 
 @pytest.mark.parametrize("name", ["ap", "tsp", "moap-one", "moap-two"])

@@ -6,8 +6,15 @@ import msgspec
 import numpy as np
 import pytest
 from studies.equity.figures import audit, correlation, figures_of, guessed_levels
-from studies.equity.market import LARGEST, Conduct, Market, draw_day
-from studies.equity.series import EquitySetting, _plan, run_series
+from studies.equity.series import (
+    LARGEST,
+    Conduct,
+    EquitySetting,
+    Market,
+    _plan,
+    draw_day,
+    run_series,
+)
 from studies.equity.study import EquityCell, equity_from
 
 from tacit.errors import FileError

@@ -9,9 +9,8 @@ from studies.report.agreement import (
     by_later_rule,
     by_original_rule,
 )
-from studies.report.column_figures import published_figures
-from studies.report.evidence import Evidence, Finding
-from studies.report.paper import COLUMNS
+from studies.report.findings import Evidence, Finding
+from studies.report.results import COLUMNS, published_figures
 
 FINDINGS = all_findings()
 PUBLISHED = Evidence({name: published_figures(column) for name, column in COLUMNS.items()})

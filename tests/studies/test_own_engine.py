@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from studies.report.column_figures import Standing
-from studies.report.engine_times import EngineTimes, Timed
-from studies.report.own_engine import Certainty, ends, generations_table, leaders
-from studies.report.paper import COLUMNS
+from studies.report.own_engine import (
+    Certainty,
+    EngineTimes,
+    Timed,
+    ends,
+    generations_table,
+    leaders,
+)
+from studies.report.results import COLUMNS, Standing
 
 QUIET = {"none": 2.1, "order": 10.1, "quantiles:5": 10.7, "top:10": 10.9, "above:75": 16.0,
          "buckets:5": 14.6}  # fmt: skip

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from studies.pictures import draw_fronts, empty_figure, label_points, set_title
-from studies.report.column_figures import published_figures
-from studies.report.paper import COLUMNS
+from studies.report.results import COLUMNS, published_figures
 from studies.report.write import draw_convergence
 
 from tacit.disclosure import PAPER_CONFIGURATIONS

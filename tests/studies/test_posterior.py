@@ -6,8 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from studies.leakage.posterior import HALF_RANGE, Posterior, bound_of
-from studies.leakage.sweep import constraints_of
+from studies.leakage.posterior import HALF_RANGE, Posterior, bound_of, constraints_of
 
 from tacit.audit.record import RecordedProblem
 from tacit.audit.view import View, cells_of

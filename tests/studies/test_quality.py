@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 from studies.evaluation.instances import InstanceSpec, reference_of
 from studies.evaluation.run import run_search
 from studies.evaluation.study import SearchJob
-from studies.quality import distances_plus, normalized, relative_error
+from studies.statistics import distances_plus, normalized, relative_error
 
 from tacit.problems import optimum
 

@@ -17,12 +17,11 @@ from studies.evaluation.study import SearchStudy, shipped_study
 from studies.evaluation.time_budget import PAPER_SECONDS
 from studies.leakage.study import leakage_study_from
 from studies.report.agreement import all_findings
-from studies.report.control import control_of
-from studies.report.engine_times import EngineTimes, Timed
-from studies.report.other_tables import example_table
-from studies.report.paper import COLUMNS
+from studies.report.own_engine import EngineTimes, Timed
 from studies.report.reproduction import Evaluation, paper_studies, reproduce
-from studies.report.variants import ties_studies
+from studies.report.result_tables import example_table
+from studies.report.results import COLUMNS
+from studies.report.variants import control_of, ties_studies
 from studies.study import Seeds
 from studies.together import CLAIMED, together_study
 

@@ -14,8 +14,8 @@ import pytest
 from rich.console import Console
 from studies.commands.tune import show_tuned
 from studies.evaluation.instances import InstanceSpec, named_problem
-from studies.evaluation.settings import SEALED_SEARCH, changed
-from studies.evaluation.study import SearchJob, read_study, shipped_studies, shipped_study
+from studies.evaluation.run import SEALED_SEARCH
+from studies.evaluation.study import SearchJob, changed, read_study, shipped_studies, shipped_study
 from studies.running import run_study
 from studies.tuning.tune import Tuned, TunedSet, tune, tuning_task
 

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import wilcoxon
-from studies.report.column_figures import published_figures
-from studies.report.paper import COLUMNS
+from studies.report.results import COLUMNS, published_figures
 from studies.statistics import (
     Duel,
     Spread,

@@ -6,7 +6,7 @@ import re
 from importlib.resources import files
 
 import msgspec
-from studies.report.paper import COLUMNS
+from studies.report.results import COLUMNS
 from studies.report.variants import (
     CONFIGURATIONS,
     FiguresByTies,

@@ -11,14 +11,7 @@ from studies.evaluation.run import run_search
 from studies.evaluation.study import SearchStudy, read_study, shipped_study
 from studies.evaluation.time_budget import PAPER_BUDGET
 from studies.running import executor
-from studies.tuning.tune import (
-    Tuned,
-    TuningTask,
-    published_sets,
-    rows_beside,
-    tune,
-    tuning_task,
-)
+from studies.tuning.tune import Tuned, TuningTask, published_sets, rows_beside, tune, tuning_task
 
 from tacit.errors import ParameterError
 

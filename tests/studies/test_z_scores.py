@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from studies.report.column_figures import ColumnFigures, published_figures
-from studies.report.paper import COLUMNS
-from studies.report.z_scores import (
+from studies.report.agreement import (
     scores_by_column,
     z_on_instances_alike,
     z_on_same_instance,
     z_scores,
     z_scores_table,
 )
+from studies.report.results import COLUMNS, ColumnFigures, published_figures
 from studies.statistics import Spread
 
 

@@ -17,10 +17,8 @@ from tacit.participant import load_profile
 from tacit.problems import generate_assignment, save_problem
 from tacit.service import invitation_file
 from tacit.service.storage import create_account
-from tacit.service.storage.states import State
 from tests.service.example_terms import plain_terms
-from tests.service.served import served
-from tests.service.world import World
+from tests.service.world import World, served
 from tests.support.command_line import Tacit, commands_here
 from tests.support.platform import generous
 
@@ -157,7 +155,7 @@ def test_watching_and_the_result(world: World, operator: str, tacit: Tacit, tmp_
     assert tacit("run", "result", run, "--csv").out.startswith("row,column\n0,1\n")
     shown = tacit("run", "result", run).out
     assert "row (from 0)  column (from 0)\n0             1\n" in shown, shown
-    for state in (State.FAILED, State.INTERRUPTED):
+    for state in ("failed", "interrupted"):
         bad = world.ended(state, name=f"ends {state}")
         assert tacit("run", "result", bad).code == 6
         assert tacit("run", "watch", bad, "--json").code == 6
@@ -178,7 +176,7 @@ def test_a_plan_of_several_is_shown_with_its_own_values(
     ]
     run = world.submitted(name="front", objectives=objectives, preset="paper-moap")
     front, values = [[1, 0, 3, 2], [0, 1, 2, 3]], [[12287.0, 18745.0], [18680.0, 9000.0]]
-    world.run_to(run, State.FINISHED, disclosed=[18680.0, 18745.0], front=front, values=values)
+    world.run_to(run, "finished", disclosed=[18680.0, 18745.0], front=front, values=values)
     said = tacit("run", "result", run)
     assert said.out.startswith("plan 1 of 2: punctuality 12,287, revenue 18,745\nrow"), said
     assert said.out.endswith("\nplan 2 of 2: punctuality 18,680, revenue 9,000\n")
@@ -188,7 +186,7 @@ def test_a_plan_of_several_is_shown_with_its_own_values(
 
 
 def test_a_run_that_misses_a_node_says_so(world: World, operator: str, tacit: Tacit) -> None:
-    run = world.ended(State.RUNNING, name="stalls")
+    run = world.ended("running", name="stalls")
     said = tacit("run", "show", run)
     assert (said.code, "node 0 (n:1) cannot be reached" in said.err) == (0, True), said
 

@@ -11,8 +11,7 @@ import pytest
 from tacit.client import PlatformClient
 from tacit.identity.cluster import write_cluster
 from tacit.service.server.settings import Settings
-from tests.service.served import served
-from tests.service.world import World
+from tests.service.world import World, served
 from tests.support.platform import generous
 
 

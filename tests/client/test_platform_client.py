@@ -23,7 +23,6 @@ from tacit.errors import (
 )
 from tacit.service.access.permissions import PERMISSIONS
 from tacit.service.api import watching
-from tacit.service.storage.states import State
 from tests.client.conftest import Served
 from tests.service.example_terms import plain_terms
 
@@ -52,7 +51,7 @@ def test_a_run_from_its_draft_to_its_result(platform: Served, op: PlatformClient
         world.ok("POST", f"/runs/{run.id}/submission", name, json=world.sealed(run.id, name))
     with pytest.raises(WrongStateError, match="the run is submitted; to have a result it must be"):
         op.runs.result(run.id)
-    world.run_to(run.id, State.FINISHED)
+    world.run_to(run.id, "finished")
     assert op.runs.wait_for_end(run.id, timeout=30).state == "finished"
     found = op.runs.result(run.id)
     assert found.plan is not None

@@ -10,11 +10,11 @@ from dataclasses import asdict
 from pathlib import Path
 from unittest.mock import patch
 
-import msgspec
 import numpy as np
 from msgspec.structs import replace as replaced
 
 from tacit.agreement import Agreement, NodeTerms, agreement_hash, canonical, read_agreement
+from tacit.client import RunState
 from tacit.client.models import CarriedLog, CarriedLogs
 from tacit.coordinator import SecureEngine
 from tacit.disclosure import parse_disclosure
@@ -38,7 +38,6 @@ from tacit.service.storage import (
     set_state,
     set_submission_state,
 )
-from tacit.service.storage.states import State
 from tacit.service.workflow.inviting import invite_members
 from tacit.service.workflow.terms import terms_of_problem
 from tests.service.stand_in import StandIn
@@ -182,7 +181,7 @@ class Platform:
             patch("tacit.service.storage.runs.new_run_id", return_value=RUN),
         ):
             create_account(session, "op", "operator")
-            create_run(session, terms.name, msgspec.to_builtins(terms), by="op")
+            create_run(session, terms, by="op")
             return invite_members(session, self.settings, RUN, name)
 
     def invite_again(self, name: str) -> str:
@@ -199,9 +198,9 @@ class Platform:
         return self.stored.agreement
 
     @property
-    def state(self) -> State:
+    def state(self) -> RunState:
         with self.database.reading() as session:
-            return read_run(session, RUN).where
+            return read_run(session, RUN).state
 
     def redraft(self, agreement: Agreement) -> None:
         """Show everybody another agreement from now on, for whoever signs it."""
@@ -246,10 +245,10 @@ class Platform:
                 plans=driver.plans(),
                 values=driver.values(),
             )
-        end = State.FINISHED if stop_after is None else State.INTERRUPTED
+        end: RunState = "finished" if stop_after is None else "interrupted"
         with self.database.writing() as session:
-            for state in (State.SUBMITTED, State.RUNNING):
-                set_state(session, RUN, state)
+            set_state(session, RUN, "submitted")
+            set_state(session, RUN, "running")
             set_state(session, RUN, end, result=result_of(found, stored.agreement))
 
 

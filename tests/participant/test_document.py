@@ -23,7 +23,6 @@ from tacit.participant import (
     submit,
 )
 from tacit.service.storage import read_run
-from tacit.service.storage.states import State
 from tests.participant.conftest import World, pin_all
 from tests.participant.platform import NAMES, RUN, Platform, csv_of, served
 from tests.support.command_line import Tacit
@@ -96,7 +95,7 @@ def test_every_command_runs_in_its_order(
                 write_keys(platform, tmp_path)
             if name == "withdraw":  # the page goes on as if nobody had
                 with platform.database.writing() as session:
-                    read_run(session, RUN).state = State.AGREED.value
+                    read_run(session, RUN).state = "agreed"
             if name == "sign":
                 for other in NAMES[1:]:
                     sign(load_profile(tmp_path / other), RUN)
@@ -108,7 +107,7 @@ def test_every_command_runs_in_its_order(
 
 
 def finish(platform: Platform, folder: Path) -> None:
-    if platform.state is State.AGREED:
+    if platform.state == "agreed":
         for other in NAMES[1:]:
             path = folder / f"{other}.csv"
             path.write_text(csv_of(platform.problem, other))

@@ -32,7 +32,6 @@ from tacit.participant import (
 )
 from tacit.participant.follower import following
 from tacit.service.server.app import make_app
-from tacit.service.storage.states import State
 from tests.service.example_terms import plain_terms
 from tests.service.stand_in import StandIn
 from tests.service.world import World
@@ -127,7 +126,7 @@ def test_from_the_second_run_on_nobody_types_anything(cast: Cast) -> None:
         for follower in [*everybody, *everybody]:  # all sign, then all seal
             follower.look()
         assert cast.world.ok("GET", f"/runs/{run}", "op")["state"] == "submitted"
-        cast.world.run_to(run, State.FINISHED)
+        cast.world.run_to(run, "finished")
         for follower in everybody:
             follower.look()
         assert (cast.folder / "plans" / f"{number}.csv").read_text().startswith("row,column")

@@ -33,7 +33,6 @@ from tacit.participant.series_records import (
     unseen_runs,
 )
 from tacit.participant.series_review import review_series
-from tacit.service.storage.states import State
 from tests.participant.test_series import Cast, cast, platform
 from tests.service.example_terms import plain_terms
 
@@ -68,7 +67,7 @@ def finished_run(cast: Cast) -> str:
     both = followers(cast)
     for each in [*both, *both]:
         each.look()
-    cast.world.run_to(run, State.FINISHED)
+    cast.world.run_to(run, "finished")
     return run
 
 

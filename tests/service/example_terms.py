@@ -1,4 +1,4 @@
-"""Terms of a small run."""
+"""Terms of a small run, the agreement that they lead to, and its reports."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from typing import Any
 
 import msgspec
 
+from tacit.agreement.terms import Agreement
+from tacit.client import RunProgress, converted
 from tacit.client.models import RunView
 from tacit.client.terms import RunTerms
+from tacit.service.workflow.drafting import agreement_of_terms, node_of_nobody
 
 
 def example_terms() -> RunTerms:
@@ -73,3 +76,23 @@ def run_about(terms: RunTerms | None = None, /, **known: Any) -> RunView:
         "created_by": "op",
     }
     return RunView(**{**summary, **whole, **known})
+
+
+def agreement_on(terms: dict[str, Any] | RunTerms) -> Agreement:
+    """The agreement that terms lead to, between keys that nobody has."""
+    checked = terms if isinstance(terms, RunTerms) else converted(terms, RunTerms)
+    keys = {name: f"{number:064x}" for number, name in enumerate(checked.participants, start=50)}
+    nonce, platform = f"{1:032x}", f"{99:064x}"
+    nodes = [node_of_nobody(i, nonce, platform) for i in (1, 2, 3)]
+    return agreement_of_terms(checked, keys=keys, nodes=nodes, platform=platform, nonce=nonce)
+
+
+def progress_at(generation: int) -> RunProgress:
+    """A report of a run that gets better by 1 each generation."""
+    return RunProgress(
+        generation=generation,
+        evaluations=generation + 1,
+        evaluations_per_second=10.0,
+        best=[90.0 - generation],
+        seconds=generation / 10,
+    )

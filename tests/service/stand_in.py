@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from tacit.agreement.signatures import sign_offer
 from tacit.agreement.terms import NodeTerms, read_agreement
+from tacit.client import RunState
 from tacit.client.models import CarriedLog, CarriedLogs, ClusterView, FoundPlans, NodeView
 from tacit.identity.config import load_cluster_config
 from tacit.identity.keys import load_keys
@@ -28,8 +29,8 @@ from tacit.service.storage import (
     set_state,
     set_submission_state,
 )
-from tacit.service.storage.states import State
 from tacit.service.workflow.inviting import drafted, keep_draft, ready_to_draft
+from tests.service.example_terms import progress_at
 
 
 class StandIn:
@@ -91,7 +92,7 @@ class StandIn:
                 )
         members = await self.database.read(members_of, run_id)
         if all(member.submission_state == "accepted" for member in members):
-            await self.database.write(set_state, run_id, State.SUBMITTED)
+            await self.database.write(set_state, run_id, "submitted")
 
     async def resume(self, run_id: str, /) -> None:
         self.calls.append(("resume", run_id))
@@ -99,8 +100,8 @@ class StandIn:
     async def cancel(self, run_id: str, reason: str, /) -> None:
         self.calls.append(("cancel", run_id))
         run = await self.database.read(read_run, run_id)
-        if run.where is not State.CANCELLED:
-            await self.database.write(set_state, run_id, State.CANCELLED, reason=reason)
+        if run.state != "cancelled":
+            await self.database.write(set_state, run_id, "cancelled", reason=reason)
 
     async def fetch_logs(
         self, run_id: str, nonce: bytes, /, *, heads_only: bool = False
@@ -121,29 +122,23 @@ class StandIn:
         ]
         return CarriedLogs(logs=logs, manifests=[], words={0: "ab"})
 
-    async def run_to(self, run_id: str, state: State, /, **found: Any) -> None:
+    async def run_to(self, run_id: str, state: RunState, /, **found: Any) -> None:
         """Let a submitted run run, and end as `state`; `found` differs from the usual result.
 
         `front` has the columns of several plans, with their `values` and `weightings`.
         """
         await self.database.write(
-            set_state, run_id, State.RUNNING, running_since=100.0, deadline_at=105.0
+            set_state, run_id, "running", running_since=100.0, deadline_at=105.0
         )
         folder = run_folder(self.settings.data_folder, run_id)
         folder.mkdir(parents=True, exist_ok=True)
         file = ProgressFile(folder, objectives=1, after=-1)
         for generation in range(3):
-            report: dict[str, Any] = {
-                "generation": generation,
-                "evaluations": generation + 1,
-                "evaluations_per_second": 10.0,
-                "best": [90.0 - generation],
-                "seconds": generation / 10,
-            }
+            report = progress_at(generation)
             await self.database.write(set_progress, run_id, report)
             file.add(report)
         file.flush()
-        if state is not State.RUNNING:
+        if state != "running":
             data = (await self.database.read(read_run, run_id)).agreement
             assert data is not None
             front = found.pop("front", None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 
@@ -16,7 +15,6 @@ from tacit.participant.plans import plan_rows
 from tacit.participant.results import OwnResult
 from tacit.problems import Problem
 from tacit.problems.files.save import problem_text
-from tacit.service.api.answers import run_result
 from tacit.service.api.results import _result_csv
 from tacit.service.api.watching import generated_terms
 from tacit.service.dashboard.drafts import ObjectiveRule, drawn_problem, uploaded, usual_terms
@@ -27,6 +25,7 @@ from tacit.service.workflow.drafting import (
     checked_terms,
     node_of_nobody,
 )
+from tacit.service.workflow.evidence import run_result
 from tacit.service.workflow.terms import problem_of_terms
 from tests.service.example_terms import run_about
 
@@ -73,12 +72,7 @@ def test_results_are_shown_in_the_words_of_the_kind(kind: str) -> None:
     problem = problem_of_terms(terms)
     items = a_plan(problem)
     found = FoundPlans(plan=Plan(items=items, named=problem.named_plan(items)))
-    run = Run(
-        state="finished",
-        reason=None,
-        terms=msgspec.to_builtins(terms),
-        result=msgspec.to_builtins(found),
-    )
+    run = Run(state="finished", reason=None, terms=terms, result=found)
     assert run_result(run).plan is not None
     lines = _result_csv(run).splitlines()
     assert lines[0] == ("row,column" if kind == "capacitated" else "vehicle,customer")

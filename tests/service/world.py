@@ -15,19 +15,22 @@ import httpx
 import numpy as np
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from fastapi import FastAPI
+from msgspec.structs import replace
 
 from tacit.agreement import read_series, sign_series
 from tacit.agreement.sealing import seal_rows
 from tacit.agreement.signatures import Joining, sign_agreement, sign_joining
 from tacit.agreement.terms import read_agreement
-from tacit.client import platform_address
+from tacit.client import RunState, platform_address
 from tacit.identity.keys import Keys
 from tacit.service.access.credentials import invite
 from tacit.service.api.gate import Platform
+from tacit.service.server.app import make_app
+from tacit.service.server.settings import Settings
 from tacit.service.storage import create_account
-from tacit.service.storage.states import State
 from tests.service.example_terms import plain_terms
 from tests.service.stand_in import StandIn
+from tests.support.platform import listening
 
 API = "/api/v1"
 
@@ -178,12 +181,12 @@ class World:
                 self.ok("POST", f"/runs/{run_id}/submission", name, json=body)
         return run_id
 
-    def ended(self, state: State = State.FINISHED, **changes: Any) -> str:
+    def ended(self, state: RunState = "finished", **changes: Any) -> str:
         run_id = self.submitted(**changes)
         self.run_to(run_id, state)
         return run_id
 
-    def run_to(self, run_id: str, state: State, **found: Any) -> None:
+    def run_to(self, run_id: str, state: RunState, **found: Any) -> None:
         """`found` is what the result has besides the usual."""
         run = partial(self.execution.run_to, run_id, state, **found)
         if self.portal is None:
@@ -192,6 +195,15 @@ class World:
                 thread.submit(asyncio.run, run()).result()
         else:
             self.portal.call(run)
+
+
+@contextmanager
+def served(settings: Settings, **changes: Any) -> Iterator[World]:
+    """The app behind its real web server with TLS, in a thread, at a free port."""
+    settings = replace(settings, **changes)
+    app = make_app(settings, execution=StandIn)
+    with listening(settings, app):
+        yield World(None, app, url=settings.url)
 
 
 MakeWorld = Callable[..., World]

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         RowsState,
         RunProgress,
         RunResult,
+        RunState,
         RunSummary,
         RunView,
         SeriesRun,

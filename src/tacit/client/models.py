@@ -38,7 +38,7 @@ SubmissionState = RowsState | Literal["missing"]
 Role = Literal["operator", "participant", "viewer"]
 HexSignature = Annotated[str, Meta(pattern=r"^[0-9a-f]{128}\Z")]
 HexKey = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
-ENDS = frozenset({"finished", "interrupted", "failed", "cancelled"})
+ENDS: frozenset[RunState] = frozenset({"finished", "interrupted", "failed", "cancelled"})
 
 
 class ErrorAnswer(Struct, frozen=True):

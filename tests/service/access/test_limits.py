@@ -14,7 +14,6 @@ from tacit.client.models import CarriedLogs
 from tacit.service.access.limits import background_priority
 from tacit.service.api import convergence
 from tacit.service.api.gate import LOGS_AT_ONCE
-from tacit.service.storage.states import State
 from tests.service.world import World
 
 
@@ -24,7 +23,7 @@ def test_a_plot_is_drawn_once_for_all_who_ask(
 ) -> None:
     monkeypatch.setattr(convergence, "DRAW_SECONDS", 600)
     monkeypatch.setattr(world.platform.plots._limit, "_within", 600)
-    path = f"/runs/{world.ended(State.FINISHED)}/convergence.png"
+    path = f"/runs/{world.ended('finished')}/convergence.png"
     asking = [who for who in ("op", "eye", "north", "south") for _ in range(4)]
     with ThreadPoolExecutor(len(asking)) as threads:
         answers = list(threads.map(lambda who: world.call("GET", path, who), asking))
@@ -60,7 +59,7 @@ def test_whoever_draws_steps_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_logs_are_fetched_for_a_few_at_a_time(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run_id = world.ended(State.FINISHED)
+    run_id = world.ended("finished")
     monkeypatch.setattr(world.platform.logs, "_within", 600)
     at_once, most, refused = 0, 0, 0
 

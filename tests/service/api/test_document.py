@@ -31,7 +31,6 @@ from tacit.service.api import convergence
 from tacit.service.api.gate import RUN_ID, SERIES_ID
 from tacit.service.server.app import make_app
 from tacit.service.server.settings import Settings
-from tacit.service.storage.states import State
 from tests.service.stand_in import StandIn
 from tests.service.world import API, World, opened
 
@@ -85,9 +84,9 @@ def runs(world: World) -> list[str]:
         world.invited(),
         world.agreed(),
         world.submitted(),
-        world.ended(State.RUNNING),
-        world.ended(State.FINISHED),
-        world.ended(State.INTERRUPTED),
+        world.ended("running"),
+        world.ended("finished"),
+        world.ended("interrupted"),
     ]
 
 

@@ -16,9 +16,8 @@ from tacit.service.access.credentials import revoke_all
 from tacit.service.api import watching
 from tacit.service.server.settings import Settings
 from tacit.service.storage import set_progress
-from tacit.service.storage.states import State
-from tests.service.served import served
-from tests.service.world import API, World
+from tests.service.example_terms import progress_at
+from tests.service.world import API, World, served
 
 pytestmark = pytest.mark.slow
 
@@ -90,7 +89,7 @@ def reading(
 
 
 def test_a_stream_tells_what_was_missed_and_what_comes_once_and_in_order(world: World) -> None:
-    run_id = world.ended(State.FINISHED)
+    run_id = world.ended("finished")
     whole = read_events(world, f"/runs/{run_id}/events", "north", count=14, after=0)
     numbers = [int(each["id"]) for each in whole]
     assert numbers == sorted(set(numbers))
@@ -103,18 +102,18 @@ def test_a_stream_tells_what_was_missed_and_what_comes_once_and_in_order(world: 
     last = numbers[-1]
     got: list[dict[str, Any]] = []
     with reading(world, f"/runs/{later}/events", "south", count=4, found=got):
-        world.run_to(later, State.FINISHED)
+        world.run_to(later, "finished")
     assert [each["event"] for each in got] == ["state", "progress", "progress", "progress"]
     assert all(int(each["id"]) > last for each in got)
 
 
 def test_one_sees_the_events_of_ones_own_runs_alone(world: World) -> None:
-    run_id = world.ended(State.FINISHED)
+    run_id = world.ended("finished")
     everything = read_events(world, "/events", "op", count=10, after=0)
     assert {each["run"] for each in everything} == {run_id}
     got: list[dict[str, Any]] = []
     with reading(world, "/events", "outsider", count=2, after=0, found=got):
-        world.ended(State.FINISHED)
+        world.ended("finished")
         # Becomes a member while it listens.
         mine = world.draft(participants={"outsider": [0, 1], "north": [2, 3]})
         world.ok("POST", f"/runs/{mine}/invite", "op")
@@ -130,14 +129,14 @@ def test_a_stream_ends_with_its_token_however_much_it_has_to_tell(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watching, "BEAT_SECONDS", 0.2)
-    run_id = world.ended(State.RUNNING)
+    run_id = world.ended("running")
     got: list[dict[str, Any]] = []
     path = f"/runs/{run_id}/events"
     with reading(world, path, "north", count=10**6, found=got) as thread:
         until = time.monotonic() + 120
         while thread.is_alive() and time.monotonic() < until:
             with world.platform.database.writing() as session:
-                set_progress(session, run_id, {"generation": 1})
+                set_progress(session, run_id, progress_at(1))
                 if len(got) > 3:
                     revoke_all(session, "north")
             time.sleep(0.02)

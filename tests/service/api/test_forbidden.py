@@ -18,7 +18,6 @@ from tacit.service.api.gate import GatedRoute
 from tacit.service.server.app import make_app
 from tacit.service.server.settings import Settings
 from tacit.service.storage import Token
-from tacit.service.storage.states import State
 from tests.service.stand_in import StandIn
 from tests.service.world import API, World, opened
 
@@ -98,7 +97,7 @@ def busy(module_settings: Settings) -> Iterator[tuple[World, str]]:
         world.address = "192.0.2.7"
         for name, role in (("op", "operator"), ("eye", "viewer"), ("outsider", "participant")):
             world.add(name, role)
-        run_id = world.ended(State.FINISHED)
+        run_id = world.ended("finished")
         world.series_id = world.agreed_series()
         now = time.time()
         world.tokens["nonsense"] = "tct_" + "x" * 43

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tacit.service.api import middleware
-from tacit.service.storage.states import State
 from tests.service.world import API, MakeWorld, World
 
 
@@ -145,7 +144,7 @@ def test_names_cannot_smuggle_formulas_or_headers(world: World) -> None:
     terms = world.ok("GET", f"/runs/{world.draft()}", "op")["terms"]
     names = ['=HYPERLINK("http://x")', "+1", "@SUM(A1)", "-2", "plain"][:4]
     problem = {**terms["problem"], "row_names": names, "column_names": ["a", "b", "=c", "d"]}
-    run_id = world.ended(State.FINISHED, problem=problem, name='x"; filename="evil.exe')
+    run_id = world.ended("finished", problem=problem, name='x"; filename="evil.exe')
     answer = world.call("GET", f"/runs/{run_id}/result.csv", "eye")
     assert answer.headers["content-disposition"] == f'attachment; filename="{run_id}-result.csv"'
     assert answer.headers["content-type"].startswith("text/csv")
@@ -158,7 +157,7 @@ def test_names_cannot_smuggle_formulas_or_headers(world: World) -> None:
 
 
 def test_the_ledger_ends_at_its_last_whole_line(world: World) -> None:
-    run_id = world.ended(State.RUNNING)
+    run_id = world.ended("running")
     assert world.call("GET", f"/runs/{run_id}/ledger", "north").content == b""
     folder = world.platform.settings.data_folder / "runs" / run_id
     (folder / "ledger.jsonl").write_bytes(b'{"number":1}\n{"number":2}\n{"num')

@@ -14,7 +14,6 @@ from tacit.equity import FIRST_HEAD
 from tacit.search.moves import AssignmentParameters
 from tacit.service.execution.series_schedule import SeriesSchedule
 from tacit.service.storage import read_run
-from tacit.service.storage.states import State
 from tests.service.example_terms import plain_terms
 from tests.service.world import World
 from tests.support.repository import ROOT
@@ -122,7 +121,7 @@ def test_runs_start_by_the_clock_and_never_pile_up(world: World) -> None:
     assert look(due + 1800) == []
     world.ok("POST", f"/runs/{first}/cancel", "op")
     prepared = next_run(world, series_id, name="tuesday", start=False)
-    assert prepared["state"] == State.DRAFT
+    assert prepared["state"] == "draft"
     assert look(due + 9999) == [prepared["id"]]
     world.ok("POST", f"/series/{series_id}/end", "south", json={"reason": "we stop"})
     assert look(due + 20000) == []
@@ -145,7 +144,7 @@ def test_a_draft_of_a_series_is_changed_within_what_was_signed(world: World) -> 
         "deadline_seconds": terms["deadline_seconds"] / 2,
     }
     seen = world.ok("PUT", path, "op", json=changed)
-    assert (seen["name"], seen["state"], seen["series_number"]) == ("tuesday", State.DRAFT, 1)
+    assert (seen["name"], seen["state"], seen["series_number"]) == ("tuesday", "draft", 1)
     limits = terms["limits"]
     for wrong, said in (
         ({"objectives": [{**terms["objectives"][0], "disclosure": "none"}]}, "objectives: signed"),

@@ -10,14 +10,13 @@ import pytest
 from tacit.agreement import read_agreement
 from tacit.service.execution.series_schedule import SeriesSchedule
 from tacit.service.storage import read_standing_series
-from tacit.service.storage.states import State
 from tests.service.api.test_series import cancel, next_run, with_equity
 from tests.service.example_terms import plain_terms
 from tests.service.world import World
 
 NAMES = ("north", "south", "outsider")
-AGREED, SUBMITTED = State.AGREED, State.SUBMITTED
-RUNNING, INTERRUPTED = State.RUNNING, State.INTERRUPTED
+AGREED, SUBMITTED = "agreed", "submitted"
+RUNNING, INTERRUPTED = "running", "interrupted"
 
 
 def signed(world: World, **changes: Any) -> str:

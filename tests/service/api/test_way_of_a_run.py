@@ -10,7 +10,6 @@ from tacit.agreement.terms import Agreement, read_agreement
 from tacit.errors import ServiceError
 from tacit.identity.keys import Keys
 from tacit.service.storage import set_agreement
-from tacit.service.storage.states import State
 from tacit.service.workflow import submitting
 from tests.service.example_terms import plain_terms
 from tests.service.world import World, joining_body
@@ -50,7 +49,7 @@ def test_from_draft_to_result(world: World) -> None:
     assert world.ok("GET", f"/runs/{run_id}/submission", "south")[0]["state"] == "accepted"
 
     assert world.call("GET", f"/runs/{run_id}/result", "north").status_code == 409
-    world.run_to(run_id, State.FINISHED)
+    world.run_to(run_id, "finished")
     result = world.ok("GET", f"/runs/{run_id}/result", "north")
     assert result["plan"]["items"] == [1, 0, 3, 2]
     csv = world.call("GET", f"/runs/{run_id}/result.csv", "eye")
@@ -140,12 +139,12 @@ def test_withdrawing_cancels_until_it_runs(world: World) -> None:
     gone = world.ok("POST", f"/runs/{run_id}/withdraw", "north", json={"reason": "too early"})
     assert (gone["state"], gone["reason"]) == ("cancelled", "north has withdrawn: too early")
     assert ("cancel", run_id) in world.execution.calls
-    running = world.ended(State.RUNNING)
+    running = world.ended("running")
     assert world.call("POST", f"/runs/{running}/withdraw", "north").status_code == 409
 
 
 def test_cancelling_and_resuming(world: World) -> None:
-    running = world.ended(State.RUNNING)
+    running = world.ended("running")
     assert world.ok("POST", f"/runs/{running}/cancel", "op")["reason"] == "cancelled by op"
     assert world.call("POST", f"/runs/{running}/cancel", "op").status_code == 409
     early = world.draft()
@@ -154,7 +153,7 @@ def test_cancelling_and_resuming(world: World) -> None:
     assert world.call("POST", f"/runs/{early}/logs", "op", json=nonce).status_code == 404
     assert world.call("GET", f"/runs/{early}/agreement", "op").status_code == 404
     assert world.ok("GET", f"/runs/{early}/result", "op")["plan"] is None
-    interrupted = world.ended(State.INTERRUPTED)
+    interrupted = world.ended("interrupted")
     assert world.ok("GET", f"/runs/{interrupted}/result", "north")["plan"] is not None
     assert world.ok("POST", f"/runs/{interrupted}/resume", "op")["state"] == "submitted"
     assert world.call("POST", f"/runs/{interrupted}/resume", "op").status_code == 409
@@ -243,7 +242,7 @@ def test_no_agreement_is_read_while_others_wait_to_write(
     taken = []
 
     def read_and_look(data: bytes) -> Agreement:
-        taken.append(world.platform.database._turn.is_taken)
+        taken.append(world.platform.database._write_lock.is_taken)
         return read_agreement(data)
 
     monkeypatch.setattr(submitting, "read_agreement", read_and_look)

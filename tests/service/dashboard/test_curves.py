@@ -10,7 +10,6 @@ import pytest
 from tacit.client.models import RunProgress
 from tacit.service.dashboard.curve import MOST_CURVES, Curves
 from tacit.service.dashboard.sessions import ApiClient, Session
-from tacit.service.storage.states import State
 from tests.service.example_terms import run_about
 from tests.service.world import World
 
@@ -27,7 +26,7 @@ class Counted(ApiClient):
 
 def test_one_fetch_for_all_who_look(world: World) -> None:
     run_id = world.submitted()
-    world.run_to(run_id, State.RUNNING)
+    world.run_to(run_id, "running")
     now = 0.0
     curves = Curves(clock=lambda: now)
     api = Counted(world.app, Session(world.tokens["eye"], is_kept=True))

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tacit.service.storage.states import State
 from tests.service.api.test_series import with_equity
 from tests.service.dashboard.browser import PHONE, Watched, opened, sign_in
 from tests.service.world import World
@@ -121,7 +120,7 @@ def a_draft_is_edited(at: Watched) -> None:
 def the_list_is_searched_and_a_run_copied(dashboard: World, at: Watched) -> None:
     page = at.page
     dashboard.invited(name="waits for signatures")
-    ended = dashboard.ended(State.FINISHED, name='<b>ended</b> "well"')
+    ended = dashboard.ended("finished", name='<b>ended</b> "well"')
     page.goto("/")
     row = page.locator(".runs li", has_text="waits for signatures")
     expect(row).to_contain_text("0 of 2 signed")

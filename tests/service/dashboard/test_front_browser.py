@@ -13,7 +13,6 @@ from playwright.sync_api import Browser, expect
 from tacit.client import read_invitation
 from tacit.errors import BusyError
 from tacit.service.api import convergence
-from tacit.service.storage.states import State
 from tests.service.dashboard.browser import PHONE, Watched, opened, sign_in
 from tests.service.dashboard.test_drafts import FILE
 from tests.service.world import World
@@ -57,7 +56,7 @@ def test_a_plan_is_picked_in_the_front(dashboard: World, at: Watched) -> None:
     """
     run = dashboard.submitted(name="front", objectives=two_objectives("none"), preset="paper-moap")
     told = {"disclosed": [18680.0, 9000.0], "front": PLANS, "values": VALUES}
-    dashboard.run_to(run, State.FINISHED, **told)
+    dashboard.run_to(run, "finished", **told)
     page = at.page
     page.goto(f"/runs/{run}")
     expect(page.get_by_text("3 different plans")).to_be_visible()
@@ -90,7 +89,7 @@ def test_plans_of_a_sealed_search_name_their_weightings(dashboard: World, at: Wa
     )
     found = {"disclosed": [None, None], "evaluations": 0, "front": PLANS[:3], "values": [],
              "weightings": ["4:0", "3:1", "2:2"]}  # fmt: skip
-    dashboard.run_to(run, State.FINISHED, **found)
+    dashboard.run_to(run, "finished", **found)
     at.page.goto(f"/runs/{run}")
     words = at.page.locator(".picked-words")
     expect(words).to_contain_text("punctuality and delay weighed 4:0 and 2:2")
@@ -169,7 +168,7 @@ def test_a_file_that_is_not_given_is_not_saved(
 
     monkeypatch.setattr(convergence, "compute_in_background", too_slow)
     run = dashboard.submitted(name="files", objectives=two_objectives("none"), preset="paper-moap")
-    dashboard.run_to(run, State.FINISHED, disclosed=[1.0, 2.0], front=PLANS[:1], values=VALUES[:1])
+    dashboard.run_to(run, "finished", disclosed=[1.0, 2.0], front=PLANS[:1], values=VALUES[:1])
     page = at.page
     page.goto(f"/runs/{run}")
     page.get_by_role("link", name="Curve (PNG)").press("Enter")
@@ -186,7 +185,7 @@ def test_a_file_that_is_not_given_is_not_saved(
 
 
 def test_a_run_that_stalls_says_whom_it_misses(dashboard: World, at: Watched) -> None:
-    run = dashboard.ended(State.RUNNING, name="stalls")
+    run = dashboard.ended("running", name="stalls")
     at.page.goto(f"/runs/{run}")
     expect(at.page.get_by_role("alert")).to_contain_text("Node 0 (n:1) cannot be reached")
     expect(at.page.locator(".title-line .state")).to_have_text("Running, stalled")

@@ -10,6 +10,7 @@ import pytest
 from nicegui import Client, ui
 
 from tacit.audit import explain_leakage
+from tacit.client import converted
 from tacit.client.models import RunProgress
 from tacit.client.terms import RunTerms
 from tacit.problems import Problem
@@ -17,10 +18,8 @@ from tacit.service.dashboard.disclosures import inferred, inferred_markup
 from tacit.service.dashboard.drafts import ObjectiveRule, drawn_problem, usual_terms
 from tacit.service.dashboard.rules_form import RulesForm, inferred_from
 from tacit.service.dashboard.run_page import evaluations_made
-from tacit.service.workflow.terms import stored_terms
 from tests.service.dashboard.plain_browser import browser, sign_in
-from tests.service.drafted import agreement_on
-from tests.service.example_terms import plain_terms, run_about
+from tests.service.example_terms import agreement_on, plain_terms, run_about
 from tests.service.world import World
 
 
@@ -92,14 +91,14 @@ def test_sealed_and_several_objectives() -> None:
         {**one, "name": "noise", "disclosure": "sealed", "best": "nothing"},
     ]
     terms |= {"preset": None, "parameters": {}}
-    told = inferred(stored_terms(terms))
+    told = inferred(converted(terms, RunTerms))
     assert [each.name for each in told] == ["<delay>", "noise"]
     assert all("nothing but the plan is disclosed" in each.text for each in told)
     assert "<h3>&lt;delay&gt;</h3>" in inferred_markup(told)
     assert all("this agreement opens 5, one for each weighting" in each.text for each in told)
     assert (
         "opens 2, one for each"
-        in inferred(stored_terms({**terms, "weightings": ["3:1", "1:3"]}))[0].text
+        in inferred(converted({**terms, "weightings": ["3:1", "1:3"]}, RunTerms))[0].text
     )
     # With the words that participants read before they sign.
     first, second = told

@@ -30,8 +30,8 @@ from tacit.service.storage import (
 from tacit.service.storage import (
     database as storing,
 )
-from tacit.service.storage.states import State
 from tests.on_nodes.fixtures import example_cast
+from tests.service.example_terms import example_terms
 
 HELD_SECONDS = 0.4
 
@@ -48,8 +48,8 @@ def database(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Da
 def run_id(database: Database) -> str:
     with database.writing() as session:
         create_account(session, "desk", "operator")
-        run = create_run(session, "x", {"objectives": [{}]}, by="desk")
-        run.state = State.RUNNING.value
+        run = create_run(session, example_terms(), by="desk")
+        run.state = "running"
         return run.id
 
 
@@ -76,7 +76,7 @@ async def while_held(settings: Settings) -> None:
 
 def agreed(run_id: str) -> StoredAgreement:
     return StoredAgreement(
-        run_id, State.RUNNING, "cluster", "desk", 1.0, b"", example_cast().agreement, {}, []
+        run_id, "running", "cluster", "desk", 1.0, b"", example_cast().agreement, {}, []
     )
 
 

@@ -27,7 +27,6 @@ from tacit.service.server.app import make_app
 from tacit.service.server.settings import MailSettings, Settings
 from tacit.service.storage import Database, Notice, create_account, set_state
 from tacit.service.storage.accounts import add_webhook, due_notices, unread_events
-from tacit.service.storage.states import State
 from tests.service.stand_in import StandIn
 from tests.service.world import World, opened
 
@@ -113,7 +112,7 @@ def test_everybody_is_told_what_needs_them_and_nothing_else(
         for name in ("north", "south"):
             sealed = world.sealed(run_id, name)
             world.ok("POST", f"/runs/{run_id}/submission", name, json=sealed)
-        world.run_to(run_id, State.FINISHED)
+        world.run_to(run_id, "finished")
         until(lambda: len(receiver.calls) == 6)
         assert receiver.kinds() == ["all_signed", "finished"]
         assert receiver.kinds("/north") == ["invited", "to_sign", "inputs_needed", "finished"]
@@ -156,7 +155,7 @@ def test_a_crash_loses_no_notice(open_settings: Settings, receiver: Receiver) ->
     with database.writing() as session:
         add_webhook(session, "op", receiver.url)
     with database.writing() as session:
-        set_state(session, run_id, State.CANCELLED, reason="x")
+        set_state(session, run_id, "cancelled", reason="x")
     database.close()
     with opened(make_app(open_settings, execution=StandIn)):
         until(lambda: receiver.kinds() == ["cancelled"])

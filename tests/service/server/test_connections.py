@@ -17,8 +17,7 @@ from websockets.sync.client import connect
 from tacit.service.server import serve
 from tacit.service.server.serve import ImpatientLoop
 from tacit.service.server.settings import Settings
-from tests.service.served import served
-from tests.service.world import API, World
+from tests.service.world import API, World, served
 from tests.support import platform
 
 pytestmark = pytest.mark.slow

@@ -7,14 +7,14 @@ from typing import Any
 
 import msgspec
 import pytest
-from msgspec import ValidationError
 
 from tacit.agreement.draft import check_agreement
 from tacit.agreement.signatures import sealing_public
 from tacit.agreement.terms import Agreement
+from tacit.client import converted
 from tacit.client.models import Generate
 from tacit.client.terms import RunTerms
-from tacit.errors import TacitError
+from tacit.errors import ParameterError, TacitError
 from tacit.identity.keys import Keys
 from tacit.search import SearchParameters
 from tacit.search.moves import AssignmentParameters, TourParameters
@@ -24,7 +24,7 @@ from tacit.service.workflow.drafting import (
     checked_terms,
     node_of_nobody,
 )
-from tacit.service.workflow.terms import population_of_terms, stored_terms
+from tacit.service.workflow.terms import population_of_terms
 from tests.service.example_terms import example_terms, plain_terms
 
 
@@ -43,7 +43,7 @@ def sealed_run(*, objectives: int = 1, best: str | None = None, **changes: Any) 
         "objectives": [{"name": f"o{k}", **one} for k in range(objectives)],
         **changes,
     }
-    return stored_terms(draft)
+    return converted(draft, RunTerms)
 
 
 def agreed(terms: RunTerms, *, delay: float = 0.0, nodes: int = 3) -> Agreement:
@@ -61,7 +61,7 @@ def test_an_agreement_names_every_setting_of_the_search() -> None:
     assert parameters["ties"] == "random"
     changed = plain_terms()
     changed["parameters"]["ties"] = "first"
-    assert agreed(stored_terms(changed)).search.parameters["ties"] == "first"
+    assert agreed(converted(changed, RunTerms)).search.parameters["ties"] == "first"
 
 
 def test_a_plan_is_for_its_owners_where_the_terms_say_so() -> None:
@@ -71,10 +71,10 @@ def test_a_plan_is_for_its_owners_where_the_terms_say_so() -> None:
     assert agreement.for_owners
     for each in agreement.participants:
         assert each.sealing_key == sealing_public(each.signing_key)
-    open_search = stored_terms({**plain_terms(), "plan": "owners"})
+    open_search = converted({**plain_terms(), "plan": "owners"}, RunTerms)
     with pytest.raises(TacitError, match="only a sealed search can keep its plan"):
         checked_terms(open_search)
-    with pytest.raises(ValidationError, match="plan"):
+    with pytest.raises(ParameterError, match="plan"):
         sealed_run(plan="nobody")
 
 
@@ -100,7 +100,7 @@ def test_several_sealed_objectives_are_a_front_of_weightings() -> None:
 def test_weightings_can_be_chosen() -> None:
     chosen = sealed_run(objectives=2, weightings=["3:1", "1:1"])
     assert agreed(chosen).sealed_run.weightings == ((3, 1), (1, 1))
-    with pytest.raises(ValidationError, match="weightings"):
+    with pytest.raises(ParameterError, match="weightings"):
         sealed_run(weightings=["3:x"])
 
 
@@ -122,7 +122,7 @@ def test_settings_of_a_sealed_assignment_can_be_chosen() -> None:
 def test_settings_of_a_sealed_tour_can_be_chosen() -> None:
     drawn = plain(generated_terms(Generate(kind="tsp", rows=5, disclosure="sealed")))
     named = {"children": 40, "heat_start": 200}
-    found = agreed(stored_terms({**drawn, "parameters": named})).sealed_run
+    found = agreed(converted({**drawn, "parameters": named}, RunTerms)).sealed_run
     assert isinstance(found.parameters, TourParameters)
     assert (found.parameters.children, found.parameters.heat_start) == (40, 200)
 
@@ -130,7 +130,7 @@ def test_settings_of_a_sealed_tour_can_be_chosen() -> None:
 def test_a_sealed_tour_ends_after_a_public_number_of_generations() -> None:
     drawn = plain(generated_terms(Generate(kind="tsp", rows=5, disclosure="sealed")))
     for given, agreed_on in ((None, 200), (90, 90), (10_000, 200)):
-        terms = stored_terms({**drawn, "limits": {"evaluations": given}})
+        terms = converted({**drawn, "limits": {"evaluations": given}}, RunTerms)
         assert agreed(checked_terms(terms)).limits.evaluations == agreed_on
 
 
@@ -206,7 +206,7 @@ def test_one_sealed_objective_beside_an_open_one_is_refused() -> None:
     terms = plain(sealed_run(objectives=2))
     terms["objectives"][1]["disclosure"] = "top:5"
     with pytest.raises(TacitError, match="seal all or none"):
-        checked_terms(stored_terms(terms))
+        checked_terms(converted(terms, RunTerms))
 
 
 def pareto_run(*, objectives: int = 2, **changes: Any) -> RunTerms:
@@ -218,7 +218,7 @@ def pareto_run(*, objectives: int = 2, **changes: Any) -> RunTerms:
         "objectives": [{"name": f"o{k}", **one} for k in range(objectives)],
         **changes,
     }
-    return stored_terms(draft)
+    return converted(draft, RunTerms)
 
 
 def test_objectives_that_are_evaluated_together() -> None:

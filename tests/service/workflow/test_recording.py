@@ -26,7 +26,7 @@ from tacit.service.server.settings import Settings
 from tacit.service.storage import read_run
 from tacit.service.workflow.evidence import RECORD, record_of_run
 from tests.on_nodes.entries import evaluation
-from tests.service.drafted import agreement_on
+from tests.service.example_terms import agreement_on
 from tests.service.world import World
 
 SEED, EVALUATIONS = 7, 6

@@ -5,21 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import msgspec
 from sqlalchemy import Integer, case, cast, func, select
 from sqlalchemy.orm import Session
 
 from tacit.client import (
     MemberView,
-    RunProgress,
-    RunResult,
     RunSummary,
     RunTerms,
     RunView,
 )
 from tacit.service.storage import Account, Member, Run, list_runs, members_with_keys, read_run
-from tacit.service.storage.states import State
-from tacit.service.workflow.terms import stored_terms
 
 MOST_KEPT = 10_000
 
@@ -39,28 +34,21 @@ def run_view(
         )
         for member, key in members_with_keys(session, run_id)
     ]
-    terms = stored_terms(run.terms)
     return RunView(
         **_columns(run),
-        **_terms_summary(terms)._asdict(),
+        **_terms_summary(run.terms)._asdict(),
         joined=sum(each.joined for each in members),
         signed=sum(each.signed for each in members),
         accepted=sum(each.submission_state == "accepted" for each in members),
-        terms=terms.without_weights(),
+        terms=run.terms.without_weights(),
         members=members,
         cluster=run.cluster,
         agreement_hash=run.agreement_hash,
-        progress=None if run.progress is None else msgspec.convert(run.progress, RunProgress),
+        progress=run.progress,
         warnings=run.warnings,
         created_by=run.created_by,
         invitations=invitations or {},
     )
-
-
-def run_result(run: Run, /) -> RunResult:
-    """The result of a run, as it was stored when the run ended."""
-    found = {**(run.result or {}), "state": run.state, "reason": run.reason}
-    return msgspec.convert(found, RunResult)
 
 
 class _TermsSummary(NamedTuple):
@@ -87,12 +75,12 @@ class SummaryCache:
 
     def of(self, run: Run, /) -> _TermsSummary:
         """In a session, which fetches the terms if they are needed."""
-        if run.where is State.DRAFT:
-            return _terms_summary(stored_terms(run.terms))
+        if run.state == "draft":
+            return _terms_summary(run.terms)
         if run.id not in self._kept:
             while len(self._kept) >= MOST_KEPT:
                 del self._kept[next(iter(self._kept))]
-            self._kept[run.id] = _terms_summary(stored_terms(run.terms))
+            self._kept[run.id] = _terms_summary(run.terms)
         return self._kept[run.id]
 
 
@@ -134,9 +122,13 @@ def _ready(session: Session) -> dict[str, tuple[int, int, int]]:
 
 def _columns(run: Run) -> dict[str, Any]:
     """What a run's own columns say, but for the long ones."""
-    progress = run.progress or {}
     times = ("created", "running_since", "deadline_at", "ended")
     columns = ("id", "name", "state", "reason", *times, "series", "series_number")
     known = {name: getattr(run, name) for name in columns}
-    reported = {"generation": "generation", "best": "best", "reported_at": "at"}
-    return {**known, **{name: progress.get(key) for name, key in reported.items()}}
+    last = run.progress
+    return {
+        **known,
+        "generation": None if last is None else last.generation,
+        "best": None if last is None else last.best,
+        "reported_at": None if last is None else last.at,
+    }

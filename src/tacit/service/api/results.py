@@ -13,31 +13,32 @@ from fastapi.responses import StreamingResponse
 
 from tacit.agreement import Agreement, carried_parts, read_agreement
 from tacit.client import (
+    ENDS,
     CarriedLogs,
     LogQuestion,
     PartOfNode,
     Parts,
     RunResult,
+    RunState,
 )
 from tacit.errors import WrongStateError
 from tacit.plain_text import plain_cell
 from tacit.records import PlanParts
-from tacit.service.api.answers import run_result
 from tacit.service.api.encoding import error_responses
 from tacit.service.api.gate import Asker, Platform, RunId, ThePlatform, gated_router
 from tacit.service.execution.progress_file import read_progress
 from tacit.service.execution.report import run_folder
 from tacit.service.storage import Run, read_run
-from tacit.service.storage.states import ENDS, State, check_state
-from tacit.service.workflow.evidence import ended_run, kept_bundle, make_bundle
+from tacit.service.storage.states import check_state
+from tacit.service.workflow.evidence import ended_run, kept_bundle, make_bundle, run_result
 from tacit.service.workflow.submitting import agreement_bytes
-from tacit.service.workflow.terms import problem_of_terms, stored_terms
+from tacit.service.workflow.terms import problem_of_terms
 from tacit.verify import bundle_nonce
 
 EACH_ITS_PART = "there is a plan, of which each participant has its own part"
 CHUNK = 256 * 1024
 _ZIP = {"application/zip": {"schema": {"type": "string", "format": "binary"}}}
-HAS_LOGS = frozenset(State) - {State.DRAFT, State.INVITED}
+HAS_LOGS: frozenset[RunState] = ENDS | {"agreed", "submitted", "running"}
 
 
 def _content(media_type: str, description: str) -> dict[int | str, dict[str, object]]:
@@ -47,16 +48,16 @@ def _content(media_type: str, description: str) -> dict[int | str, dict[str, obj
 
 async def _ended(platform: Platform, run_id: str) -> Run:
     run = await platform.database.read(read_run, run_id)
-    check_state(run.where, ENDS, to="have a result")
+    check_state(run.state, ENDS, to="have a result")
     return run
 
 
 def _result_csv(run: Run) -> str:
-    result, terms = run_result(run), stored_terms(run.terms)
+    result = run_result(run)
     if result.for_owners:
         raise WrongStateError(f"{EACH_ITS_PART}; tacit participant result shows one's own")
     items = result.plan.items if result.plan else []
-    problem = problem_of_terms(terms, proven=True)
+    problem = problem_of_terms(run.terms, proven=True)
     first, second = problem.heads
     rows, columns = problem.labels
     row_named = problem.row_names is not None and not problem.between_places
@@ -79,7 +80,7 @@ def _result_csv(run: Run) -> str:
 
 async def _progress(platform: Platform, run: Run) -> str:
     folder = run_folder(platform.settings.data_folder, run.id)
-    objectives = len(run.terms["objectives"])
+    objectives = len(run.terms.objectives)
     return await asyncio.to_thread(read_progress, folder, run.progress, objectives=objectives)
 
 
@@ -188,7 +189,7 @@ def results_router() -> APIRouter:
     async def convergence(run_id: RunId, who: Asker, platform: ThePlatform) -> Response:
         """The disclosed best value over time."""
         run = await platform.database.read(read_run, run_id)
-        names = [each["name"] for each in run.terms["objectives"]]
+        names = [each.name for each in run.terms.objectives]
         picture = await platform.plots.convergence(
             who.account, await _progress(platform, run), names
         )
@@ -217,7 +218,7 @@ def results_router() -> APIRouter:
         With `heads_only` the logs have no lines, only their signed heads: a receipt to keep.
         """
         run = await platform.database.read(read_run, run_id)
-        check_state(run.where, HAS_LOGS, to="have logs")
+        check_state(run.state, HAS_LOGS, to="have logs")
         await platform.database.read(agreement_bytes, run_id)
         nonce = bytes.fromhex(body.nonce)
         async with platform.logs.slot(who.account):
@@ -232,7 +233,7 @@ def _add_bundles(router: APIRouter) -> None:
     async def parts(run_id: RunId, who: Asker, platform: ThePlatform) -> Parts:
         """The boxes with one's own part of a plan that is for its owners."""
         run = await platform.database.read(read_run, run_id)
-        check_state(run.where, ENDS, to="have a result")
+        check_state(run.state, ENDS, to="have a result")
         data, _ = await platform.database.read(agreement_bytes, run_id)
         folder = run_folder(platform.settings.data_folder, run_id)
         return await asyncio.to_thread(_own_parts, read_agreement(data), folder, who.account)

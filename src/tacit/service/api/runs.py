@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 
-import msgspec
 from fastapi import APIRouter, Response
 from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
 from tacit.agreement import box_hash
 from tacit.client import (
+    ENDS,
     InvitationFile,
     PublicWeights,
     Reason,
+    RunState,
     RunSummary,
     RunTerms,
     RunView,
@@ -27,7 +28,7 @@ from tacit.service.api.answers import run_summaries, run_view
 from tacit.service.api.encoding import error_responses
 from tacit.service.api.gate import AccountName, Asker, RunId, ThePlatform, gated_router
 from tacit.service.storage import Event, Run, Sealed, create_run, read_run, sealed_of, set_state
-from tacit.service.storage.states import BEFORE_RUNNING, State, check_state
+from tacit.service.storage.states import BEFORE_RUNNING, check_state
 from tacit.service.workflow.drafting import checked_terms
 from tacit.service.workflow.inviting import invite_members, invite_to_run
 from tacit.service.workflow.series import begin_run, draft_in_series, fitting_draft
@@ -38,25 +39,25 @@ from tacit.service.workflow.submitting import (
     sign,
     submit,
 )
-from tacit.service.workflow.terms import public_weights, stored_terms
+from tacit.service.workflow.terms import public_weights
 
-DRAFT = frozenset({State.DRAFT})
+DRAFT: frozenset[RunState] = frozenset({"draft"})
 
 
 def _create(session: Session, terms: RunTerms, by: str) -> RunView:
-    run = create_run(session, terms.name, msgspec.to_builtins(terms), by=by)
+    run = create_run(session, terms, by=by)
     return run_view(session, run.id)
 
 
 def _change(session: Session, run_id: str, terms: RunTerms) -> RunView:
     run = read_run(session, run_id, for_update=True)
-    check_state(run.where, DRAFT, to="change it")
-    run.name, run.terms = terms.name, msgspec.to_builtins(terms)
+    check_state(run.state, DRAFT, to="change it")
+    run.name, run.terms = terms.name, terms
     return run_view(session, run_id)
 
 
 def _discard(session: Session, run_id: str) -> None:
-    check_state(read_run(session, run_id, for_update=True).where, DRAFT, to="discard it")
+    check_state(read_run(session, run_id, for_update=True).state, DRAFT, to="discard it")
     session.execute(delete(Event).where(Event.run == run_id))
     session.execute(delete(Run).where(Run.id == run_id))
 
@@ -64,10 +65,10 @@ def _discard(session: Session, run_id: str) -> None:
 def cancel_before_running(session: Session, run_id: str, reason: str, /) -> None:
     """Cancel a run that does not run yet; leave one that runs to execution."""
     run = read_run(session, run_id, for_update=True)
-    if run.where.is_end:
+    if run.state in ENDS:
         raise WrongStateError(f"the run is {run.state}; there is nothing to cancel")
-    if run.where in BEFORE_RUNNING:
-        set_state(session, run_id, State.CANCELLED, reason=reason)
+    if run.state in BEFORE_RUNNING:
+        set_state(session, run_id, "cancelled", reason=reason)
 
 
 def runs_router() -> APIRouter:
@@ -130,7 +131,7 @@ def _add_weights_and_invitations(router: APIRouter) -> None:
     async def public(run_id: RunId, platform: ThePlatform) -> PublicWeights:
         """The weights of public objectives, which the search and its checks need."""
         run = await platform.database.read(read_run, run_id)
-        found = public_weights(stored_terms(run.terms))
+        found = public_weights(run.terms)
         return PublicWeights({k: weights.tolist() for k, weights in found.items()})
 
     @router.post(
@@ -161,7 +162,7 @@ def _add_endings(router: APIRouter) -> None:
     async def resume(run_id: RunId, platform: ThePlatform) -> RunView:
         """Let an interrupted run wait for a slot again and go on from its checkpoint."""
         await platform.database.write(
-            set_state, run_id, State.SUBMITTED, only_from=frozenset({State.INTERRUPTED})
+            set_state, run_id, "submitted", only_from=frozenset({"interrupted"})
         )
         await platform.execution.resume(run_id)
         return await platform.database.read(run_view, run_id)
@@ -242,7 +243,7 @@ def taking_part_router() -> APIRouter:
         """Take no part after all, which cancels the run; possible until it is running."""
         reason = (body or Reason()).of(f"{who.account} has withdrawn")
         await platform.database.write(
-            set_state, run_id, State.CANCELLED, reason=reason, only_from=BEFORE_RUNNING
+            set_state, run_id, "cancelled", reason=reason, only_from=BEFORE_RUNNING
         )
         await platform.execution.cancel(run_id, reason)
         return await platform.database.read(run_view, run_id)

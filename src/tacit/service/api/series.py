@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import msgspec
 from fastapi import APIRouter, Response
 from sqlalchemy.orm import Session
 
@@ -69,13 +68,13 @@ def series_view(
     series = read_standing_series(session, series_id)
     return SeriesView(
         **_columns(session, series),
-        terms=msgspec.convert(series.terms, SeriesTerms),
+        terms=series.terms,
         members=[
             MemberView(each.participant, joined=key is not None, signed=each.signature is not None)
             for each, key in members_of_series(session, series_id)
         ],
         its_runs=[
-            SeriesRun(run.id, run.series_number or 0, run.name, run.where.value)
+            SeriesRun(run.id, run.series_number or 0, run.name, run.state)
             for run in runs_of_series(session, series_id)
         ],
         invitations=invitations or {},

@@ -12,12 +12,11 @@ from tacit.agreement import (
     SignedSeries,
     read_agreement,
 )
-from tacit.client import CarriedManifest
+from tacit.client import CarriedManifest, RunState
 from tacit.errors import NotThereError
 from tacit.service.storage import members_of, read_run, sealed_rows
-from tacit.service.storage.states import State
 from tacit.service.workflow.series import signed_series
-from tacit.service.workflow.terms import Weights, public_weights, stored_terms
+from tacit.service.workflow.terms import Weights, public_weights
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class StoredAgreement:
     """An agreed run with everything that its participants have given."""
 
     run_id: str
-    state: State
+    state: RunState
     cluster: str
     operator: str
     deadline_seconds: float
@@ -103,14 +102,14 @@ def stored_agreement(session: Session, run_id: str, /) -> StoredAgreement:
     ]
     return StoredAgreement(
         run_id=run_id,
-        state=run.where,
+        state=run.state,
         cluster=run.cluster,
         operator=run.created_by,
-        deadline_seconds=float(run.terms["deadline_seconds"]),
+        deadline_seconds=run.terms.deadline_seconds,
         data=run.agreement,
         agreement=read_agreement(run.agreement),
         signatures={each.participant: each.signature for each in members if each.signature},
         rows=rows,
-        public=public_weights(stored_terms(run.terms)),
+        public=public_weights(run.terms),
         series=None if run.series is None else signed_series(session, run.series),
     )

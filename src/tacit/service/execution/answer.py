@@ -8,17 +8,16 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from tacit.agreement import Agreement
-from tacit.client import FoundPlans, Plan
+from tacit.client import FoundPlans, Plan, RunState
 from tacit.problems import Problem
 from tacit.service.execution.report import Report
-from tacit.service.storage.states import State
 
 
 @dataclass(frozen=True)
 class Answer:
     """An end with its reason and its result."""
 
-    state: State
+    state: RunState
     reason: str
     result: FoundPlans | None
 
@@ -40,15 +39,15 @@ def answer_of(
     trouble = report.error or (report.notes[-1] if report.notes else "")
     if report.is_over and result is not None:
         reason = _SENTENCES.get(report.stopped, f"it reached its limit: {report.stopped}")
-        return Answer(State.FINISHED, _sentence(reason, trouble), result)
+        return Answer("finished", _sentence(reason, trouble), result)
     if is_due and result is not None:
-        return Answer(State.FINISHED, _sentence("the deadline came", trouble), result)
+        return Answer("finished", _sentence("the deadline came", trouble), result)
     if report.stage == "failed" and not report.can_retry and result is None:
-        return Answer(State.FAILED, trouble, None)
+        return Answer("failed", trouble, None)
     reason = trouble or "the process that searched has ended unexpectedly"
     if is_due:
         reason = _sentence("the deadline came before there was a plan", trouble)
-    return Answer(State.INTERRUPTED, f"{reason}; resume it to go on", result)
+    return Answer("interrupted", f"{reason}; resume it to go on", result)
 
 
 def _weightings(agreement: Agreement, searches: Sequence[int]) -> list[str]:

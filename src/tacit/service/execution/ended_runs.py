@@ -17,9 +17,8 @@ from tacit.errors import NotThereError, RefusedError, StorageError, TacitError
 from tacit.service.execution.agreed_runs import stored_agreement
 from tacit.service.execution.cluster_links import ClusterLinks
 from tacit.service.storage import Database, list_runs
-from tacit.service.storage.states import State
 
-OVER = frozenset({State.FINISHED, State.FAILED, State.CANCELLED})
+OVER = frozenset({"finished", "failed", "cancelled"})
 TELL_SECONDS = 5.0
 RETRY_SECONDS = 10.0
 LOOK_BACK_SECONDS = 86400.0
@@ -32,7 +31,7 @@ def lately_over(session: Session, now: float, /) -> list[str]:
     return [
         run.id
         for run in list_runs(session)
-        if run.where in OVER and run.ended is not None and run.ended > now - LOOK_BACK_SECONDS
+        if run.state in OVER and run.ended is not None and run.ended > now - LOOK_BACK_SECONDS
     ]
 
 

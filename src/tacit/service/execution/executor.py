@@ -29,7 +29,7 @@ from tacit.service.execution.worker_handle import WorkerPool
 from tacit.service.server.metrics import ServiceMetrics
 from tacit.service.server.settings import Settings
 from tacit.service.storage import Database, read_run, runs_in_state, set_progress, set_state
-from tacit.service.storage.states import BEFORE_RUNNING, State
+from tacit.service.storage.states import BEFORE_RUNNING
 from tacit.service.workflow.inviting import undrafted_runs
 
 WRITE_EVERY_SECONDS = 0.5
@@ -147,8 +147,7 @@ class Executor:
 
         def load(session: Session) -> dict[str, int]:
             loads = dict.fromkeys(self._links, 0)
-            states = [State.INVITED, State.AGREED, State.SUBMITTED, State.RUNNING]
-            for run in runs_in_state(session, states):
+            for run in runs_in_state(session, ["invited", "agreed", "submitted", "running"]):
                 if run.cluster in loads:
                     loads[run.cluster] += 1
             return loads
@@ -261,13 +260,13 @@ class Executor:
 
         def write(session: Session) -> None:
             run = read_run(session, run_id, for_update=True)
-            if run.where is State.CANCELLED:
+            if run.state == "cancelled":
                 # The API has done so where the run was not running yet, in one step with its check.
                 return
             result = None
-            if run.where is State.RUNNING and run.agreement is not None:
+            if run.state == "running" and run.agreement is not None:
                 result = result_of(last, read_agreement(run.agreement))
-            set_state(session, run_id, State.CANCELLED, reason=reason, result=result)
+            set_state(session, run_id, "cancelled", reason=reason, result=result)
 
         await self._database.write(write)
         self._queue.remove(run_id)
@@ -283,7 +282,7 @@ class Executor:
     ) -> CarriedLogs:
         """The nodes' logs, or their heads alone, signed for this nonce."""
         stored = await self._database.read(stored_agreement, run_id)
-        early = {State.SUBMITTED, State.AGREED} if heads_only else {State.SUBMITTED}
+        early = {"submitted", "agreed"} if heads_only else {"submitted"}
         if stored.state in BEFORE_RUNNING - early:
             raise WrongStateError("the nodes have no log of this run yet; wait until it runs")
         if len(stored.signatures) < len(stored.agreement.participants):
@@ -291,7 +290,7 @@ class Executor:
                 f"the run was {stored.state} before everybody had signed, so no node has a log of "
                 "it; nothing was computed and nothing disclosed"
             )
-        has_ended = stored.state not in BEFORE_RUNNING | {State.RUNNING}
+        has_ended = stored.state not in BEFORE_RUNNING | {"running"}
         if has_ended and run_id in self._supervisors:
             # The nodes may be about to write down their last answer.
             await asyncio.wait([self._tasks[run_id]], timeout=LOG_SECONDS)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from tacit.client import RunProgress
 from tacit.files import replace_file
 
 PROGRESS = "progress.csv"
@@ -28,19 +29,18 @@ def header(objectives: int, /) -> str:
     return ",".join([*COLUMNS, *(f"best_{k + 1}" for k in range(1, objectives))]) + "\n"
 
 
-def line_of(progress: dict[str, object], /) -> str:
+def line_of(progress: RunProgress, /) -> str:
     r"""A report of progress as a line.
 
-    >>> line_of({"generation": 3, "seconds": 0.5, "best": [7.0, None]})
-    '3,0.5,,,7.0,\n'
+    >>> from tacit.service.execution.report import Report
+    >>> line_of(Report(stage="running", generation=3, seconds=0.5, best=[7.0, None]).progress())
+    '3,0.5,0,0.0,7.0,\n'
     """
-    best = progress.get("best")
-    cells = [progress.get(each) for each in COLUMNS[:-1]]
-    cells += best if isinstance(best, list) else []
+    cells = [*(getattr(progress, name) for name in COLUMNS[:-1]), *progress.best]
     return ",".join("" if cell is None else str(cell) for cell in cells) + "\n"
 
 
-def read_progress(folder: Path, last: dict[str, object] | None, /, *, objectives: int) -> str:
+def read_progress(folder: Path, last: RunProgress | None, /, *, objectives: int) -> str:
     """A run's file as it is now, up to its last report."""
     lines = _lines(folder / PROGRESS)
     if last is not None:
@@ -67,10 +67,11 @@ class ProgressFile:
     """A run's file, as its worker writes it; it continues where the run does.
 
     >>> import tempfile
+    >>> from tacit.service.execution.report import Report
     >>> folder = Path(tempfile.mkdtemp())
     >>> file = ProgressFile(folder, objectives=1, after=-1, most=4)
     >>> for generation in range(9):
-    ...     file.add({"generation": generation})
+    ...     file.add(Report(stage="running", generation=generation).progress())
     ...     file.flush()
     >>> [line.split(",")[0] for line in (folder / PROGRESS).read_text().splitlines()[1:]]
     ['0', '4', '8']
@@ -85,9 +86,9 @@ class ProgressFile:
         self._new: list[str] = []
         self._rewrite()
 
-    def add(self, progress: dict[str, object], /) -> None:
+    def add(self, progress: RunProgress, /) -> None:
         """One more generation, if it is one that has a line."""
-        if int(str(progress["generation"])) % self._every == 0:
+        if progress.generation % self._every == 0:
             self._new.append(line_of(progress))
 
     def flush(self) -> None:

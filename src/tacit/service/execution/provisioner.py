@@ -18,7 +18,6 @@ from tacit.service.execution.agreed_runs import StoredAgreement, StoredRows, sto
 from tacit.service.execution.cluster_links import ClusterLinks
 from tacit.service.execution.retry_until_written import retry_until_written
 from tacit.service.storage import Database, add_warning, set_state, set_submission_state
-from tacit.service.storage.states import State
 
 HAND_OVER_SECONDS = 10.0
 PREPARE_SECONDS = 60.0
@@ -83,7 +82,7 @@ class Provisioner:
     async def _fail(self, reason: str) -> None:
         try:
             await retry_until_written(
-                lambda: self._database.write(set_state, self._run_id, State.FAILED, reason=reason),
+                lambda: self._database.write(set_state, self._run_id, "failed", reason=reason),
                 run=self._run_id,
             )
         except WrongStateError:
@@ -109,7 +108,7 @@ class Provisioner:
             return False
         if not await self._prepare(coordinator, stored):
             return False
-        await self._database.write(set_state, self._run_id, State.SUBMITTED)
+        await self._database.write(set_state, self._run_id, "submitted")
         return True
 
     async def _deliver(self, coordinator: Coordinator, each: StoredRows) -> None:

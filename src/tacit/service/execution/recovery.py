@@ -12,7 +12,6 @@ from tacit.service.execution.answer import result_of
 from tacit.service.execution.queue import Waiting
 from tacit.service.execution.report import read_report, run_folder
 from tacit.service.storage import read_run, runs_in_state, set_progress, set_state
-from tacit.service.storage.states import State
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ def interrupt(session: Session, run_id: str, data: Path, reason: str, /) -> bool
     Returns whether it was.
     """
     run = read_run(session, run_id, for_update=True)
-    if run.where is not State.RUNNING:
+    if run.state != "running":
         return False
     report, result = read_report(run_folder(data, run_id)), None
     agreement = None if run.agreement is None else read_agreement(run.agreement)
@@ -41,20 +40,20 @@ def interrupt(session: Session, run_id: str, data: Path, reason: str, /) -> bool
         set_progress(session, run_id, report.progress())
     if report is not None and report.is_over and result is not None:
         reason = f"it had its plan, then {reason}"
-        set_state(session, run_id, State.FINISHED, reason=reason, result=result)
+        set_state(session, run_id, "finished", reason=reason, result=result)
         return True
     reason = f"{reason}; resume it to go on"
-    set_state(session, run_id, State.INTERRUPTED, reason=reason, result=result)
+    set_state(session, run_id, "interrupted", reason=reason, result=result)
     return True
 
 
 def recover(session: Session, data: Path, /) -> Recovered:
     """Store what was interrupted, with its best so far; returns what continues."""
-    interrupted = [run.id for run in runs_in_state(session, [State.RUNNING])]
+    interrupted = [run.id for run in runs_in_state(session, ["running"])]
     for run_id in interrupted:
         interrupt(session, run_id, data, "the platform ended while it ran")
-    agreed = runs_in_state(session, [State.AGREED])
-    submitted = runs_in_state(session, [State.SUBMITTED])
+    agreed = runs_in_state(session, ["agreed"])
+    submitted = runs_in_state(session, ["submitted"])
     return Recovered(
         interrupted,
         [(run.id, run.cluster) for run in agreed if run.cluster is not None],

@@ -13,10 +13,11 @@ The folder of a run, `data/runs/<id>/`, holds::
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
+from tacit.client import RunProgress
 from tacit.files import replace_file
 
 Stage = Literal["ready", "running", "ended", "failed"]
@@ -65,17 +66,17 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         """Whether the search has ended for good."""
         return self.stage == "ended" and not self.can_retry
 
-    def progress(self) -> dict[str, Any]:
+    def progress(self) -> RunProgress:
         """What watchers see."""
-        return {
-            "generation": self.generation,
-            "steps": self.steps,
-            "evaluations": self.evaluations,
-            "evaluations_per_second": round(self.evaluations_per_second, 2),
-            "best": self.best,
-            "seconds": round(self.seconds, 3),
-            "at": round(self.at, 3),
-        }
+        return RunProgress(
+            generation=self.generation,
+            steps=self.steps,
+            evaluations=self.evaluations,
+            evaluations_per_second=round(self.evaluations_per_second, 2),
+            best=self.best,
+            seconds=round(self.seconds, 3),
+            at=round(self.at, 3),
+        )
 
 
 _READ = msgspec.msgpack.Decoder(Report)

@@ -20,7 +20,6 @@ from tacit.service.execution.retry_until_written import retry_until_written
 from tacit.service.execution.worker_handle import WorkerHandle, WorkerPool
 from tacit.service.server.metrics import ServiceMetrics
 from tacit.service.storage import Database, add_warning, set_progress, set_state
-from tacit.service.storage.states import State
 
 PREPARE_SECONDS = 60.0
 """A worker that is not ready after so long is started again."""
@@ -58,7 +57,7 @@ class RunSupervisor:
     async def run(self) -> bool:
         """Supervise the run; False if it could not begin and may be retried later."""
         stored = await self._services.database.read(stored_agreement, self._run_id)
-        if stored.state is not State.SUBMITTED:
+        if stored.state != "submitted":
             return True
         worker = self._worker = WorkerHandle(self._services.workers, self._request(stored))
         try:
@@ -94,7 +93,7 @@ class RunSupervisor:
         report = worker.last
         if report.stage == "failed" and not report.can_retry:
             await self._services.database.write(
-                set_state, self._run_id, State.FAILED, reason=report.error
+                set_state, self._run_id, "failed", reason=report.error
             )
             return True
         if worker.has_ended.is_set():
@@ -116,7 +115,7 @@ class RunSupervisor:
         await self._services.database.write(
             set_state,
             self._run_id,
-            State.RUNNING,
+            "running",
             running_since=since,
             deadline_at=since + stored.deadline_seconds,
         )
@@ -162,11 +161,11 @@ class RunSupervisor:
         )
         stored_late_by = time.monotonic() - until
         self._services.metrics.run_ended(
-            answer.state.value, late_by=stored_late_by, evaluations=report.evaluations
+            answer.state, late_by=stored_late_by, evaluations=report.evaluations
         )
         fields = {
             "run": self._run_id,
-            "state": answer.state.value,
+            "state": answer.state,
             "late_by": round(late_by, 4),
             "stored_late_by": round(stored_late_by, 4),
         }

@@ -18,7 +18,6 @@ from tacit.client import NextRun
 from tacit.errors import StorageError, TacitError
 from tacit.service.server.settings import Settings
 from tacit.service.storage import Database, list_series, read_standing_series, runs_of_series
-from tacit.service.storage.states import State
 from tacit.service.workflow.series import (
     add_run,
     begin_run,
@@ -50,7 +49,7 @@ def _set_next(session: Session, series_id: str, now: float) -> bool:
 def _next_run(session: Session, settings: Settings, series_id: str) -> str:
     """Begin the draft that waits for its time, or a copy of the last run."""
     runs = runs_of_series(session, series_id)
-    drafts = [run.id for run in runs if run.where is State.DRAFT]
+    drafts = [run.id for run in runs if run.state == "draft"]
     by = read_standing_series(session, series_id).created_by
     if drafts:
         run_id = drafts[0]

@@ -4,7 +4,7 @@ A query is a plain function that takes a session first. `Database.read` and `Dat
 one in a thread, in a transaction of its own::
 
     run = await database.read(read_run, run_id)
-    await database.write(set_state, run_id, State.RUNNING, running_since=now)
+    await database.write(set_state, run_id, "running", running_since=now)
 """
 
 from tacit.service.storage.accounts import add_account, create_account, find_account, list_accounts

@@ -1,8 +1,7 @@
-"""The database: SQLite in one file, or PostgreSQL by URL; short transactions in threads.
+"""Run short transactions in threads, on SQLite in one file or on PostgreSQL by URL.
 
-One service process writes to a database. Its writers take turns, since SQLite would otherwise make
-them wait by polling, and so that events are committed in the order of their numbers. Answers at a
-deadline come first, in a thread that nothing else can take.
+One service process writes to a database, one transaction at a time. Answers at a deadline come
+first.
 """
 
 from __future__ import annotations
@@ -29,14 +28,19 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 READERS = 4
-"""They share one interpreter, so more of them would only delay each other, and the answers."""
+"""More threads would only delay each other and the answers: they share one interpreter."""
 SQLITE = "sqlite:///"
 BUSY_SECONDS = 10
-"""How long a writer waits for another process, such as the command line's."""
+"""How long SQLite waits for another process that writes, such as a command of an operator."""
 
 
-class WritersTurn:
-    """One writer at a time; urgent ones wait only for the one who is writing."""
+class WriteLock:
+    """Lets one writer in at a time; an urgent one is next, whoever waited longer.
+
+    Without it SQLite would make writers poll for their turn, in any order. PostgreSQL would let
+    them commit side by side, so that an event with a lower number could appear after a higher one,
+    and whoever reads on from the higher number would never see it.
+    """
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -44,8 +48,8 @@ class WritersTurn:
         self.is_taken = False
 
     @contextmanager
-    def taken(self, *, first: bool = False) -> Iterator[None]:
-        """Have the turn for as long as the block lasts."""
+    def held(self, *, first: bool = False) -> Iterator[None]:
+        """Hold the lock for as long as the block lasts."""
         with self._changed:
             self._urgent += first
             self._changed.wait_for(lambda: not self.is_taken and (first or not self._urgent))
@@ -60,7 +64,7 @@ class WritersTurn:
 
 
 class Database:
-    """Opens a database by its URL and brings its tables up to date."""
+    """A database with its tables up to date."""
 
     def __init__(self, url: str, /) -> None:
         try:
@@ -68,14 +72,16 @@ class Database:
         except (ArgumentError, ModuleNotFoundError, OSError) as error:
             raise cannot_be_opened(error) from None
         self._writer = self._engine.execution_options(tacit_writes=True)
-        self._turn = WritersTurn()
+        self._write_lock = WriteLock()
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
+        # Answers have a thread of their own: in a shared one they would stand behind whatever was
+        # submitted before, and the lock could not let them pass.
         self._writers = {
             first: ThreadPoolExecutor(1, thread_name_prefix="answers" if first else "writer")
             for first in (False, True)
         }
         self.on_events: Callable[[list[Event]], None] | None = None
-        """Called in the writer's thread with the events of each transaction, once committed."""
+        """Called in the writer's thread with the events of each committed transaction."""
         try:
             self.migrate()
         except DatabaseError as error:
@@ -90,7 +96,7 @@ class Database:
         there = self._revision()
         if there == HEAD:
             return
-        # Here, since a restart must be quick, and most find nothing to do.
+        # Alembic takes a while to import, and most starts have nothing to migrate.
         from alembic import command
         from alembic.config import Config
         from alembic.script import ScriptDirectory
@@ -103,34 +109,37 @@ class Database:
                 f"the database has the tables of another version of tacit ({there!r}, and this one "
                 f"has {HEAD!r}); run that version, or restore a backup of this one"
             )
-        with self._turn.taken(), self._writer.begin() as connection:
+        with self._write_lock.held(), self._writer.begin() as connection:
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
 
     def _revision(self) -> str | None:
-        """The step that the tables are at; None while there are none."""
+        """Return the migration that the tables are at; None while there are no tables."""
         with self._engine.connect() as connection:
             if not inspect(connection).has_table("alembic_version"):
                 return None
-            found = connection.scalar(text("SELECT version_num FROM alembic_version"))
-            return None if found is None else str(found)
+            revision: str | None = connection.scalar(
+                text("SELECT version_num FROM alembic_version")
+            )
+            return revision
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
         """A session that sees one state of the database and changes nothing."""
-        with _away_is_said(), Session(self._engine, expire_on_commit=False) as session:
+        with _storage_errors(), Session(self._engine, expire_on_commit=False) as session:
             yield session
 
     @contextmanager
     def writing(self, *, first: bool = False) -> Iterator[Session]:
         """A session whose changes are on disk when the block ends, all or none."""
         with (
-            self._turn.taken(first=first),
-            _away_is_said(),
+            self._write_lock.held(first=first),
+            _storage_errors(),
             Session(self._writer, expire_on_commit=False) as session,
         ):
             yield session
             session.commit()
+            # Still under the lock: listeners get events in the order of their numbers.
             events: list[Event] = session.info.get(NEW_EVENTS, [])
             if events and self.on_events is not None:
                 self.on_events(events)
@@ -161,7 +170,7 @@ class Database:
         return await self._write(lambda session: query(session, *arguments, **options), first=False)
 
     async def write_first(self, query: Callable[[Session], T], /) -> T:
-        """The same, before all others that wait: for answers that are due."""
+        """Write before all others that wait: for answers that are due."""
         return await self._write(query, first=True)
 
     async def _write(self, query: Callable[[Session], T], *, first: bool) -> T:
@@ -172,37 +181,41 @@ class Database:
         return await asyncio.get_running_loop().run_in_executor(self._writers[first], work)
 
     def close(self) -> None:
-        """Let go of the database."""
         for threads in (self._readers, *self._writers.values()):
             threads.shutdown()
         self._engine.dispose()
 
 
 @contextmanager
-def _away_is_said() -> Iterator[None]:
-    """Have a server that is gone or stopped, or a file that is locked or full, told from mistakes.
+def _storage_errors() -> Iterator[None]:
+    """Raise `StorageError` for a server that is gone, or a file that is locked or full.
 
-    What was being written is not there, or all of it is: the answer to a commit can be lost too.
+    A transaction that ended so was written entirely or not at all. The caller cannot know which:
+    the confirmation of a commit can be lost, too.
     """
     try:
         yield
     except DBAPIError as error:
         if not isinstance(error, OperationalError) and not error.connection_invalidated:
             raise
-        what = str(error.orig).splitlines()[0].strip()
+        what = _first_line(error.orig)
         raise StorageError(
             f"the database cannot be used right now ({what}); try again in a minute"
         ) from error
 
 
 def cannot_be_opened(error: Exception, /) -> InputError:
-    """What to say of a database that cannot be used: not its URL, which may have a password in it.
+    """Return the error of a database that cannot be used, without its URL: that has passwords.
 
     >>> print(cannot_be_opened(OSError("no such folder")))
     the database cannot be opened (no such folder); see database in service.toml
     """
-    what = str(getattr(error, "orig", None) or error).splitlines()[0].strip()
+    what = _first_line(getattr(error, "orig", None) or error)
     return InputError(f"the database cannot be opened ({what}); see database in service.toml")
+
+
+def _first_line(error: BaseException | None) -> str:
+    return str(error).splitlines()[0].strip()
 
 
 def _open(url: str) -> Engine:
@@ -223,7 +236,8 @@ def _open(url: str) -> Engine:
 
 
 def _set_up_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401 - the driver's own
-    # Transactions begin explicitly: the driver's own would begin late, and could then not write.
+    # The driver would begin a transaction only at its first write. One that had read before could
+    # then fail for good, since another process may have written meanwhile.
     connection.isolation_level = None
     for setting in (
         f"busy_timeout = {BUSY_SECONDS * 1000}",

@@ -4,18 +4,44 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index, LargeBinary, MetaData, String, Text
+import msgspec
+from sqlalchemy import JSON, Dialect, ForeignKey, Index, LargeBinary, MetaData, String, Text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy.types import TypeDecorator
 
-from tacit.client import Role, RowsState, SubmissionState
-from tacit.service.storage.states import State
+from tacit.client import (
+    FoundPlans,
+    Role,
+    RowsState,
+    RunProgress,
+    RunState,
+    RunTerms,
+    SeriesTerms,
+    SubmissionState,
+)
 
 Json = dict[str, Any]
 
 
-class Base(DeclarativeBase):
-    """What all tables have in common: constraints have names, so that migrations can find them."""
+class Record(TypeDecorator[msgspec.Struct]):
+    """A column of JSON that is one of the API's records, in rows as in requests and answers."""
 
+    impl = JSON
+    cache_ok = True
+
+    def __init__(self, kind: type[msgspec.Struct]) -> None:
+        super().__init__(none_as_null=True)
+        self.kind = kind
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> msgspec.Struct | None:  # noqa: ANN401, ARG002
+        """Convert what was stored; written is the record itself, by the engine's serializer."""
+        return None if value is None else msgspec.convert(value, self.kind)
+
+
+class Base(DeclarativeBase):
+    """The base of all tables."""
+
+    # Constraints have names, since a migration can alter only what it can name.
     metadata = MetaData(
         naming_convention={
             "ix": "ix_%(column_0_label)s",
@@ -69,9 +95,9 @@ class Run(Base):
 
     id: Mapped[str] = mapped_column(String(16), primary_key=True)
     name: Mapped[str] = mapped_column(String(200))
-    state: Mapped[str] = mapped_column(String(16), index=True)
+    state: Mapped[RunState] = mapped_column(String(16), index=True)
     reason: Mapped[str | None] = mapped_column(Text)
-    terms: Mapped[Json] = mapped_column(JSON)
+    terms: Mapped[RunTerms] = mapped_column(Record(RunTerms))
     cluster: Mapped[str | None] = mapped_column(String(100))
     agreement: Mapped[bytes | None] = mapped_column(LargeBinary)
     agreement_hash: Mapped[str | None] = mapped_column(String(64))
@@ -80,18 +106,13 @@ class Run(Base):
     running_since: Mapped[float | None]
     deadline_at: Mapped[float | None]
     ended: Mapped[float | None]
-    progress: Mapped[Json | None] = mapped_column(JSON(none_as_null=True))
-    """The last report: generation, evaluations, evaluations_per_second, best, seconds."""
-    result: Mapped[Json | None] = mapped_column(JSON(none_as_null=True))
+    progress: Mapped[RunProgress | None] = mapped_column(Record(RunProgress))
+    """The last report."""
+    result: Mapped[FoundPlans | None] = mapped_column(Record(FoundPlans))
     warnings: Mapped[list[str]] = mapped_column(JSON)
     series: Mapped[str | None] = mapped_column(String(16), index=True)
     """The series that it is a run of."""
     series_number: Mapped[int | None]
-
-    @property
-    def where(self) -> State:
-        """The state as a `State`."""
-        return State(self.state)
 
 
 class StandingSeries(Base):
@@ -101,7 +122,7 @@ class StandingSeries(Base):
 
     id: Mapped[str] = mapped_column(String(16), primary_key=True)
     name: Mapped[str] = mapped_column(String(200))
-    terms: Mapped[Json] = mapped_column(JSON)
+    terms: Mapped[SeriesTerms] = mapped_column(Record(SeriesTerms))
     cluster: Mapped[str] = mapped_column(String(100))
     data: Mapped[bytes | None] = mapped_column(LargeBinary)
     """What is signed; None until all participants have joined."""

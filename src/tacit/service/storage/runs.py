@@ -6,17 +6,24 @@ import base64
 import secrets
 import time
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import msgspec
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session, defer
 
-from tacit.client import FoundPlans, RowsState, SubmissionState
+from tacit.client import (
+    ENDS,
+    FoundPlans,
+    RowsState,
+    RunProgress,
+    RunState,
+    RunTerms,
+    SubmissionState,
+)
 from tacit.errors import NotThereError
 from tacit.service.storage.events import add_event, drop_progress
 from tacit.service.storage.models import Account, Member, Run, Sealed
-from tacit.service.storage.states import State, check_state, check_transition
+from tacit.service.storage.states import check_state, check_transition
 
 KEEP_PROGRESS_SECONDS = 60.0
 """A watcher who was away for longer learns where a run stands, not each step there."""
@@ -29,8 +36,7 @@ def new_run_id() -> str:
 
 def create_run(
     session: Session,
-    name: str,
-    terms: dict[str, Any],
+    terms: RunTerms,
     /,
     *,
     by: str,
@@ -40,8 +46,8 @@ def create_run(
     """Add a draft, of a series if it has one."""
     run = Run(
         id=new_run_id(),
-        name=name,
-        state=State.DRAFT.value,
+        name=terms.name,
+        state="draft",
         terms=terms,
         created_by=by,
         created=time.time(),
@@ -75,20 +81,20 @@ def list_runs(session: Session, /, *, participant: str | None = None) -> list[Ru
     return list(session.scalars(query))
 
 
-def runs_in_state(session: Session, states: Iterable[State], /) -> list[Run]:
+def runs_in_state(session: Session, states: Iterable[RunState], /) -> list[Run]:
     """The runs in one of these states, the oldest first."""
-    query = select(Run).where(Run.state.in_([str(each) for each in states])).order_by(Run.created)
+    query = select(Run).where(Run.state.in_(list(states))).order_by(Run.created)
     return list(session.scalars(query))
 
 
 def set_state(
     session: Session,
     run_id: str,
-    state: State,
+    state: RunState,
     /,
     *,
     reason: str | None = None,
-    only_from: frozenset[State] | None = None,
+    only_from: frozenset[RunState] | None = None,
     running_since: float | None = None,
     deadline_at: float | None = None,
     ended: float | None = None,
@@ -100,22 +106,22 @@ def set_state(
     """
     run = read_run(session, run_id, for_update=True)
     if only_from is not None:
-        check_state(run.where, only_from, to=f"become {state}")
-    check_transition(run.where, state)
-    run.state, run.reason = state.value, reason
+        check_state(run.state, only_from, to=f"become {state}")
+    check_transition(run.state, state)
+    run.state, run.reason = state, reason
     if running_since is not None:
         run.running_since = running_since
     if deadline_at is not None:
         run.deadline_at = deadline_at
     if result is not None:
-        run.result = msgspec.to_builtins(result)
-    if state.is_end:
+        run.result = result
+    if state in ENDS:
         run.ended = time.time() if ended is None else ended
         drop_progress(session, run_id)
-    elif state is State.SUBMITTED:
+    elif state == "submitted":
         run.ended = run.running_since = run.deadline_at = None
     data = {
-        "state": state.value,
+        "state": state,
         "reason": reason,
         "running_since": run.running_since,
         "deadline_at": run.deadline_at,
@@ -127,7 +133,7 @@ def set_state(
 def set_agreement(session: Session, run_id: str, agreement: bytes, agreement_hash: str, /) -> Run:
     """Store what is to be signed; signatures under an earlier draft are dropped."""
     run = read_run(session, run_id, for_update=True)
-    check_state(run.where, frozenset({State.INVITED}), to="draft its agreement")
+    check_state(run.state, frozenset({"invited"}), to="draft its agreement")
     run.agreement, run.agreement_hash = agreement, agreement_hash
     for member in session.scalars(select(Member).where(Member.run == run_id)):
         member.signature = member.signed = None
@@ -135,12 +141,12 @@ def set_agreement(session: Session, run_id: str, agreement: bytes, agreement_has
     return run
 
 
-def set_progress(session: Session, run_id: str, progress: dict[str, Any], /) -> None:
+def set_progress(session: Session, run_id: str, progress: RunProgress, /) -> None:
     """Store a run's last report with its event."""
     # Without reading the run, which has its whole agreement in it: this happens twice a second.
     session.execute(update(Run).where(Run.id == run_id).values(progress=progress))
     drop_progress(session, run_id, before=time.time() - KEEP_PROGRESS_SECONDS)
-    add_event(session, run_id, "progress", progress)
+    add_event(session, run_id, "progress", msgspec.to_builtins(progress))
 
 
 def add_warning(session: Session, run_id: str, message: str, /) -> None:
@@ -251,8 +257,7 @@ def set_submission_state(
 def _summarize(session: Session, member: Member) -> None:
     """What holds for all of a participant's rows: the worst that holds for some."""
     mine = sealed_of(session, member.run, member.participant)
-    terms = read_run(session, member.run).terms
-    objectives = sum(bool(each.get("confidential", True)) for each in terms["objectives"])
+    objectives = len(read_run(session, member.run).terms.confidential)
     states = [sealed.state for sealed in mine]
     summary: SubmissionState = "missing"
     if "refused" in states:

@@ -1,4 +1,4 @@
-"""The states of a run and the ways between them, as plain data.
+"""Define the states of a run and the steps between them.
 
 ::
 
@@ -13,60 +13,40 @@ refuse it or its agreement expires.
 
 from __future__ import annotations
 
-from enum import StrEnum
-
+from tacit.client import RunState
 from tacit.errors import WrongStateError
 
-
-class State(StrEnum):
-    """Where a run stands."""
-
-    DRAFT = "draft"
-    INVITED = "invited"
-    AGREED = "agreed"
-    SUBMITTED = "submitted"
-    RUNNING = "running"
-    FINISHED = "finished"
-    INTERRUPTED = "interrupted"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-
-    @property
-    def is_end(self) -> bool:
-        """Whether the run is over; an interrupted one can be resumed."""
-        return self in ENDS
-
-
-ENDS = frozenset({State.FINISHED, State.INTERRUPTED, State.FAILED, State.CANCELLED})
-BEFORE_RUNNING = frozenset({State.DRAFT, State.INVITED, State.AGREED, State.SUBMITTED})
+BEFORE_RUNNING: frozenset[RunState] = frozenset({"draft", "invited", "agreed", "submitted"})
 """Until then a participant may withdraw."""
 
-TRANSITIONS: dict[State, frozenset[State]] = {
-    State.DRAFT: frozenset({State.INVITED, State.CANCELLED}),
-    State.INVITED: frozenset({State.AGREED, State.FAILED, State.CANCELLED}),
-    State.AGREED: frozenset({State.SUBMITTED, State.FAILED, State.CANCELLED}),
-    State.SUBMITTED: frozenset({State.RUNNING, State.FAILED, State.CANCELLED}),
-    State.RUNNING: frozenset(
-        {State.FINISHED, State.INTERRUPTED, State.FAILED, State.CANCELLED},
-    ),
-    State.INTERRUPTED: frozenset({State.SUBMITTED}),
-    State.FINISHED: frozenset(),
-    State.FAILED: frozenset(),
-    State.CANCELLED: frozenset(),
+TRANSITIONS: dict[RunState, frozenset[RunState]] = {
+    "draft": frozenset({"invited", "cancelled"}),
+    # From here on participants are involved. Whatever they signed stays as it is: nothing leads
+    # back, and a run with other terms is another run.
+    "invited": frozenset({"agreed", "failed", "cancelled"}),
+    "agreed": frozenset({"submitted", "failed", "cancelled"}),
+    "submitted": frozenset({"running", "failed", "cancelled"}),
+    "running": frozenset({"finished", "interrupted", "failed", "cancelled"}),
+    # The nodes still have the inputs and the counter of evaluations, so the run goes on from its
+    # checkpoint and no evaluation number is used twice. After the other ends they delete both.
+    "interrupted": frozenset({"submitted"}),
+    "finished": frozenset(),
+    "failed": frozenset(),
+    "cancelled": frozenset(),
 }
 
 
-def check_transition(before: State, after: State, /) -> None:
+def check_transition(before: RunState, after: RunState, /) -> None:
     """Refuse a step that no run may take."""
     if after not in TRANSITIONS[before]:
         possible = " or ".join(sorted(TRANSITIONS[before])) or "nothing"
         raise WrongStateError(f"the run is {before} and cannot become {after}; {possible} follows")
 
 
-def check_state(state: State, allowed: frozenset[State], /, *, to: str) -> None:
+def check_state(state: RunState, allowed: frozenset[RunState], /, *, to: str) -> None:
     """Refuse something that a run in this state does not allow.
 
-    >>> check_state(State.RUNNING, BEFORE_RUNNING, to="withdraw")
+    >>> check_state("running", BEFORE_RUNNING, to="withdraw")
     Traceback (most recent call last):
     tacit.errors.WrongStateError: the run is running; to withdraw it must be agreed, draft, \
 invited or submitted

@@ -8,21 +8,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec import structs
 from sqlalchemy.orm import Session
 
 from tacit.agreement import Agreement, read_agreement
 from tacit.audit import Record, Recorder, record_of_plans
-from tacit.client import CarriedLogs
+from tacit.client import ENDS, CarriedLogs, FoundPlans, RunResult, RunState
 from tacit.errors import InputError
 from tacit.files import replace_file
 from tacit.runs import LEDGER, run_from_ledger
-from tacit.service.api.answers import run_result
 from tacit.service.execution.report import Report, read_report, run_folder
 from tacit.service.server.settings import Settings
-from tacit.service.storage import Database, members_of, read_run
-from tacit.service.storage.states import ENDS, State, check_state
+from tacit.service.storage import Database, Run, members_of, read_run
+from tacit.service.storage.states import check_state
 from tacit.service.workflow.submitting import agreement_bytes
-from tacit.service.workflow.terms import Weights, public_weights, stored_terms
+from tacit.service.workflow.terms import Weights, public_weights
 from tacit.verify import Bundle, BundledManifest, LogSignature, write_bundle
 
 KEPT = "audit.zip"
@@ -30,12 +30,18 @@ SETTLED_SECONDS = 60.0
 """So long after its end nodes may still write down what was under way."""
 
 
+def run_result(run: Run, /) -> RunResult:
+    """Return the result of a run, as it was stored when the run ended."""
+    found = structs.asdict(run.result or FoundPlans())
+    return RunResult(**found, state=run.state, reason=run.reason)
+
+
 @dataclass(frozen=True)
 class Ended:
     """A run that has ended, as its bundle needs it."""
 
     run: str
-    state: State
+    state: RunState
     ended: float
     agreement: bytes
     signatures: dict[str, str]
@@ -45,20 +51,20 @@ class Ended:
     @property
     def is_settled(self) -> bool:
         """Whether nothing of it changes any more, so that its bundle can be kept."""
-        is_over = self.state is not State.INTERRUPTED
+        is_over = self.state != "interrupted"
         return is_over and time.time() > self.ended + SETTLED_SECONDS
 
 
 def ended_run(session: Session, run_id: str, /) -> Ended:
     """A run that has ended and has an agreement, or an error that says why there is no bundle."""
     run = read_run(session, run_id)
-    check_state(run.where, ENDS, to="be bundled")
+    check_state(run.state, ENDS, to="be bundled")
     data, _ = agreement_bytes(session, run_id)
-    weights = public_weights(stored_terms(run.terms))
+    weights = public_weights(run.terms)
     signed = {each.participant: each.signature for each in members_of(session, run_id)}
     return Ended(
         run=run_id,
-        state=run.where,
+        state=run.state,
         ended=run.ended or 0.0,
         agreement=data,
         signatures={name: each.hex() for name, each in signed.items() if each is not None},
@@ -77,7 +83,7 @@ def make_bundle(folder: Path, ended: Ended, logs: CarriedLogs, ledger: Sequence[
     """Pack a bundle, and keep it where nothing changes any more: two downloads are the same."""
     bundle = Bundle(
         run=ended.run,
-        state=ended.state.value,
+        state=ended.state,
         agreement=ended.agreement,
         signatures=ended.signatures,
         logs={each.node: each.log for each in logs.logs},
@@ -108,8 +114,8 @@ def record_run(settings: Settings, run_id: str, /, *, out: Path | None = None) -
     try:
         with database.reading() as session:
             run = read_run(session, run_id)
-            check_state(run.where, ENDS, to="be recorded")
-            data, public = run.agreement, public_weights(stored_terms(run.terms))
+            check_state(run.state, ENDS, to="be recorded")
+            data, public = run.agreement, public_weights(run.terms)
     finally:
         database.close()
     if data is None:

@@ -16,7 +16,7 @@ from tacit.agreement import (
     read_series,
     series_hash,
 )
-from tacit.client import InvitationFile, RunTerms, certificate_to_pin
+from tacit.client import InvitationFile, RunState, RunTerms, certificate_to_pin
 from tacit.equity import FIRST_HEAD
 from tacit.errors import ServiceError, WrongStateError
 from tacit.identity import read_certificate
@@ -45,9 +45,8 @@ from tacit.service.storage import (
     set_agreement,
     set_state,
 )
-from tacit.service.storage.states import State, check_state
+from tacit.service.storage.states import check_state
 from tacit.service.workflow.drafting import agreement_in_series, agreement_of_terms
-from tacit.service.workflow.terms import stored_terms
 
 
 def invite_members(
@@ -55,18 +54,17 @@ def invite_members(
 ) -> dict[str, str]:
     """Invite a draft's participants; returns the codes of those who are new."""
     run = read_run(session, run_id, for_update=True)
-    check_state(run.where, frozenset({State.DRAFT}), to="invite")
-    terms = stored_terms(run.terms)
-    accounts = accounts_of(session, list(terms.participants))
+    check_state(run.state, frozenset({"draft"}), to="invite")
+    accounts = accounts_of(session, list(run.terms.participants))
     invited = accounts_with_open_invitation(session)
     codes = {
         account.name: new_invitation(session, account.name, hours=settings.invitation_hours)[0]
         for account in accounts
         if account.signing_key is None and account.name not in invited
     }
-    add_members(session, run_id, terms.participants)
+    add_members(session, run_id, run.terms.participants)
     run.cluster = cluster
-    set_state(session, run_id, State.INVITED)
+    set_state(session, run_id, "invited")
     return codes
 
 
@@ -103,7 +101,7 @@ def _key_is_known(session: Session, account: Account) -> None:
     """Say so on all runs of the account; what was drafted with an earlier key cannot change."""
     runs = list_runs(session, participant=account.name)
     for run in runs:
-        if run.agreement_hash is not None and run.where in (State.INVITED, State.AGREED):
+        if run.agreement_hash is not None and run.state in ("invited", "agreed"):
             raise WrongStateError(
                 f"the agreement of {run.id} has your earlier signing key; join with that one, or "
                 "ask the operator to cancel the run first"
@@ -144,7 +142,7 @@ class Undrafted:
 def ready_to_draft(session: Session, run_id: str, /) -> Undrafted | None:
     """What an agreement can be drawn up from; nothing while somebody has not joined."""
     run = read_run(session, run_id)
-    if run.where is not State.INVITED or run.agreement is not None or run.cluster is None:
+    if run.state != "invited" or run.agreement is not None or run.cluster is None:
         return None
     keys = {member.participant: key for member, key in members_with_keys(session, run_id)}
     known = {name: key for name, key in keys.items() if key is not None}
@@ -154,7 +152,7 @@ def ready_to_draft(session: Session, run_id: str, /) -> Undrafted | None:
     if run.series is not None and run.series_number is not None:
         data = read_standing_series(session, run.series).data or b""
         series = (read_series(data), run.series_number)
-    return Undrafted(stored_terms(run.terms), known, run.cluster, series)
+    return Undrafted(run.terms, known, run.cluster, series)
 
 
 def drafted(
@@ -189,7 +187,7 @@ def drafted(
 def undrafted_runs(session: Session, participant: str | None = None, /) -> list[str]:
     """The runs, all or a participant's, whose agreement can be drawn up now."""
     runs = list_runs(session, participant=participant)
-    waiting = [each for each in runs if each.where is State.INVITED and not each.agreement_hash]
+    waiting = [each for each in runs if each.state == "invited" and not each.agreement_hash]
     return [run.id for run in waiting if ready_to_draft(session, run.id) is not None]
 
 
@@ -204,7 +202,9 @@ def keep_draft(session: Session, run_id: str, agreement: Agreement, /) -> bool:
     return True
 
 
-INVITED = frozenset(State) - {State.DRAFT, State.FINISHED, State.FAILED, State.CANCELLED}
+INVITED: frozenset[RunState] = frozenset(
+    {"invited", "agreed", "submitted", "running", "interrupted"}
+)
 
 
 def invitation_file(
@@ -227,7 +227,7 @@ def invite_to_run(
     session: Session, settings: Settings, run_id: str, name: str, /
 ) -> InvitationFile:
     """A new invitation for a participant of a run that is under way."""
-    check_state(read_run(session, run_id).where, INVITED, to="hand out an invitation")
+    check_state(read_run(session, run_id).state, INVITED, to="hand out an invitation")
     read_member(session, run_id, name)
     return invitation_file(session, settings, name, run=run_id)
 

@@ -30,6 +30,7 @@ from tacit.agreement import (
     series_hash,
 )
 from tacit.client import (
+    ENDS,
     EquitySettings,
     NextRun,
     RunTerms,
@@ -55,7 +56,6 @@ from tacit.service.storage import (
     set_state,
 )
 from tacit.service.storage.series import new_series_id
-from tacit.service.storage.states import State
 from tacit.service.workflow.drafting import (
     agreement_in_series,
     agreement_of_terms,
@@ -65,7 +65,6 @@ from tacit.service.workflow.drafting import (
     with_steps_for,
 )
 from tacit.service.workflow.inviting import accounts_of, invite_members
-from tacit.service.workflow.terms import stored_terms
 
 
 def next_time(schedule: Schedule, after: float, /) -> float:
@@ -108,7 +107,7 @@ def create_series(
     series = StandingSeries(
         id=new_series_id(),
         name=terms.name,
-        terms=msgspec.to_builtins(terms),
+        terms=terms,
         cluster=cluster,
         created_by=by,
         created=time.time(),
@@ -229,8 +228,7 @@ def draw_up_series(session: Session, settings: Settings, series_id: str, /) -> b
     known = {name: key for name, key in keys.items() if key is not None}
     if series.data is not None or series.ended is not None or len(known) < len(keys):
         return False
-    terms = msgspec.convert(series.terms, SeriesTerms)
-    made = series_of_terms(terms, settings, series.cluster, keys=known, now=time.time())
+    made = series_of_terms(series.terms, settings, series.cluster, keys=known, now=time.time())
     series.data, series.hash = canonical(made), series_hash(made)
     return True
 
@@ -290,13 +288,13 @@ def end_series(session: Session, series_id: str, reason: str, /) -> None:
 def open_run(session: Session, series_id: str, /) -> Run | None:
     """The run of a series that is under way; drafts and ends do not count."""
     runs = runs_of_series(session, series_id)
-    return next((run for run in runs if not run.where.is_end and run.where != State.DRAFT), None)
+    return next((run for run in runs if run.state not in ENDS and run.state != "draft"), None)
 
 
 def _fail_expired(session: Session, series_id: str, now: float) -> None:
     """A run that nobody can sign or start any more must not keep the next one from starting."""
     run = open_run(session, series_id)
-    if run is None or run.where not in (State.INVITED, State.AGREED):
+    if run is None or run.state not in ("invited", "agreed"):
         return
     data = read_run(session, run.id).agreement
     made = read_series(read_standing_series(session, series_id).data or b"")
@@ -308,7 +306,7 @@ def _fail_expired(session: Session, series_id: str, now: float) -> None:
     )
     if expires <= now:
         reason = "its agreement expired before everybody had signed and submitted"
-        set_state(session, run.id, State.FAILED, reason=reason)
+        set_state(session, run.id, "failed", reason=reason)
 
 
 def next_terms(session: Session, series_id: str, changes: NextRun, /) -> tuple[RunTerms, Series]:
@@ -318,7 +316,7 @@ def next_terms(session: Session, series_id: str, changes: NextRun, /) -> tuple[R
     if not is_agreed(session, series_id):
         raise WrongStateError("not everybody has signed the series; wait until all have")
     runs = runs_of_series(session, series_id)
-    last = stored_terms(read_run(session, runs[-1].id).terms if runs else series.terms["run"])
+    last = read_run(session, runs[-1].id).terms if runs else series.terms.run
     if changes.problem not in (None, last.problem):
         last = replace(last, reference=None)  # that of another problem
     differ = {
@@ -373,10 +371,8 @@ def add_run(
     series = read_standing_series(session, series_id, for_update=True)
     _check_stands(series)
     number = next_number(session, series)
-    called = name or name_of_run(series, number)
-    written = msgspec.to_builtins(replace(terms, name=called))
-    run = create_run(session, called, written, by=by, series=series_id, series_number=number)
-    return run.id
+    terms = replace(terms, name=name or name_of_run(series, number))
+    return create_run(session, terms, by=by, series=series_id, series_number=number).id
 
 
 def begin_run(session: Session, settings: Settings, run_id: str, /) -> None:
@@ -413,16 +409,14 @@ def name_of_run(series: StandingSeries, number: int, /) -> str:
 def renumber(session: Session, series: StandingSeries, draft: Run, /) -> None:
     """Give a draft another number if runs after it have begun: nobody would sign its own."""
     begun = [
-        run.series_number or 0
-        for run in runs_of_series(session, series.id)
-        if run.where is not State.DRAFT
+        run.series_number or 0 for run in runs_of_series(session, series.id) if run.state != "draft"
     ]
     if draft.series_number is None or draft.series_number > max(begun, default=0):
         return
     number = next_number(session, series)
     if draft.name == name_of_run(series, draft.series_number):
         draft.name = name_of_run(series, number)
-        draft.terms = {**draft.terms, "name": draft.name}
+        draft.terms = replace(draft.terms, name=draft.name)
     draft.series_number = number
     session.flush()
 
@@ -448,7 +442,7 @@ def draft_in_series(
         return None
     series = read_standing_series(session, run.series)
     made = read_series(series.data or b"")
-    _check_signed(stored_terms(series.terms["run"]), terms, made)
+    _check_signed(series.terms.run, terms, made)
     owners = in_order_of_series(session, run.series, terms.participants)
     return replace(terms, participants=owners), made
 

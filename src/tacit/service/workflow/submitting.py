@@ -16,6 +16,7 @@ from tacit.agreement import (
     read_agreement,
     read_manifest,
 )
+from tacit.client import ENDS
 from tacit.errors import NotThereError, SealError, ServiceError, WrongStateError
 from tacit.service.storage import (
     Run,
@@ -27,7 +28,7 @@ from tacit.service.storage import (
     set_state,
     store_sealed,
 )
-from tacit.service.storage.states import State, check_state
+from tacit.service.storage.states import check_state
 from tacit.service.workflow.inviting import waiting_for
 
 BYTES_PER_COMPONENT = 8
@@ -41,9 +42,9 @@ def agreement_bytes(session: Session, run_id: str, /) -> tuple[bytes, str]:
     """The agreement as it is signed, and its hash."""
     run = read_run(session, run_id)
     if run.agreement is None or run.agreement_hash is None:
-        if run.where is State.DRAFT:
+        if run.state == "draft":
             raise NotThereError("the run is a draft; its agreement is drawn up after invite")
-        if run.where.is_end:
+        if run.state in ENDS:
             raise NotThereError("the run ended before its agreement was drawn up; there is none")
         missing = ", ".join(waiting_for(session, run_id)) or "the operator, see the warnings"
         raise NotThereError(f"there is no agreement yet; waiting for: {missing}")
@@ -83,14 +84,14 @@ def sign(
         raise _not_under_this()  # it was drafted again meanwhile
     if not set_signature(session, run_id, participant, signature):
         return False
-    set_state(session, run_id, State.AGREED)
+    set_state(session, run_id, "agreed")
     return True
 
 
 def _is_signed_already(session: Session, run: Run, participant: str, signature: bytes) -> bool:
     if read_member(session, run.id, participant).signature == signature:
         return True
-    check_state(run.where, frozenset({State.INVITED}), to="sign")
+    check_state(run.state, frozenset({"invited"}), to="sign")
     return False
 
 
@@ -152,7 +153,7 @@ def submit(session: Session, rows: Sealed, /) -> tuple[Sealed, bool]:
                 "you have submitted other rows for this objective; withdraw, or wait until the "
                 "nodes have checked them"
             )
-    check_state(run.where, frozenset({State.AGREED}), to="submit")
+    check_state(run.state, frozenset({"agreed"}), to="submit")
     store_sealed(session, rows)
     return rows, True
 

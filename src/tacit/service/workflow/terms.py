@@ -32,11 +32,6 @@ from tacit.search import SearchParameters, preset_named
 Weights = dict[int, NDArray[np.int64]]
 
 
-def stored_terms(stored: Mapping[str, Any], /) -> RunTerms:
-    """The terms of a run as the database has them."""
-    return msgspec.convert(stored, RunTerms)
-
-
 def terms_of_problem(
     problem: Problem, owners: Mapping[str, Sequence[int]], /, *, rules: Mapping[str, Any]
 ) -> RunTerms:

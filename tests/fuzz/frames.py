@@ -10,7 +10,7 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from tacit.errors import FrameError, PeerError, PeerLostError
-from tacit.mpc.transport.frame import HEADER_BYTES, Channel, Header, Kind, decode, encode
+from tacit.mpc.transport.frame import HEADER_BYTES, Channel, FrameKind, Header, decode, encode
 from tacit.mpc.transport.link import MemoryLink, memory_pair
 from tacit.mpc.transport.mux import Mux
 from tacit.mpc.transport.tls import Identity, TlsLink
@@ -34,7 +34,7 @@ _CHANNELS = [
     for name in (0, 1)
     for number in (0, 1, 2**63)
     for substream in (0, 1, 3, 255)
-    for kind in Kind
+    for kind in FrameKind
 ]
 
 

@@ -32,7 +32,7 @@ from tacit.mpc.letters import WORD, Letter, frame_bytes
 from tacit.mpc.local import deal_integers, run_linked
 from tacit.mpc.protocols.shuffle import rounds_of, stage_letters
 from tacit.mpc.shares import held_by, party_name
-from tacit.mpc.transport.frame import HEADER_BYTES, Buffer, Kind, decode
+from tacit.mpc.transport.frame import HEADER_BYTES, Buffer, FrameKind, decode
 from tacit.mpc.transport.link import MemoryLink
 from tacit.mpc.transport.mux import Mux
 from tests.mpc.both import NUMBERS, three_and_four
@@ -94,7 +94,7 @@ def what_leaves() -> Iterator[Left]:
     send = MemoryLink.send
 
     async def noted(self: MemoryLink, header: bytes, payload: Buffer, *, timeout: float) -> None:
-        if decode(header, peer=self.peer).channel.kind == Kind.PROTOCOL:
+        if decode(header, peer=self.peer).channel.kind == FrameKind.PROTOCOL:
             left[self._other._peer if self._other else "", self.peer].append(len(payload))
         await send(self, header, payload, timeout=timeout)
 

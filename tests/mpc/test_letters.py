@@ -24,6 +24,7 @@ from tacit.mpc.protocols.shuffle import draw_order
 from tacit.mpc.session import Session
 from tacit.mpc.shares import (
     COORDINATOR,
+    ArithmeticShare,
     BitShare,
     Share,
     concatenate,
@@ -80,7 +81,9 @@ async def _labels_back(s: Session, _: Share, __: Share) -> object:
 
 async def _labels_shared(s: Session, _: Share, __: Share) -> object:
     order = draw_order(s, 3, label="o")
-    return await shuffle.labels_to_shares(s, LABELS.astype(np.uint64), order, label="s")
+    return await shuffle.labels_to_shares(
+        s, LABELS.astype(np.uint64), order, label="s", kind=ArithmeticShare
+    )
 
 
 async def _compare(s: Session, x: Any, y: Any) -> object:

@@ -36,7 +36,7 @@ from tacit.mpc.protocols import minimum, opening, pairwise
 from tacit.mpc.protocols.minimum import find_least, with_ties
 from tacit.mpc.protocols.opening import open_to_nodes
 from tacit.mpc.session import Session
-from tacit.mpc.shares import ArithmeticShare, concatenate, held_by, public_share
+from tacit.mpc.shares import ArithmeticShare, as_columns, concatenate, held_by, public_share
 
 
 def _tie_bits(count: int) -> int:
@@ -71,7 +71,6 @@ async def balance_spread(
 
 
 def cost_of_spread(nodes: int, count: int) -> Cost:
-    """The cost_of_spread of the spread of so many balances."""
     bits = BALANCE_BITS + _tie_bits(count)
     return minimum.cost(nodes, (count, count), bits=bits, dtype=WORD, columns=2)
 
@@ -111,9 +110,9 @@ async def account_of(
 async def _told(session: Session, numbers: Sequence[ArithmeticShare]) -> ArithmeticShare | None:
     if not numbers:
         return None
-    lines = ArithmeticShare(
-        {c: np.stack([each.parts[c] for each in numbers], axis=1) for c in numbers[0].parts}
-    )
+    # A product with 1 gives fresh components, uniform but for their sum: those of balances are sums
+    # over earlier runs, and sealed to an owner they would tell more than the number.
+    lines = as_columns(numbers)
     one = public_share(
         np.ones(1, dtype=np.uint64), ArithmeticShare, me=session.me, nodes=session.nodes
     )

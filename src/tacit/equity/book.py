@@ -171,5 +171,4 @@ class StepBook:
         return self.steps.get(name, ArithmeticShare(dict.fromkeys(self.components, none)))
 
     def balances(self, names: Sequence[str], rule: EquityRule) -> ArithmeticShare:
-        """Shares of the balances of these participants."""
         return balances([self.own_steps(name) for name in names], rule)

@@ -79,7 +79,6 @@ async def least_costs(
 
 
 def cost_of_least(nodes: int, shape: EquityShape) -> Cost:
-    """The cost_of_least of the least costs."""
     return minimum.cost(nodes, _sizes(shape), bits=shape.key_bits, dtype=shape.word, columns=2)
 
 
@@ -128,7 +127,6 @@ async def secret_plan_costs(
 
 
 def cost_of_secret(nodes: int, shape: EquityShape) -> Cost:
-    """The cost under a plan in shares."""
     count = shape.rows * (shape.columns - 1)
     compared = less_than.cost(nodes, 0, count, bits=_column_bits(shape))
     return compared.then(halves.cost_of_choice(nodes, count, shape.word))
@@ -204,7 +202,6 @@ async def multiplied(
 def cost_before(
     nodes: int, rule: EquityRule, participants: int, *, rows: int, columns: int
 ) -> Cost:
-    """The cost_before of factors and of multiplying the weights."""
     compared = participants * len(rule.thresholds)
     total = less_than.cost(nodes, 0, compared, bits=BALANCE_BITS)
     return total.then(halves.cost_of_conversion(nodes, compared)).then(
@@ -308,7 +305,6 @@ def _steps(saved: ArithmeticShare) -> ArithmeticShare:
 
 
 def cost_after(nodes: int, shape: EquityShape, *, secret: bool) -> Cost:
-    """The cost_after of the steps after a run, with a plan that is secret or public."""
     total = cost_of_least(nodes, shape)
     if secret:
         total = total.then(cost_of_secret(nodes, shape))

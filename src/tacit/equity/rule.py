@@ -135,7 +135,6 @@ class EquityShape:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
         return len(self.owners)
 
     @cached_property

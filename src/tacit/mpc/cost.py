@@ -53,7 +53,6 @@ class Cost:
 
     @classmethod
     def free(cls, nodes: int) -> Cost:
-        """Nothing is sent."""
         parties = range(nodes + 1)
         chains = tuple(tuple(0 if i == j else _NEVER for j in parties) for i in parties)
         return cls(chains, (0,) * nodes)
@@ -65,13 +64,7 @@ class Cost:
 
     @property
     def bytes_per_node(self) -> int:
-        """Bytes of the node that sends most."""
         return max(self.sent)
-
-    @property
-    def only_rounds(self) -> Cost:
-        """The same chains, with bytes that are counted elsewhere: for what waits for a result."""
-        return Cost(self.chains, (0,) * len(self.sent))
 
     def _sum(self, other: Cost) -> tuple[int, ...]:
         return tuple(a + b for a, b in zip(self.sent, other.sent, strict=True))

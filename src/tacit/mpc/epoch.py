@@ -32,7 +32,7 @@ from tacit.mpc.masks import KeyedMasks, expand
 from tacit.mpc.session import DEFAULT_TIMEOUT, Session, Wire
 from tacit.mpc.shares import COORDINATOR, held_by
 from tacit.mpc.signed_letters import Signer
-from tacit.mpc.transport.frame import Channel, Kind
+from tacit.mpc.transport.frame import Channel, FrameKind
 from tacit.mpc.transport.link import Link
 from tacit.mpc.transport.mux import Conversation, Mux
 
@@ -80,25 +80,15 @@ class SessionMux(Protocol):
     """What a session needs of the link to a party; a `Mux` is one."""
 
     @property
-    def link(self) -> Link:
-        """The link itself."""
-        ...
+    def link(self) -> Link: ...
 
-    def open(self, channel: Channel, *, tag: bytes) -> Wire:
-        """Open a conversation."""
-        ...
+    def open(self, channel: Channel, *, tag: bytes) -> Wire: ...
 
-    def watch(self, channel: Channel, handler: Callable[[PeerError], None] | None) -> None:
-        """Listen for the other side giving up."""
-        ...
+    def watch(self, channel: Channel, handler: Callable[[PeerError], None] | None) -> None: ...
 
-    async def notify(self, channel: Channel, culprit: str, *, timeout: float) -> None:
-        """Tell the other side that the evaluation failed."""
-        ...
+    async def notify(self, channel: Channel, culprit: str, *, timeout: float) -> None: ...
 
-    def finish(self, channel: Channel) -> None:
-        """Drop what may still arrive for the evaluation."""
-        ...
+    def finish(self, channel: Channel) -> None: ...
 
 
 class Epoch:
@@ -134,7 +124,6 @@ class Epoch:
 
     @property
     def nodes(self) -> int:
-        """How many nodes the epoch has."""
         return len(self.members)
 
     def greeting(self, context: Context, state: bytes = b"") -> bytes:
@@ -168,7 +157,6 @@ def _letters(nodes: int, keys: int) -> list[Letter]:
 
 
 def cost(nodes: int) -> Cost:
-    """The cost of agreeing on keys."""
     return Cost.of(nodes, _letters(nodes, nodes - 2), _letters(nodes, nodes - 1))
 
 
@@ -205,7 +193,7 @@ async def agree_epoch(
     members = tuple(sorted([me, *numbers]))
     peers = {members.index(peer): mux for peer, mux in numbers.items()}
     me, nodes = members.index(me), len(members)
-    channel = Channel(agreement, evaluation=number, kind=Kind.EPOCH)
+    channel = Channel(agreement, evaluation=number, kind=FrameKind.EPOCH)
     about = agreement + number.to_bytes(8, "little") + bytes(members)
     held = sorted(held_by(me, nodes))
     ours = {c: secrets.token_bytes(KEY_BYTES) for c in held}

@@ -45,7 +45,6 @@ class Letter:
 
     @property
     def entries(self) -> int:
-        """How many words it has."""
         return math.prod(self.shape)
 
     def piece(self, sender: int) -> slice:
@@ -59,7 +58,6 @@ class Letter:
         return slice(self.entries * at // count, self.entries * (at + 1) // count)
 
     def piece_bytes(self, sender: int) -> int:
-        """The bytes of a sender's piece."""
         piece = self.piece(sender)
         words: int = piece.stop - piece.start
         return words * self.dtype.itemsize

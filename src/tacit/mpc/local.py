@@ -146,21 +146,16 @@ async def parties(
 def run_parties(
     node: Party[T],
     coordinator: Party[Any] | None = None,
-    *,
-    nodes: int = 3,
-    masks: Callable[[int], MaskSource] | None = None,
-    record: bool = False,
-    timeout: float = 10.0,
+    **options: Any,  # noqa: ANN401
 ) -> PartiesRun[T]:
-    """`parties` on its own event loop.
+    """`parties` with its options, on an event loop of its own.
 
     >>> async def node(session):
     ...     return session.me
     >>> run_parties(node).results
     [0, 1, 2]
     """
-    run = parties(node, coordinator, nodes=nodes, masks=masks, record=record, timeout=timeout)
-    return asyncio.run(run)
+    return asyncio.run(parties(node, coordinator, **options))
 
 
 def run_linked(
@@ -189,7 +184,7 @@ Substreams = Mapping[int, Sequence[bytes]]
 """What a node sent to the coordinator: the frames of each substream."""
 
 
-class _Kept:
+class _ReplayedWire:
     """A substream that arrived before."""
 
     def __init__(self, frames: Iterable[bytes], peer: str) -> None:
@@ -224,8 +219,8 @@ def receive_again(parts: Sequence[Substreams], receive: Callable[[Session], Awai
     array([5], dtype=uint64)
     """
 
-    def wire(peer: int, substream: int) -> _Kept:
-        return _Kept(parts[peer].get(substream, []), party_name(peer))
+    def wire(peer: int, substream: int) -> _ReplayedWire:
+        return _ReplayedWire(parts[peer].get(substream, []), party_name(peer))
 
     async def run() -> T:
         return await receive(Session(COORDINATOR, nodes=len(parts), masks=None, wire=wire))

@@ -56,7 +56,6 @@ class KeyedMasks:
         self._keys = dict(keys)
 
     def words(self, label: str, component: int, count: int) -> Words:
-        """Uniform words from the stream of this label and component."""
         subkey = expand(self._keys[component], b"words|" + label.encode())
         # The subkey serves one stream only, so its second half may be the counter's start.
         stream = Cipher(algorithms.AES(subkey[:16]), modes.CTR(subkey[16:])).encryptor()

@@ -9,9 +9,6 @@ node's piece and another's hash would tell two values under one mask. So the fir
 other node begins with a greeting, a hash of all that they must agree on, and nothing more leaves
 before the same greeting has come from all of them. What goes with it is masked, and the masks
 depend on all that too; what is opened waits (`meet`).
-
-Protocols that run in parallel have a substream each (`in_parallel`), and pass values to one another
-by a `Handover`.
 """
 
 from __future__ import annotations
@@ -22,7 +19,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -38,26 +35,16 @@ from tacit.mpc.transport.frame import HEADER_BYTES, Buffer, Frame
 class Wire(Protocol):
     """One substream's way to one peer; a `Conversation` of a `Mux` is one."""
 
-    async def send(self, depth: int, payload: Buffer, *, timeout: float) -> None:
-        """Send a message."""
-        ...
+    async def send(self, depth: int, payload: Buffer, *, timeout: float) -> None: ...
 
-    async def receive(self, *, timeout: float) -> Frame:
-        """Wait for the next message."""
-        ...
+    async def receive(self, *, timeout: float) -> Frame: ...
 
-    def fail(self, error: PeerError) -> None:
-        """Raise this error in the receiver that waits for a message."""
-        ...
+    def fail(self, error: PeerError) -> None: ...
 
-    def close(self) -> None:
-        """No more messages."""
-        ...
+    def close(self) -> None: ...
 
 
 T = TypeVar("T")
-A = TypeVar("A")
-B = TypeVar("B")
 DEFAULT_TIMEOUT = 10.0
 
 
@@ -127,17 +114,14 @@ class Session:
 
     @property
     def nodes(self) -> int:
-        """How many nodes take part."""
         return self._shared.nodes
 
     @property
     def peers(self) -> list[int]:
-        """The other nodes."""
         return [node for node in range(self.nodes) if node != self.me]
 
     @property
     def held(self) -> tuple[int, ...]:
-        """The numbers of the components that this node has."""
         return held_by(self.me, self.nodes)
 
     def name_of(self, peer: int) -> str:
@@ -286,14 +270,12 @@ class Session:
         shape: int | tuple[int, ...],
         dtype: DTypeLike = np.uint64,
     ) -> NDArray[Any]:
-        """Uniform words, the same for all holders of the component."""
         size = _bytes_of(shape, dtype)
         words = self._draw(label, component).words(label, component, -(-size // 8))
         made: NDArray[Any] = words.view(np.uint8)[:size].view(dtype).reshape(shape)
         return made
 
     def permutation(self, label: str, component: int, size: int) -> NDArray[np.intp]:
-        """A uniform permutation, the same for all holders of the component."""
         return self._draw(label, component).permutation(label, component, size)
 
     # Substreams.
@@ -340,49 +322,5 @@ class Session:
             wire.fail(error)
 
     def close(self) -> None:
-        """End all conversations of this session."""
         for wire in self._shared.wires.values():
             wire.close()
-
-
-class Handover(Generic[T]):
-    """A value that is given once, and taken by whoever needs it.
-
-    >>> from tacit.mpc.local import run_parties
-    >>> async def node(s):
-    ...     value = Handover()
-    ...     async def first(t):
-    ...         await t.tell(b"something")
-    ...         value.give(t, 7)
-    ...     async def second(t):
-    ...         return await value.take(t), t.depth
-    ...     return (await s.in_parallel(first, second))[1]
-    >>> run_parties(node).results[0]
-    (7, 1)
-    """
-
-    def __init__(self) -> None:
-        self._given: asyncio.Future[tuple[T, int, int]] = asyncio.get_running_loop().create_future()
-
-    def give(self, session: Session, value: T) -> None:
-        """Hand the value over, with the rounds that it took."""
-        self._given.set_result((value, session.depth, session.exchanges))
-
-    async def take(self, session: Session) -> T:
-        """Wait for the value."""
-        value, depth, exchanges = await asyncio.shield(self._given)
-        session.depth = max(session.depth, depth)
-        session.exchanges = max(session.exchanges, exchanges)
-        return value
-
-
-async def two_at_once(
-    session: Session,
-    first: Callable[[Session], Coroutine[Any, Any, A]],
-    second: Callable[[Session], Coroutine[Any, Any, B]],
-    *,
-    substreams: Sequence[Session],
-) -> tuple[A, B]:
-    """Two protocols in parallel, each with a result of its own kind."""
-    results: list[Any] = await session.in_parallel(first, second, substreams=substreams[:2])
-    return results[0], results[1]

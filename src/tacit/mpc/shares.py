@@ -68,12 +68,10 @@ class Share:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the shared array."""
         return self.any.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of its words."""
         return self.any.dtype
 
     def __len__(self) -> int:
@@ -94,6 +92,7 @@ class Share:
 
     def add_public(self, values: Array) -> Self:
         """The share with a public value added, which goes into component 0."""
+        # All holders of component 0 add it, so they still agree on every component.
         parts = dict(self.parts)
         if 0 in parts:
             parts[0] = self.plus(parts[0], values)
@@ -122,13 +121,17 @@ class BitShare(Share):
 
 
 def concatenate(shares: Sequence[S], /) -> S:
-    """Several shared arrays one after the other."""
     first = shares[0]
     return type(first)({c: np.concatenate([s.parts[c] for s in shares]) for c in first.parts})
 
 
+def as_columns(shares: Sequence[S], /) -> S:
+    """Several shared arrays of one shape as the columns of one."""
+    first = shares[0]
+    return type(first)({c: np.stack([s.parts[c] for s in shares], -1) for c in first.parts})
+
+
 def total(arrays: Iterable[Array], plus: np.ufunc, /) -> Array:
-    """The sum, or the XOR, of arrays."""
     return reduce(plus, arrays)
 
 
@@ -139,6 +142,8 @@ def _random(shape: tuple[int, ...], dtype: np.dtype[Any], source: Callable[[int]
 
 
 def _dealt(values: Array, kind: type[S], nodes: int, source: Callable[[int], bytes]) -> list[S]:
+    # All but one component are fresh; the last makes up the difference. Were one left out or used
+    # twice, whoever holds the last and another could subtract them.
     parts = [_random(values.shape, values.dtype, source) for _ in range(nodes - 1)]
     parts.append(reduce(kind.minus, parts, values))
     return [kind({c: parts[c] for c in held_by(i, nodes)}) for i in range(nodes)]
@@ -166,6 +171,7 @@ def reconstruct(shares: Sequence[Share]) -> Array:
     parts: dict[int, Array] = {}
     for share in shares:
         for number, part in share.parts.items():
+            # Holders of a component have the same words; a difference shows that one of them lies.
             if not np.array_equal(parts.setdefault(number, part), part):
                 raise AbortError("the nodes", "the holders of a component hold different ones")
     return total(parts.values(), shares[0].plus)

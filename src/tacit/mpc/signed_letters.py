@@ -112,13 +112,9 @@ Words = Callable[[str, int, int], Array]
 class Signer(Protocol):
     """A node's signing key, and the public ones of all."""
 
-    def sign(self, statement: bytes, /) -> bytes:
-        """Our signature."""
-        ...
+    def sign(self, statement: bytes, /) -> bytes: ...
 
-    def is_signed(self, by: int, statement: bytes, signature: bytes, /) -> bool:
-        """Whether a node signed this."""
-        ...
+    def is_signed(self, by: int, statement: bytes, signature: bytes, /) -> bool: ...
 
 
 def groups_of(letters: Sequence[Letter], sender: int, to: int) -> list[Senders]:

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from tacit.errors import AbortError, RefusedError
 from tacit.mpc import agree_epoch, open_conversations, party_name
-from tacit.mpc.transport import Channel, Conversation, Kind
+from tacit.mpc.transport import Channel, Conversation, FrameKind
 from tacit.node.agreement_state import AgreementState
 from tacit.node.computation import EPOCH_SECONDS, ComputingNode
 from tacit.node.epoch_state import HeardOfLogs
@@ -55,7 +55,7 @@ async def open_epoch(
         node.number, muxes, number=request.epoch, agreement=name, timeout=EPOCH_SECONDS
     )
     try:
-        channel = Channel(name, evaluation=request.epoch, kind=Kind.CONTROL)
+        channel = Channel(name, evaluation=request.epoch, kind=FrameKind.CONTROL)
         async with open_conversations(muxes, channel) as talks:
             heard = await _tell_each_other(node, agreement_state, talks)
         # Only now, when each has what it needs: whoever refuses keeps nobody waiting.

@@ -31,8 +31,8 @@ from tacit.mpc import party_name
 from tacit.mpc.transport import (
     Carrier,
     Channel,
+    FrameKind,
     Identity,
-    Kind,
     Mux,
     Passage,
     TlsLink,
@@ -206,7 +206,7 @@ HANDSHAKE_SECONDS = 3.0
 
 
 def _channel(number: int, origin: int, to: int) -> Channel:
-    return Channel(bytes(16), objective=origin << 8 | to, evaluation=number, kind=Kind.RELAY)
+    return Channel(bytes(16), objective=origin << 8 | to, evaluation=number, kind=FrameKind.RELAY)
 
 
 class Relays:

@@ -17,7 +17,7 @@ from tacit.agreement.plan_parts import SealedParts
 from tacit.agreement.sizes import MOST_OBJECTIVES, MOST_PARTICIPANTS
 from tacit.errors import FrameError
 from tacit.mpc import Context
-from tacit.mpc.transport import Channel, Kind
+from tacit.mpc.transport import Channel, FrameKind
 from tacit.records.requests import (
     COUNT_NUMBER,
     NO_ATTEMPT,
@@ -211,7 +211,7 @@ Reply = Result | Refused | Failed
 R = TypeVar("R", bound=Message)
 T = TypeVar("T")
 
-TALK = Channel(bytes(16), kind=Kind.CONTROL)
+TALK = Channel(bytes(16), kind=FrameKind.CONTROL)
 """The conversation that carries these messages on every link."""
 
 

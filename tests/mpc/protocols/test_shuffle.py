@@ -133,7 +133,8 @@ def test_labels_to_the_coordinator_and_to_shares(n: int, told: bool, nodes: int)
     check_cost(run, shuffle.cost_to_coordinator(nodes, (n,), label, public=True, told=told))
     words = public.astype(np.uint64)
     shared = run_parties(
-        lambda s: shuffle.labels_to_shares(s, words, orders[s.me], label="l"), nodes=nodes
+        lambda s: shuffle.labels_to_shares(s, words, orders[s.me], label="l", kind=ArithmeticShare),
+        nodes=nodes,
     )
     assert (reconstruct(shared.results) == original).all()
     check_cost(shared, shuffle.cost_to_shares(nodes, n))

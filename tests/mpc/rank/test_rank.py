@@ -76,7 +76,7 @@ def test_pivots_notice_contradictions() -> None:
 
 
 def test_a_key_between_two_pivots_is_below_the_better_one() -> None:
-    segment = ranking._Segment(0, np.arange(3))
+    segment = ranking._RankSegment(0, np.arange(3))
     ranks = np.full(3, -1)
     # Key 0 is below key 1; key 2 is below both, between them, or above both.
     for answers, place in (([1, 1], 2), ([0, 1], 1), ([0, 0], 0)):

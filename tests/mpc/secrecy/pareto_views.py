@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tacit.mpc import COORDINATOR, ArithmeticShare, FitnessBound, Session, Spec
-from tacit.mpc.disclose import evaluation, front, pareto_score
+from tacit.mpc.disclose import dominance, evaluation
 from tacit.mpc.disclose.dominance import ParetoWidths
 from tacit.mpc.disclose.front import collect_front, reveal_front
 from tacit.mpc.disclose.pareto_score import collect_pareto, evaluate_pareto
@@ -81,8 +81,7 @@ def _ranks_seen() -> Iterator[dict[str, NDArray[np.intp]]]:
         return ranking
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pareto_score, "rank_all_pairs", noted)
-        patch.setattr(front, "rank_all_pairs", noted)
+        patch.setattr(dominance, "rank_all_pairs", noted)
         patch.setattr(evaluation, "rank_all_pairs", noted)
         yield seen
 

@@ -101,7 +101,7 @@ async def rows_shared(s: Session, share: Any) -> None:
 
 async def labels_shared(s: Session, public: Any) -> None:
     order = draw_order(s, N, label="o")
-    await shuffle.labels_to_shares(s, public, order, label="s")
+    await shuffle.labels_to_shares(s, public, order, label="s", kind=ArithmeticShare)
 
 
 def shuffled(rows: Array, orders: Mapping[Draw, Array]) -> Array:

@@ -9,8 +9,8 @@ from tacit.errors import AbortError, PeerTimeoutError
 from tacit.mpc.epoch import agree_epoch
 from tacit.mpc.transport import (
     Channel,
+    FrameKind,
     Identity,
-    Kind,
     Mux,
     connect,
     make_certificate,
@@ -62,7 +62,7 @@ def test_too_many_unopened_conversations_do_not_end_the_link(
     async def work() -> None:
         here, there = muxes()
         for number in range(200):
-            talk = here.open(Channel(bytes(16), evaluation=number, kind=Kind.EPOCH))
+            talk = here.open(Channel(bytes(16), evaluation=number, kind=FrameKind.EPOCH))
             await talk.send(1, bytes(32), timeout=1)
         await settle()
         assert there.failure is None

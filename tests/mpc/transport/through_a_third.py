@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from tacit.mpc.transport import (
     Carrier,
     Channel,
+    FrameKind,
     Identity,
-    Kind,
     Link,
     Mux,
     Passage,
@@ -20,7 +20,7 @@ from tacit.mpc.transport import (
     memory_pair,
 )
 
-CHANNEL = Channel(bytes(16), kind=Kind.RELAY)
+CHANNEL = Channel(bytes(16), kind=FrameKind.RELAY)
 LIMIT = 1 << 20
 
 

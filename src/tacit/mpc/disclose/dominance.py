@@ -28,9 +28,10 @@ Paper    [deb2002, Section III] for dominance
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,10 +46,10 @@ from tacit.mpc.disclose.spec import (
 from tacit.mpc.planes import cut, plane_words
 from tacit.mpc.protocols import halves, less_than, pairwise
 from tacit.mpc.protocols.halves import known_part
-from tacit.mpc.protocols.ranking import pair_count, pair_differences
+from tacit.mpc.protocols.ranking import Ranking, pair_count, pair_differences, rank_all_pairs
 from tacit.mpc.ring import RING_BITS
 from tacit.mpc.session import Session
-from tacit.mpc.shares import ArithmeticShare, Array, BitShare, concatenate
+from tacit.mpc.shares import ArithmeticShare, Array, BitShare
 
 MOST_CANDIDATES = 1000
 """All pairs are compared at once, and a candidate's dominators are counted in 16 bits."""
@@ -88,7 +89,6 @@ class ParetoWidths:
 
     @property
     def objectives(self) -> int:
-        """How many objectives there are."""
         return len(self.bounds)
 
     @property
@@ -172,6 +172,37 @@ async def smaller_in_others(
     return signs.kept.map(lambda part: part.reshape(len(others), 2, pair_count(n)))
 
 
+async def rank_and_compare(
+    session: Session,
+    keys: Sequence[tuple[ArithmeticShare, int]],
+    others: Sequence[ArithmeticShare],
+    *,
+    bits: int,
+    label: str,
+    substreams: Sequence[Session],
+) -> tuple[list[NDArray[np.intp]], BitShare]:
+    """Public ranks by each key of so many bits, and beside that `smaller_in_others`.
+
+    See `pareto_score` and `front` for an example.
+    """
+
+    async def compare(substream: Session) -> BitShare:
+        return await smaller_in_others(substream, others, bits=bits, label=f"{label}.smaller")
+
+    def rank(number: int) -> Callable[[Session], Coroutine[Any, Any, Any]]:
+        async def one(substream: Session) -> Ranking:
+            key, width = keys[number]
+            name = f"{label}.rank.{number}"
+            return await rank_all_pairs(substream, key, key[:0], bits=width, label=name)
+
+        return one
+
+    smaller, *rankings = await session.in_parallel(
+        compare, *map(rank, range(len(keys))), substreams=substreams
+    )
+    return [ranking.ranks for ranking in rankings], smaller
+
+
 async def count_dominators(
     session: Session, smaller: BitShare, ranks: NDArray[np.intp], *, label: str
 ) -> ArithmeticShare:
@@ -219,29 +250,17 @@ async def _all_of(session: Session, bits: BitShare, *, label: str) -> BitShare:
         padded[:, :count] = part
         return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
 
-    lines, level = bits.map(packed), 0
-    while len(lines) > 1:
-        half = len(lines) // 2
-        joined = await pairwise.and_bits(
-            session, lines[:half], lines[half : 2 * half], label=f"{label}.{level}"
-        )
-        lines, level = concatenate([joined, lines[2 * half :]]), level + 1
-    return lines.map(
-        lambda part: np.unpackbits(part.view(np.uint8), axis=1, bitorder="little")[0, :count]
-    )
+    joined = await pairwise.and_all(session, bits.map(packed), label=label)
+    return joined.map(lambda part: np.unpackbits(part.view(np.uint8), bitorder="little")[:count])
 
 
 def cost_of_signs(nodes: int, n: int, objectives: int, *, bits: int) -> Cost:
-    """The cost of the kept comparisons."""
     return less_than.cost(nodes, 0, 2 * (objectives - 1) * pair_count(n), bits=bits)
 
 
 def cost_of_counting(nodes: int, n: int, objectives: int) -> Cost:
-    """The cost of counting dominators."""
-    pairs, lines, total = pair_count(n), objectives - 1, Cost.free(nodes)
+    pairs = pair_count(n)
     if not pairs:
-        return total
-    while lines > 1:
-        total = total.then(pairwise.cost(nodes, lines // 2 * plane_words(pairs)))
-        lines -= lines // 2
+        return Cost.free(nodes)
+    total = pairwise.cost_of_and_all(nodes, objectives - 1, plane_words(pairs))
     return total.then(halves.cost_of_conversion(nodes, pairs, COUNT))

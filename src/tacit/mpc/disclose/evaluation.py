@@ -58,7 +58,7 @@ from tacit.mpc.protocols.ranking import (
 from tacit.mpc.protocols.shuffle import draw_order
 from tacit.mpc.ring import from_ring
 from tacit.mpc.session import Session
-from tacit.mpc.shares import ArithmeticShare, Array, scale
+from tacit.mpc.shares import ArithmeticShare, Array, as_columns, scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,11 +236,6 @@ def _keys(fitness: ArithmeticShare) -> ArithmeticShare:
     return scale(fitness, 1 << index_bits(n)).add_public(down)
 
 
-def _columns(keys: ArithmeticShare, fitness: ArithmeticShare) -> ArithmeticShare:
-    parts = fitness.parts
-    return ArithmeticShare({c: np.stack([key, parts[c]], axis=1) for c, key in keys.parts.items()})
-
-
 async def _rank(
     session: Session, keys: ArithmeticShare, kept: ArithmeticShare, bits: int
 ) -> Ranking:
@@ -297,7 +292,7 @@ async def evaluate(
         mixed = await shuffle.shuffle(session, keys, order, label="shuffle")
         values = mixed[:0]
     else:
-        both = await shuffle.shuffle(session, _columns(keys, fitness), order, label="shuffle")
+        both = await shuffle.shuffle(session, as_columns([keys, fitness]), order, label="shuffle")
         mixed, values = both[:, 0], both[:, 1]
     kept = values[:0]
     if best == "improvement" and best_so_far is not None:

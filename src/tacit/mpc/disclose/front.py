@@ -30,11 +30,11 @@ from tacit.mpc.disclose.pareto_score import first_key
 from tacit.mpc.disclose.spec import index_bits
 from tacit.mpc.letters import WORD
 from tacit.mpc.protocols import halves, less_than, shuffle
-from tacit.mpc.protocols.ranking import cost_of_all_pairs, rank_all_pairs
+from tacit.mpc.protocols.ranking import cost_of_all_pairs
 from tacit.mpc.protocols.shuffle import SecretPermutation, draw_order
 from tacit.mpc.ring import from_ring
 from tacit.mpc.session import Session
-from tacit.mpc.shares import ArithmeticShare, Array, BitShare
+from tacit.mpc.shares import ArithmeticShare, Array, BitShare, as_columns
 
 BYTE = np.dtype(np.uint8)
 
@@ -71,10 +71,7 @@ async def reveal_front(
     (array([0, 1, 2]), [[9, 1], [4, 2], [0, 5]])
     """
     order = draw_order(session, widths.candidates, label="front.order")
-    columns = (first_key(fitness, widths), *fitness)
-    rows = ArithmeticShare(
-        {c: np.stack([each.parts[c] for each in columns], axis=1) for c in columns[0].parts}
-    )
+    rows = as_columns([first_key(fitness, widths), *fitness])
     mixed = await shuffle.shuffle(session, rows, order, label="front.shuffle")
     lines = session.substreams(2)
     is_first = await _nondominated(session, mixed, widths, lines)
@@ -91,28 +88,17 @@ async def _nondominated(
     session: Session, mixed: ArithmeticShare, widths: ParetoWidths, lines: Sequence[Session]
 ) -> BitShare:
     """Whether nobody dominates each candidate, in the secret order."""
-    smaller: list[BitShare] = []
-    ranks: list[NDArray[np.intp]] = []
-
-    async def compare(substream: Session) -> None:
-        others = [mixed[:, 1 + k] for k in range(1, widths.objectives)]
-        smaller.append(
-            await dominance.smaller_in_others(
-                substream, others, bits=widths.dominance_bits, label="front.smaller"
-            )
-        )
-
-    async def rank(substream: Session) -> None:
-        keys = mixed[:, 0]
-        found = await rank_all_pairs(
-            substream, keys, keys[:0], bits=widths.first_bits, label="front.rank"
-        )
-        ranks.append(found.ranks)
-
-    await session.in_parallel(compare, rank, substreams=lines)
-    counted = await dominance.count_dominators(
-        session, smaller[0], ranks[0], label="front.dominators"
+    others = [mixed[:, 1 + k] for k in range(1, widths.objectives)]
+    ranks, smaller = await dominance.rank_and_compare(
+        session,
+        [(mixed[:, 0], widths.first_bits)],
+        others,
+        bits=widths.dominance_bits,
+        label="front",
+        substreams=lines,
     )
+    counted = await dominance.count_dominators(session, smaller, ranks[0], label="front.dominators")
+    # The count itself stays secret: only whether it is 0 is found, one kept comparison each.
     none_left = counted.add_public(np.full(len(counted), -1).astype(dominance.COUNT))
     signs = await less_than.compare_batch(
         session, none_left[:0], none_left, bits=_count_bits(widths), label="front.none"
@@ -134,12 +120,7 @@ async def _deliver(
 
 
 async def collect_front(session: Session, widths: ParetoWidths, *, values: bool) -> Front:
-    """The coordinator's side; see `reveal_front` for an example.
-
-    >>> from tacit.mpc.disclose.spec import FitnessBound
-    >>> ParetoWidths([FitnessBound(0, 9)] * 2, 4).objectives
-    2
-    """
+    """The coordinator's side; see `reveal_front` for an example."""
     n, m = widths.candidates, widths.objectives
     session.substreams(2)  # the nodes' own, before the answer
 

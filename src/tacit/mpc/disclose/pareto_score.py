@@ -29,10 +29,9 @@ Paper    dominators as in NSGA-II [deb2002], counted instead of peeled; ranking 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise as pairwise_of
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,11 +43,11 @@ from tacit.mpc.disclose.dominance import SIGNIFICANT, ParetoWidths
 from tacit.mpc.disclose.evaluation import DisclosedValues, Evaluated
 from tacit.mpc.disclose.spec import Spec, index_bits, key_bits
 from tacit.mpc.protocols import halves, less_than, pairwise, shuffle
-from tacit.mpc.protocols.ranking import cost_of_all_pairs, rank_all_pairs
+from tacit.mpc.protocols.ranking import cost_of_all_pairs
 from tacit.mpc.protocols.shuffle import draw_block_order
 from tacit.mpc.ring import Words, public_word, to_ring
 from tacit.mpc.session import Session
-from tacit.mpc.shares import ArithmeticShare, Array, BitShare, concatenate, scale
+from tacit.mpc.shares import ArithmeticShare, Array, as_columns, concatenate, scale
 
 Ranks = Sequence[NDArray[np.intp]]
 
@@ -175,7 +174,6 @@ async def _weights(
 
 
 def cost_of_crowding(nodes: int, widths: ParetoWidths) -> Cost:
-    """The cost of crowding."""
     product = pairwise.cost(nodes, widths.objectives * widths.candidates)
     if widths.exact:
         return product
@@ -214,14 +212,7 @@ def _columns(
     fitness: Sequence[ArithmeticShare], keys: Sequence[ArithmeticShare]
 ) -> ArithmeticShare:
     """A block of rows per objective: its key, and the fitness in all objectives."""
-
-    def block(key: ArithmeticShare) -> ArithmeticShare:
-        columns = (key, *fitness)
-        return ArithmeticShare(
-            {c: np.stack([each.parts[c] for each in columns], axis=1) for c in key.parts}
-        )
-
-    return concatenate([block(key) for key in keys])
+    return concatenate([as_columns([key, *fitness]) for key in keys])
 
 
 def _rank_bits(widths: ParetoWidths) -> list[int]:
@@ -246,45 +237,31 @@ async def pareto_score(
     (array([0, 0, 0, 1]), array([200,  60, 200,  30]))
     """
     m, n = widths.objectives, widths.candidates
+    # An order for each objective: with one for all, the opened ranks would tell how the objectives
+    # go together. One joint shuffle takes the rounds of one.
     order = draw_block_order(session, m, n, label="pareto.order")
     rows = _columns(fitness, _keys(fitness, widths))
     mixed = await shuffle.shuffle(session, rows, order, label="pareto.shuffle")
     blocks = [mixed[k * n : (k + 1) * n] for k in range(m)]
     lines = session.substreams(substreams_of(m))
-    smaller: list[BitShare] = []
-
-    async def compare(substream: Session) -> None:
-        others = [blocks[0][:, 1 + k] for k in range(1, m)]
-        smaller.append(
-            await dominance.smaller_in_others(
-                substream, others, bits=widths.dominance_bits, label="pareto.smaller"
-            )
-        )
-
-    ranks: dict[int, Any] = {}
-
-    def rank(k: int, bits: int) -> Callable[[Session], Coroutine[Any, Any, None]]:
-        async def one(substream: Session) -> None:
-            keys = blocks[k][:, 0]
-            found = await rank_all_pairs(
-                substream, keys, keys[:0], bits=bits, label=f"pareto.rank.{k}"
-            )
-            ranks[k] = found.ranks
-
-        return one
-
-    ranking = [rank(k, bits) for k, bits in enumerate(_rank_bits(widths))]
-    await session.in_parallel(compare, *ranking, substreams=lines)
+    # The others are compared in the first objective's order: it says who is ahead of whom.
+    ranks, smaller = await dominance.rank_and_compare(
+        session,
+        [(block[:, 0], bits) for block, bits in zip(blocks, _rank_bits(widths), strict=True)],
+        [blocks[0][:, 1 + k] for k in range(1, m)],
+        bits=widths.dominance_bits,
+        label="pareto",
+        substreams=lines,
+    )
 
     async def dominators(substream: Session) -> ArithmeticShare:
         return await dominance.count_dominators(
-            substream, smaller[0], ranks[0], label="pareto.dominators"
+            substream, smaller, ranks[0], label="pareto.dominators"
         )
 
     async def crowding(substream: Session) -> ArithmeticShare:
         values = [blocks[k][:, 1 + k] for k in range(m)]
-        of = [ranks[k] for k in range(m)]
-        return await crowd(substream, values, of, widths, label="pareto.crowding")
+        return await crowd(substream, values, ranks, widths, label="pareto.crowding")
 
     dominated, crowded = await session.in_parallel(dominators, crowding, substreams=lines[:2])
     # Dominators are known modulo 2^16 only. They are the score's highest bits, so what is wrong
@@ -350,12 +327,7 @@ async def evaluate_pareto(
 
 
 async def collect_pareto(session: Session, *, spec: Spec, widths: ParetoWidths) -> DisclosedValues:
-    """The coordinator's side; see `evaluate_pareto` for an example.
-
-    >>> from tacit.mpc.disclose.spec import FitnessBound
-    >>> ParetoWidths([FitnessBound(0, 9)] * 2, 4).candidates
-    4
-    """
+    """The coordinator's side; see `evaluate_pareto` for an example."""
     check_spec(spec)
     session.substreams(substreams_of(widths.objectives))  # the nodes' own, before the answer
     return await evaluation.collect(

@@ -109,7 +109,6 @@ class FitnessBound:
 
     @property
     def bits(self) -> int:
-        """The bits of the span."""
         return self.span.bit_length()
 
 

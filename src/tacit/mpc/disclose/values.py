@@ -144,7 +144,6 @@ def groups_of(rows: Array, spec: Spec) -> NDArray[np.int64]:
 
 
 def cost_of_thresholds(nodes: int, n: int, *, spec: Spec, bound: FitnessBound, told: bool) -> Cost:
-    """The cost of the tests and of bringing their bits back."""
     tests = less_than.cost(nodes, 0, n * _tests(spec), bits=_bits(spec, bound))
     shape, byte = shape_of_bits(n, spec), np.dtype(np.uint8)
     return tests.then(shuffle.cost_to_coordinator(nodes, shape, byte, public=False, told=told))

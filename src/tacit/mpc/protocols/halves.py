@@ -31,7 +31,7 @@ Paper    [mohassel2018, Section 5.4] for bits to numbers
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -106,6 +106,8 @@ async def share_halves(
             if knows:
                 made[half[0]] = known
             continue
+        # The mask is a component that all but its receiver draw; the receiver is brought the rest
+        # and never holds the mask. Those who know the operand hold both, and no letter is needed.
         rest, masked = half
         if me != masked:
             made[masked] = session.words(f"{label}.{masked}", masked, shape, dtype)
@@ -120,8 +122,33 @@ async def share_halves(
     return operands[0], operands[1]
 
 
+def mixed_parts(
+    session: Session, u: Operand, v: Operand, op: Callable[[Array, Array], Array]
+) -> dict[Pair, Array]:
+    """The parts of op(u, v), for the pairs of components of different operands; not yet masked."""
+    first = HALVES[session.nodes][0]
+    made = {}
+    for i, j in known_pairs(half_pairs(session.nodes), session.me):
+        a, b = (i, j) if i in first else (j, i)
+        made[i, j] = op(u[a], v[b])
+    return made
+
+
+async def _reshare_mixed(
+    session: Session, parts: dict[Pair, Array], like: Array, *, label: str
+) -> ArithmeticShare:
+    return await reshare(
+        session,
+        parts,
+        ArithmeticShare,
+        like.shape,
+        label=label,
+        dtype=like.dtype,
+        pairs=half_pairs(session.nodes),
+    )
+
+
 def cost_of_conversion(nodes: int, n: int, dtype: np.dtype[Any] = WORD) -> Cost:
-    """The cost for n bits."""
     return Cost.of(
         nodes,
         half_letters(nodes, (n,), dtype),
@@ -140,22 +167,11 @@ async def bits_to_arithmetic(
     >>> reveal(run_parties(lambda s: bits_to_arithmetic(s, c[s.me], label="b2a")).results)
     array([1, 0])
     """
+    # Components of a byte may have random bits above the one that counts.
     known = (known_part(session, bits) & np.uint8(1)).astype(dtype)
     u, v = await share_halves(session, known, ArithmeticShare, label=f"{label}.bits")
-    first = HALVES[session.nodes][0]
-    pairs = half_pairs(session.nodes)
-    parts = {}
-    for i, j in known_pairs(pairs, session.me):
-        a, b = (i, j) if i in first else (j, i)
-        parts[i, j] = u[a] * v[b]
-    product = await reshare(
-        session,
-        parts,
-        ArithmeticShare,
-        known.shape,
-        label=f"{label}.product",
-        dtype=dtype,
-        pairs=pairs,
+    product = await _reshare_mixed(
+        session, mixed_parts(session, u, v, np.multiply), known, label=f"{label}.product"
     )
     both, two = {**u, **v}, dtype.type(2)
     return ArithmeticShare({c: both[c] - two * part for c, part in product.parts.items()})
@@ -165,7 +181,6 @@ _TERMS = 3
 
 
 def cost_of_choice(nodes: int, n: int, dtype: np.dtype[Any] = WORD) -> Cost:
-    """The cost for n numbers in a ring of these words."""
     return Cost.of(
         nodes,
         half_letters(nodes, (_TERMS, n), dtype),
@@ -190,19 +205,7 @@ async def choose(
     both = bit * number
     terms = np.stack([bit, number - dtype.type(2) * both, both])
     u, v = await share_halves(session, terms, ArithmeticShare, label=f"{label}.terms")
-    first, pairs = HALVES[session.nodes][0], half_pairs(session.nodes)
-    parts = {}
-    for i, j in known_pairs(pairs, session.me):
-        a, b = (i, j) if i in first else (j, i)
-        parts[i, j] = u[a][0] * v[b][1] + u[a][1] * v[b][0]
-    product = await reshare(
-        session,
-        parts,
-        ArithmeticShare,
-        bit.shape,
-        label=f"{label}.product",
-        dtype=dtype,
-        pairs=pairs,
-    )
+    parts = mixed_parts(session, u, v, lambda a, b: a[0] * b[1] + a[1] * b[0])
+    product = await _reshare_mixed(session, parts, bit, label=f"{label}.product")
     shared = {**u, **v}
     return ArithmeticShare({c: shared[c][2] + part for c, part in product.parts.items()})

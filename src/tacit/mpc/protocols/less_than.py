@@ -33,6 +33,7 @@ from tacit.mpc.protocols.halves import (
     half_letters,
     half_pairs,
     known_part,
+    mixed_parts,
     operand_of,
     share_halves,
 )
@@ -106,12 +107,8 @@ async def _share_blocks(session: Session, planes: Words, label: str) -> BitShare
     bits = _monomials(planes)
     _, blocks, words = bits.shape
     u, v = await share_halves(session, bits, BitShare, label=f"{label}.bits")
-    first = HALVES[session.nodes][0]
-    pairs = half_pairs(session.nodes)
-    parts = {}
-    for i, j in known_pairs(pairs, session.me):
-        a, b = (i, j) if i in first else (j, i)
-        parts[i, j] = _block_parts(u[a], v[b])
+    first, pairs = HALVES[session.nodes][0], half_pairs(session.nodes)
+    parts = mixed_parts(session, u, v, _block_parts)
     products = await reshare(
         session, parts, BitShare, (2 * blocks - 1, words), label=f"{label}.blocks", pairs=pairs
     )
@@ -162,11 +159,14 @@ async def _sign_parts(
     planes = np.concatenate([to_planes(k, bits=bits) for k in known if len(k)], axis=1)
     x = await _share_blocks(session, planes[: bits - 1], label)
     level = 0
+    # Each level has a label, so masks of its own: with those of another level the difference of two
+    # letters would be one of carries.
     while x.shape[1] > 2:
         shape = 2 * (x.shape[1] // 2) - 1, x.shape[2]
         parts = _level_parts(session, x)
         x = _combined(x, await reshare(session, parts, BitShare, shape, label=f"{label}.{level}"))
         level += 1
+    # The last AND stays parts, unmasked: whoever opens or reshares them masks them, one round less.
     if x.shape[1] == 2:
         parts = product_parts(session, x[PASS_ON, 0], x[GENERATE, 1], np.bitwise_and)
     else:
@@ -175,7 +175,9 @@ async def _sign_parts(
     add_share(session, parts, x[GENERATE, 0])
     half = HALVES[session.nodes][operand_of(session)]
     pair = next(pair for pair in PAIRS[session.nodes] if set(half) <= set(pair))
-    if pair in parts:  # the operands' top bits
+    # Top bits are linear in the sign: each goes into a part that its knowers have, and is never
+    # shared by a letter.
+    if pair in parts:
         parts[pair] ^= planes[bits - 1]
     return parts
 
@@ -222,6 +224,7 @@ async def compare_known(
         empty = np.zeros(0, dtype=np.uint8)
         return Signs(empty, BitShare(dict.fromkeys(session.held, empty)))
     parts = await _sign_parts(session, [opened, kept], bits=bits, label=label)
+    # Each kind fills words of its own: a word with both would open kept signs with the others.
     split, words = plane_words(len(opened)), plane_words(len(kept))
     public = {pair: part[:split] for pair, part in parts.items()}
     secret = {pair: part[split:] for pair, part in parts.items()}
@@ -246,7 +249,6 @@ async def compare_known(
 
 
 def cost(nodes: int, opened: int, kept: int, *, bits: int) -> Cost:
-    """The cost of a batch."""
     bits = max(bits, 2)
     split, rest = plane_words(opened), plane_words(kept)
     words, blocks = split + rest, _blocks_of(bits)

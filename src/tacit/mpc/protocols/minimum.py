@@ -35,7 +35,7 @@ from tacit.mpc.protocols.halves import known_part
 from tacit.mpc.protocols.ranking import no_order
 from tacit.mpc.protocols.shuffle import SecretPermutation, draw_group_order
 from tacit.mpc.session import Session
-from tacit.mpc.shares import ArithmeticShare, BitShare
+from tacit.mpc.shares import ArithmeticShare, BitShare, as_columns
 
 Indices = NDArray[np.intp]
 FEW, MANY = 8, 299
@@ -51,7 +51,6 @@ class Rivals:
 
     @property
     def pairs(self) -> int:
-        """How many comparisons they need."""
         size: int = self.members.shape[1]
         return len(self.members) * (size * (size - 1) // 2)
 
@@ -66,7 +65,6 @@ class Level:
 
     @property
     def pairs(self) -> int:
-        """How many comparisons it needs."""
         return sum(each.pairs for each in self.rivals)
 
     def differences(self, keys: Unsigned) -> Unsigned:
@@ -186,7 +184,7 @@ def with_ties(
     """
     word = values.dtype
     keys = values.map(lambda part: part << word.type(tie_bits)).add_public(ties.astype(word))
-    return ArithmeticShare({c: np.stack([k, values.parts[c]], -1) for c, k in keys.parts.items()})
+    return as_columns([keys, values])
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,12 +209,16 @@ class Found:
     async def marks(self, session: Session, dtype: np.dtype[Any], *, label: str) -> ArithmeticShare:
         """Shares of 1 where a line was found and 0 elsewhere, in the original order."""
         public = self._public(dtype)
-        return await shuffle.labels_to_shares(session, public, self.order, label=label)
+        return await shuffle.labels_to_shares(
+            session, public, self.order, label=label, kind=ArithmeticShare
+        )
 
     async def bit_marks(self, session: Session, *, label: str) -> BitShare:
         """The same as bits, one per byte."""
         public = self._public(np.dtype(np.uint8))
-        return await shuffle.labels_to_bit_shares(session, public, self.order, label=label)
+        return await shuffle.labels_to_shares(
+            session, public, self.order, label=label, kind=BitShare
+        )
 
 
 async def find_least(
@@ -306,5 +308,4 @@ def cost(
 
 
 def cost_of_marks(nodes: int, sizes: Sequence[int], dtype: np.dtype[Any]) -> Cost:
-    """The cost of bringing marks back."""
     return shuffle.cost_to_shares(nodes, sum(sizes), dtype)

@@ -30,7 +30,6 @@ from tacit.mpc.shares import COORDINATOR, ArithmeticShare, Array, BitShare, Shar
 
 
 def node_letters(nodes: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> list[Letter]:
-    """The letters of `open_to_nodes`."""
     return [Letter(outside(nodes, node), node, shape, dtype) for node in range(nodes)]
 
 
@@ -49,7 +48,6 @@ async def open_to_nodes(session: Session, x: Share) -> Array:
 
 
 def cost_to_nodes(nodes: int, n: int, *, itemsize: int = 8) -> Cost:
-    """The cost of opening n entries to the nodes."""
     return Cost.of(nodes, node_letters(nodes, (n,), np.dtype(f"u{itemsize}")))
 
 

@@ -33,7 +33,7 @@ import numpy as np
 from tacit.mpc.cost import Cost
 from tacit.mpc.letters import WORD, Letter, outside
 from tacit.mpc.session import Session
-from tacit.mpc.shares import ArithmeticShare, Array, BitShare, Share, total
+from tacit.mpc.shares import ArithmeticShare, Array, BitShare, Share, concatenate, total
 
 Pair = tuple[int, int]
 Parts = Mapping[Pair, Array]
@@ -60,6 +60,7 @@ def product_parts(
     made = {}
     plus, nodes, a, b = x.plus, session.nodes, x.parts, y.parts
     for i, j in known_pairs(PAIRS[nodes], session.me):
+        # op(x_i, y_i) is known to all who hold component i: it counts once, in this one pair.
         right = plus(b[i], b[j]) if j == (i + 1) % nodes else b[j]
         part = op(a[i], right)
         made[i, j] = plus(part, op(a[j], b[i]), out=part)
@@ -76,7 +77,6 @@ def add_share(session: Session, parts: dict[Pair, Array], x: Share) -> None:
 def reshare_letters(
     nodes: int, shape: Shape, dtype: np.dtype[Any] = WORD, pairs: Sequence[Pair] | None = None
 ) -> list[Letter]:
-    """The letters of `reshare`."""
     return [
         Letter(outside(nodes, i, j), j, shape, dtype)
         for i, j in (PAIRS[nodes] if pairs is None else pairs)
@@ -130,6 +130,8 @@ class Reshare(Generic[S]):
         for number, (i, j) in enumerate(self._pairs):
             if me == j:
                 continue
+            # From the key that the letter's receiver j lacks: to j the masked part is uniform. The
+            # mask goes into component j, which j does not hold, so it never cancels there.
             mask = session.words(f"{label}.{i}{j}", j, shape, dtype)
             self._sums[j].append(mask)
             if me != i:
@@ -150,7 +152,6 @@ def _lacking(nodes: int, node: int) -> list[Pair]:
 
 
 def open_letters(nodes: int, shape: Shape, dtype: np.dtype[Any] = WORD) -> list[Letter]:
-    """The letters of opening parts at once to all nodes."""
     return [
         Letter(outside(nodes, *pair), node, shape, dtype)
         for node in range(nodes)
@@ -175,6 +176,8 @@ def open_contents(
         if node == session.me:
             number += len(lacking)
             continue
+        # Masks add up to zero over the parts that a node lacks: it learns their sum, the opened
+        # value, and not the parts, which are products of single components.
         masks = [
             session.words(f"{label}.{node}.{k}", node, shape, dtype)
             for k in range(len(lacking) - 1)
@@ -222,6 +225,34 @@ async def and_bits(session: Session, x: BitShare, y: BitShare, *, label: str) ->
     array([2], dtype=uint64)
     """
     return await product(session, x, y, np.bitwise_and, label=label)
+
+
+async def and_all(session: Session, lines: BitShare, *, label: str) -> BitShare:
+    """Shares of the AND of all lines, by a tree: ceil(log2 lines) rounds.
+
+    >>> from tacit.mpc.local import run_parties
+    >>> from tacit.mpc.shares import deal_bits, reconstruct
+    >>> x = deal_bits(np.array([[7], [6], [3]], dtype=np.uint64))
+    >>> reconstruct(run_parties(lambda s: and_all(s, x[s.me], label="all")).results)
+    array([2], dtype=uint64)
+    """
+    level = 0
+    while len(lines) > 1:
+        half = len(lines) // 2
+        joined = await and_bits(
+            session, lines[:half], lines[half : 2 * half], label=f"{label}.{level}"
+        )
+        # An odd line waits for the next level.
+        lines, level = concatenate([joined, lines[2 * half :]]), level + 1
+    return lines[0]
+
+
+def cost_of_and_all(nodes: int, lines: int, words: int) -> Cost:
+    total = Cost.free(nodes)
+    while lines > 1:
+        total = total.then(cost(nodes, lines // 2 * words))
+        lines -= lines // 2
+    return total
 
 
 async def product(

@@ -81,15 +81,10 @@ async def check_ranges(
     flat = weights.map(lambda part: part.reshape(-1))
     both = concatenate([flat, flat.map(np.negative).add_public(limit)])
     grid = _answers(await _signs(session, both, label), counts)
-    level = 0
-    while len(grid) > 1:
-        half = len(grid) // 2
-        joined = await pairwise.and_bits(
-            session, grid[:half], grid[half : 2 * half], label=f"{label}.{level}"
-        )
-        grid = concatenate([joined, grid[2 * half :]])
-        level += 1
-    root = await opening.open_to_nodes(session, grid[0])
+    # Only the root is opened: single answers would tell which weight is out of range, and by the
+    # end that it passes, on which side.
+    inside = await pairwise.and_all(session, grid, label=label)
+    root = await opening.open_to_nodes(session, inside)
     return np.unpackbits(root.view(np.uint8), bitorder="little")[: len(counts)].astype(np.bool_)
 
 
@@ -100,8 +95,5 @@ def cost(nodes: int, counts: Sequence[int]) -> Cost:
     while left:
         total = total.then(less_than.cost(nodes, 0, min(left, CHUNK), bits=RING_BITS))
         left -= min(left, CHUNK)
-    lines = 2 * max(counts)
-    while lines > 1:
-        total = total.then(pairwise.cost(nodes, lines // 2 * words))
-        lines -= lines // 2
+    total = total.then(pairwise.cost_of_and_all(nodes, 2 * max(counts), words))
     return total.then(opening.cost_to_nodes(nodes, words))

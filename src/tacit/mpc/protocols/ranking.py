@@ -149,7 +149,7 @@ Positions = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
-class _Segment:
+class _RankSegment:
     """Positions whose ranks are start, start + 1, ... in an order not known yet."""
 
     start: int
@@ -165,7 +165,7 @@ def pivots_per_segment(n: int) -> int:
     return max(1, round(math.pow(n, 1 / STAGES)))
 
 
-def _split_pairs(segment: _Segment, pivots: int) -> tuple[Positions, Positions]:
+def _split_pairs(segment: _RankSegment, pivots: int) -> tuple[Positions, Positions]:
     """All pairs of pivots, then every other key with each pivot."""
     members = segment.members
     chosen, others = members[:pivots], members[pivots:]
@@ -185,8 +185,8 @@ def _order_of_pairs(less: NDArray[np.uint8], n: int) -> Positions:
 
 
 def _split(
-    segment: _Segment, less: NDArray[np.uint8], pivots: int, ranks: Positions
-) -> list[_Segment]:
+    segment: _RankSegment, less: NDArray[np.uint8], pivots: int, ranks: Positions
+) -> list[_RankSegment]:
     """Write the pivots' ranks and return the segments between them."""
     chosen, others = segment.members[:pivots], segment.members[pivots:]
     pairs = len(chosen) * (len(chosen) - 1) // 2
@@ -202,7 +202,7 @@ def _split(
     ranks[chosen[best_first]] = starts[1:] - 1
     by_place = others[np.argsort(place, kind="stable")]
     parts = np.split(by_place, np.cumsum(sizes)[:-1])
-    return [_Segment(int(s), part) for s, part in zip(starts, parts, strict=True) if len(part)]
+    return [_RankSegment(int(s), part) for s, part in zip(starts, parts, strict=True) if len(part)]
 
 
 def cost_of_pivots(nodes: int, batches: Sequence[int], kept: int, *, bits: int) -> Cost:
@@ -230,7 +230,7 @@ async def rank_by_pivots(
     known = cut(known_part(session, keys), bits=bits)
     ways = pivots_per_segment(n)
     ranks = np.full(n, -1, dtype=np.intp)
-    segments = [_Segment(0, np.arange(n))]
+    segments = [_RankSegment(0, np.arange(n))]
     batches: list[int] = []
     secret = None
     for stage in range(STAGES):

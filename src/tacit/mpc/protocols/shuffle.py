@@ -169,7 +169,6 @@ def inner_rounds(nodes: int, public: bool) -> tuple[tuple[Delivery, ...], ...]:
 def stage_letters(
     nodes: int, deliveries: Sequence[Delivery], back: bool, shape: Shape, dtype: np.dtype[Any]
 ) -> list[Letter]:
-    """The letters of deliveries."""
     path = _path(nodes, back)
     return [
         Letter(outside(nodes, path[each.stage], each.component), path[each.stage], shape, dtype)
@@ -213,7 +212,6 @@ class Stages:
         self._masks: dict[int, Array] = {}
 
     def begin(self, parts: Mapping[int, Array]) -> None:
-        """Begin with the components of a share."""
         self.state = dict(parts)
         self.shape, self.dtype = next((p.shape, p.dtype) for p in parts.values())
         self.done = dict.fromkeys(self.session.held, 0)
@@ -337,46 +335,28 @@ async def unshuffle(session: Session, x: S, order: SecretPermutation, *, label: 
 
 
 async def labels_to_shares(
-    session: Session, labels: Array, order: SecretPermutation, *, label: str
-) -> ArithmeticShare:
-    """Replicated shares of public labels of shuffled positions, in the original order.
+    session: Session,
+    labels: Array,
+    order: SecretPermutation,
+    *,
+    label: str,
+    kind: type[S],
+) -> S:
+    """Shares of public labels of shuffled positions, in the original order.
 
-    They are in the ring of the labels' words.
+    They are in the ring of the labels' words, or bits as narrow as a byte.
 
     >>> from tacit.mpc.local import reveal, run_parties
-    >>>
     >>> async def node(s):
     ...     order = draw_order(s, 1, label="o")
-    ...     return await labels_to_shares(s, np.array([6], np.uint64), order, label="out")
+    ...     six = np.array([6], np.uint64)
+    ...     return await labels_to_shares(s, six, order, label="out", kind=ArithmeticShare)
     >>> reveal(run_parties(node).results)
     array([6])
     """
-    return ArithmeticShare(await _labels_back(session, labels, order, ArithmeticShare, label))
-
-
-async def labels_to_bit_shares(
-    session: Session, labels: Array, order: SecretPermutation, *, label: str
-) -> BitShare:
-    """The same as bits, which may be as narrow as a byte.
-
-    >>> from tacit.mpc.local import run_parties
-    >>>
-    >>> from tacit.mpc.shares import reconstruct
-    >>> async def node(s):
-    ...     order = draw_order(s, 1, label="o")
-    ...     return await labels_to_bit_shares(s, np.array([1], np.uint8), order, label="out")
-    >>> reconstruct(run_parties(node).results)
-    array([1], dtype=uint8)
-    """
-    return BitShare(await _labels_back(session, labels, order, BitShare, label))
-
-
-async def _labels_back(
-    session: Session, labels: Array, order: SecretPermutation, kind: type[Share], label: str
-) -> dict[int, Array]:
     stages = Stages(session, order, kind, label, back=True)
     stages.begin_public(labels)
-    return await stages.to_shares()
+    return kind(await stages.to_shares())
 
 
 async def unshuffle_to_coordinator(
@@ -444,17 +424,14 @@ async def receive_unshuffled(
 
 
 def cost(nodes: int, shape: Shape, dtype: np.dtype[Any] = WORD) -> Cost:
-    """The cost of a shuffle of rows."""
     return _cost_of(nodes, rounds_of(nodes, False, False), False, shape, dtype)
 
 
 def first_letters(nodes: int, shape: Shape, dtype: np.dtype[Any] = WORD) -> list[Letter]:
-    """The letters of the first round of a shuffle."""
     return stage_letters(nodes, rounds_of(nodes, False, False)[0], False, shape, dtype)
 
 
 def cost_back(nodes: int, shape: Shape, dtype: np.dtype[Any] = WORD) -> Cost:
-    """The cost of rows back to their original positions, as shares."""
     return _cost_of(nodes, rounds_of(nodes, True, False), True, shape, dtype)
 
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
         Channel,
         Frame,
         FrameBudget,
+        FrameKind,
         Header,
-        Kind,
         decode,
         encode,
     )

@@ -72,7 +72,6 @@ def certificate_hosts(pem: str) -> list[str]:
 
 
 def secret_pem(key: ec.EllipticCurvePrivateKey) -> str:
-    """A private key in PEM."""
     return key.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,

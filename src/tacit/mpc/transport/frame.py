@@ -42,7 +42,7 @@ _LAYOUT = struct.Struct("<4sBBHHHQ16s8sII")
 HEADER_BYTES = _LAYOUT.size
 
 
-class Kind(IntEnum):
+class FrameKind(IntEnum):
     """What a conversation is about; each kind has its own conversations."""
 
     PROTOCOL = 0
@@ -60,7 +60,7 @@ class Channel(NamedTuple):
     evaluation: int = 0
     attempt: int = 0
     substream: int = 0
-    kind: Kind = Kind.PROTOCOL
+    kind: FrameKind = FrameKind.PROTOCOL
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,6 @@ class Frame:
 
 
 def encode(header: Header) -> bytes:
-    """The header as bytes."""
     channel = header.channel
     return _LAYOUT.pack(
         MAGIC,
@@ -116,11 +115,11 @@ def decode(data: Buffer, *, peer: str, limit: int = FRAME_LIMIT) -> Header:
     )
     if magic != MAGIC:
         raise FrameError(peer, "sent something that is not a frame; check its address")
-    if kind not in tuple(Kind):
+    if kind not in tuple(FrameKind):
         raise FrameError(peer, f"sent a frame of the unknown kind {kind}; compare versions")
     if length > limit:
         raise FrameError(peer, f"announced a frame of {length} bytes; the limit is {limit}")
-    channel = Channel(agreement, objective, evaluation, attempt, substream, Kind(kind))
+    channel = Channel(agreement, objective, evaluation, attempt, substream, FrameKind(kind))
     return Header(channel, tag, depth, seq, length)
 
 

@@ -70,7 +70,6 @@ class Inbox:
         self._waiter: asyncio.Future[bool] | None = None
 
     def put(self, frame: Frame) -> None:
-        """Append a frame and wake the receiver."""
         self._frames.append(frame)
         self.pending += kept_bytes(frame)
         self._wake()
@@ -125,7 +124,6 @@ class MemoryLink:
 
     @property
     def peer(self) -> str:
-        """The name of the other side."""
         return self._peer
 
     def join(self, other: MemoryLink) -> None:
@@ -161,11 +159,9 @@ class MemoryLink:
             self._other._inbox.fail(gone)
 
     async def receive(self, *, timeout: float | None) -> Frame:
-        """The next frame of the other end."""
         return await self._inbox.get(timeout=timeout)
 
     async def close(self) -> None:
-        """End the link on both sides."""
         self._shut()
 
 
@@ -205,7 +201,6 @@ class FaultyLink:
 
     @property
     def peer(self) -> str:
-        """The name of the other side."""
         return self._link.peer
 
     async def send(self, header: bytes, payload: Buffer, *, timeout: float) -> None:
@@ -237,7 +232,6 @@ class FaultyLink:
                 return  # the sender has gone on; the next user of the link gets the error
 
     async def receive(self, *, timeout: float | None) -> Frame:
-        """The next frame of the wrapped link."""
         return await self._link.receive(timeout=timeout)
 
     async def close(self) -> None:

@@ -47,7 +47,6 @@ class _Pending(asyncio.Protocol):
         self._listener = listener
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Start the handshake."""
         self._listener.begin_handshake(cast(asyncio.Transport, transport))
 
 
@@ -103,7 +102,6 @@ class Listener:
         self._server: asyncio.Server | None = None
 
     async def start(self, host: str, port: int) -> None:
-        """Start to listen."""
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(lambda: _Pending(self), host, port)
 
@@ -166,7 +164,6 @@ class Listener:
             self._accept(link)
 
     async def close(self) -> None:
-        """Stop listening."""
         if self._server is not None:
             self._server.close()
         for task in list(self._handshakes):

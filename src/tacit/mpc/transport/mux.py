@@ -15,14 +15,14 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from tacit.errors import AbortError, PeerError, PeerLostError
-from tacit.mpc.transport.frame import Buffer, Channel, Frame, Header, Kind, encode
+from tacit.mpc.transport.frame import Buffer, Channel, Frame, FrameKind, Header, encode
 from tacit.mpc.transport.link import Inbox, Link, kept_bytes
 
 MOST_CHANNELS = 4096
 
 
 @dataclass(slots=True)
-class _Kept:
+class _EarlyChannel:
     since: float
     frames: list[Frame] = field(default_factory=list)
     size: int = 0
@@ -34,7 +34,7 @@ class EarlyFrames:
     def __init__(self, *, limit: int, seconds: float) -> None:
         self.seconds = seconds
         self._limit = limit
-        self._kept: dict[Channel, _Kept] = {}
+        self._kept: dict[Channel, _EarlyChannel] = {}
         self._size = 0
 
     def __len__(self) -> int:
@@ -43,7 +43,7 @@ class EarlyFrames:
     def add(self, frame: Frame, /, *, now: float) -> None:
         """Keep a frame; above the limits, frames of the agreement that has most are discarded."""
         channel = frame.header.channel
-        kept = self._kept.setdefault(channel, _Kept(now))
+        kept = self._kept.setdefault(channel, _EarlyChannel(now))
         kept.frames.append(frame)
         kept.size += kept_bytes(frame)
         self._size += kept_bytes(frame)
@@ -68,7 +68,6 @@ class EarlyFrames:
         return kept.frames
 
     def drop(self, which: Callable[[Channel], bool], /) -> None:
-        """Discard all channels for which this holds."""
         for channel in [name for name in self._kept if which(name)]:
             self.take(channel)
 
@@ -96,11 +95,9 @@ class Conversation:
 
     @property
     def peer(self) -> str:
-        """The name of the other side."""
         return self._inbox.peer
 
     async def send(self, depth: int, payload: Buffer, *, timeout: float) -> None:
-        """Send a frame with the next number."""
         length = memoryview(payload).nbytes
         header = Header(self._channel, self._tag, depth, self._sent, length)
         self._sent += 1
@@ -146,9 +143,11 @@ def _whole(channel: Channel) -> Channel:
 
     A notice has the kind of its subject in place of a substream.
     """
-    if channel.kind is not Kind.NOTICE:
+    if channel.kind is not FrameKind.NOTICE:
         return channel._replace(substream=0)
-    about = Kind(channel.substream) if channel.substream in tuple(Kind) else Kind.NOTICE
+    about = (
+        FrameKind(channel.substream) if channel.substream in tuple(FrameKind) else FrameKind.NOTICE
+    )
     return channel._replace(substream=0, kind=about)
 
 
@@ -247,7 +246,7 @@ class Mux:
     async def notify(self, channel: Channel, culprit: str, *, timeout: float) -> None:
         """Notify the peer that an evaluation failed here, and because of whom ("" for us)."""
         payload = culprit.encode()
-        notice = channel._replace(kind=Kind.NOTICE, substream=channel.kind)
+        notice = channel._replace(kind=FrameKind.NOTICE, substream=channel.kind)
         header = Header(notice, bytes(8), 0, 0, len(payload))
         await self.link.send(encode(header), payload, timeout=timeout)
 
@@ -262,7 +261,7 @@ class Mux:
         handler = self._watchers.pop(channel, None)
         if handler is not None:
             handler(error)
-        elif channel.kind is Kind.PROTOCOL and channel not in self._finished:
+        elif channel.kind is FrameKind.PROTOCOL and channel not in self._finished:
             _remember(self._notices, channel, error)
 
     async def _sort(self) -> None:
@@ -270,7 +269,7 @@ class Mux:
             while True:
                 await self._wait_for_room()
                 frame = await self.link.receive(timeout=None)
-                if frame.header.channel.kind is Kind.NOTICE:
+                if frame.header.channel.kind is FrameKind.NOTICE:
                     self._noticed(frame)
                 else:
                     self._arrived(frame)

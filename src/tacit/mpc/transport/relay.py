@@ -144,7 +144,6 @@ class Carrier:
         return chunk
 
     async def close(self) -> None:
-        """End the stream."""
         if self._listening.cancel():
             await asyncio.gather(self._listening, return_exceptions=True)
         self._ended = True
@@ -284,7 +283,6 @@ class _TlsTransport(asyncio.Transport):
     # What asyncio calls a transport.
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - asyncio's
-        """The TLS object, for the peer's certificate."""
         return self._tls if name == "ssl_object" else default
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:  # noqa: ARG002
@@ -304,15 +302,12 @@ class _TlsTransport(asyncio.Transport):
             self._link.pause_writing()
 
     def pause_reading(self) -> None:
-        """Take no more; the other end is slowed down."""
         self._may_read.clear()
 
     def resume_reading(self) -> None:
-        """Take more again."""
         self._may_read.set()
 
     def is_closing(self) -> bool:
-        """Whether nothing more is sent."""
         return self._closing
 
     def close(self) -> None:
@@ -325,7 +320,6 @@ class _TlsTransport(asyncio.Transport):
         self._has_more.set()
 
     def abort(self) -> None:
-        """End at once."""
         self._finish(None)
 
 

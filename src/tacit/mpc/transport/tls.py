@@ -104,7 +104,6 @@ class TlsLink(asyncio.BufferedProtocol):
 
     @property
     def peer(self) -> str:
-        """The name of the other side."""
         return self._inbox.peer
 
     @property
@@ -128,7 +127,6 @@ class TlsLink(asyncio.BufferedProtocol):
         self._ready(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002
-        """Where the next bytes go."""
         return self._reader.room()
 
     def buffer_updated(self, nbytes: int) -> None:
@@ -214,11 +212,9 @@ class TlsLink(asyncio.BufferedProtocol):
         self._writable.set()
 
     def pause_writing(self) -> None:
-        """The send buffer is full."""
         self._writable.clear()
 
     def resume_writing(self) -> None:
-        """The send buffer has room again."""
         self._writable.set()
 
     # The interface of a link.
@@ -244,7 +240,6 @@ class TlsLink(asyncio.BufferedProtocol):
             transport.write(payload)
 
     async def receive(self, *, timeout: float | None) -> Frame:
-        """The next frame."""
         frame = await self._inbox.get(timeout=timeout)
         self._read_on()
         return frame

@@ -9,7 +9,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tacit.agreement import Schedule, Series, check_series, departures, pin_sealed, read_series
+from tacit.agreement import (
+    Series,
+    SeriesSchedule,
+    check_series,
+    departures,
+    pin_sealed,
+    read_series,
+)
 from tacit.agreement.draft import check_agreement
 from tacit.agreement.series_rules import PARTS_OF_PROBLEM, RULES
 from tacit.agreement.terms import (
@@ -174,9 +181,9 @@ def test_what_does_not_vary_stays_as_it_was_signed(cast: Cast, run: Agreement) -
         ({"varying": {"parts": ["columns", "forbidden"]}}, "rows do not vary"),
         ({"varying": {"least_participants": 2}}, "1 are named"),
         ({"varying": {"least_allowed": 3}}, "no more than there are"),
-        ({"schedule": Schedule(every_minutes=60)}, "24 runs a day"),
-        ({"schedule": Schedule()}, "give one of them"),
-        ({"schedule": Schedule(at=["09:00", "08:00"])}, "in their order"),
+        ({"schedule": SeriesSchedule(every_minutes=60)}, "24 runs a day"),
+        ({"schedule": SeriesSchedule()}, "give one of them"),
+        ({"schedule": SeriesSchedule(at=["09:00", "08:00"])}, "in their order"),
         ({"name": "a\nb"}, "cannot be seen"),
     ],
 )

@@ -25,7 +25,7 @@ from tacit.identity.config import ClusterConfig, load_cluster_config, load_node_
 from tacit.local.cluster import LocalCluster, free_addresses, memory_folder
 from tacit.local.engine import node_terms, platform_certificate
 from tacit.node.server import Node
-from tacit.records.events import Event, NodeFault
+from tacit.records.events import LogEvent, NodeFault
 from tacit.records.messages import (
     Advance,
     Agree,
@@ -60,7 +60,7 @@ class WatchedNode(Node):
 
     troubles: list[str]
 
-    def note(self, event: Event, /) -> None:
+    def note(self, event: LogEvent, /) -> None:
         """Also tell us."""
         if isinstance(event, NodeFault):
             self.troubles.append(str(event))

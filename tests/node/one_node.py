@@ -21,7 +21,7 @@ from tacit.local.engine import all_sign, node_terms, participant_keys, public_ke
 from tacit.mpc.transport import fingerprint
 from tacit.node.server import Node
 from tacit.problems import Problem
-from tacit.records.events import Event
+from tacit.records.events import LogEvent
 from tacit.records.log import verify_log
 from tests.on_nodes.fixtures import example_problem
 
@@ -30,7 +30,7 @@ def node(folder: Path) -> Node:
     return Node(load_node_config(folder / "node-0.toml"))
 
 
-def lines(folder: Path) -> list[Event]:
+def lines(folder: Path) -> list[LogEvent]:
     return verify_log((folder / "node-0.data" / "log.jsonl").read_bytes())
 
 

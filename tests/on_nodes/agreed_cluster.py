@@ -36,13 +36,13 @@ from tacit.local.engine import (
 from tacit.mpc.transport import Identity, fingerprint
 from tacit.node.keys import SEALING_KEYS, StoredSealingKey
 from tacit.problems import Problem, generate_assignment
-from tacit.records.events import Event, RequestRefused
+from tacit.records.events import LogEvent, RequestRefused
 from tacit.records.log import verify_log
 from tacit.records.messages import Evaluate, Message, Request
 from tacit.records.requests import NO_ATTEMPT, pack_candidates
 
 T = TypeVar("T")
-E = TypeVar("E", bound=Event)
+E = TypeVar("E", bound=LogEvent)
 R = TypeVar("R", bound=Message)
 
 
@@ -133,7 +133,7 @@ class AgreedCluster:
                 return X25519PrivateKey.from_private_bytes(stored.secret)
         raise AssertionError("the key is gone")
 
-    def log(self, node: int) -> list[Event]:
+    def log(self, node: int) -> list[LogEvent]:
         name = agreement_hash(self.agreement).hex()[:32]
         path = self.cluster.folder / f"node-{node}.data" / name / "log.jsonl"
         return verify_log(path.read_bytes())
@@ -144,7 +144,7 @@ class AgreedCluster:
     def events(self, node: int, kind: type[E]) -> list[E]:
         return [event for event in self.log(node) if isinstance(event, kind)]
 
-    def node_log(self, node: int) -> list[Event]:
+    def node_log(self, node: int) -> list[LogEvent]:
         return verify_log((self.cluster.folder / f"node-{node}.data" / "log.jsonl").read_bytes())
 
     @asynccontextmanager

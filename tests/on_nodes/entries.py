@@ -12,7 +12,7 @@ from tacit.records import (
     Disclosed,
     DisclosedLabels,
     DisclosedPlan,
-    Kind,
+    DisclosureKind,
     Payload,
     plan_hash,
 )
@@ -44,7 +44,7 @@ def lying(entry: Disclosed, /, **changes: Any) -> Disclosed:
 
 def evaluations_in(entries: Iterable[Disclosed], /) -> list[Disclosed]:
     """The answers to evaluations, each once."""
-    return [entry for entry in entries if entry.kind is Kind.LABELS and not entry.again]
+    return [entry for entry in entries if entry.kind is DisclosureKind.LABELS and not entry.again]
 
 
 def labels_of(entry: Disclosed, /) -> list[int]:

@@ -94,7 +94,10 @@ SECTIONS: list[tuple[str, str, list[type]]] = [
 def described(record: type) -> Iterator[tuple[str, str, str]]:
     """Name in the file, type and meaning of each field, those of base classes first."""
     for cls in reversed(record.__mro__):
-        if cls.__module__.partition(".")[0] != "tacit" or cls in (events.Event, messages.Message):
+        if cls.__module__.partition(".")[0] != "tacit" or cls in (
+            events.LogEvent,
+            messages.Message,
+        ):
             continue
         body = ast.parse(textwrap.dedent(inspect.getsource(cls))).body[0]
         assert isinstance(body, ast.ClassDef)

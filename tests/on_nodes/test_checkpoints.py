@@ -12,7 +12,7 @@ from tacit.errors import LogError, MpcError, RefusedError, UnprovenError
 from tacit.local.cluster import LocalCluster
 from tacit.mpc.assignment import checkpoint, iterations, outcome
 from tacit.mpc.epoch import greeting_cost
-from tacit.records import Disclosed, DisclosedProof, Event, Kind, Log, Sent
+from tacit.records import Disclosed, DisclosedProof, DisclosureKind, Log, LogEvent, Sent
 from tacit.records.messages import Advance
 from tacit.records.requests import Attempt
 from tacit.runs import EngineChoice, Limits, solve
@@ -95,10 +95,10 @@ def test_it_ends_where_all_is_proved_also_after_a_crash(own_cluster: LocalCluste
             check_disclosed(agreed.agreement, logs, changed)
     # Cut off between the bit and its line, the nodes have nothing to say of it.
 
-    def is_silenced(event: Event) -> bool:
+    def is_silenced(event: LogEvent) -> bool:
         if not isinstance(event, Sent):
             return False
-        return (event.kind, event.attempt) == (Kind.PROVED, second.attempt)
+        return (event.kind, event.attempt) == (DisclosureKind.PROVED, second.attempt)
 
     silent = [[event for event in log if not is_silenced(event)] for log in logs]
     for shown in ([first, plan], ledger):

@@ -20,7 +20,7 @@ from tacit.problems import (
     generate_routing,
     generate_tour,
 )
-from tacit.records import Kind
+from tacit.records import DisclosureKind
 from tacit.search import SearchParameters
 from tests.on_nodes.entries import turned
 from tests.participant.conftest import pin_all
@@ -86,7 +86,7 @@ def test_an_honest_run_of_any_kind_is_confirmed(
     with served(made) as platform:
         profiles = submitted(platform)
         platform.execute()
-        assert any(entry.kind is Kind.BEST for entry in platform.ledger) == reveal
+        assert any(entry.kind is DisclosureKind.BEST for entry in platform.ledger) == reveal
         verdict = check_logs(profiles["south"], RUN)
         assert verdict.ok, verdict.lines()
         # Not a single answer can be told otherwise.

@@ -10,7 +10,7 @@ import pytest
 from tacit.errors import LogError
 from tacit.records import node_log
 from tacit.records.events import EpochBegun, RequestRefused, Sent
-from tacit.records.ledger import Kind
+from tacit.records.ledger import DisclosureKind
 from tacit.records.log import FIRST, LONGEST_LINE, verify_log
 from tacit.records.node_log import KEPT_LINES, NodeLog
 from tacit.records.requests import Attempt
@@ -185,11 +185,18 @@ def test_a_line_without_end_is_no_reason_to_read_it_whole(tmp_path: Path) -> Non
 def test_what_was_sent_is_remembered_apart(log: NodeLog) -> None:
     """A node's state follows from its lines: evaluations must not push out that a plan is open."""
 
-    def sent(kind: Kind, about: int, number: int) -> Sent:
+    def sent(kind: DisclosureKind, about: int, number: int) -> Sent:
         return Sent(kind, about, Attempt.of(number, 1, 0), "ab", "cd", "ef")
 
-    rare = [sent(Kind.OWNERS_PLAN, 0, 9), sent(Kind.PROVED, 0, 9), sent(Kind.LABELS, 1, 9)]
-    for event in (*rare, *(sent(Kind.LABELS, 0, number) for number in range(3 * KEPT_LINES))):
+    rare = [
+        sent(DisclosureKind.OWNERS_PLAN, 0, 9),
+        sent(DisclosureKind.PROVED, 0, 9),
+        sent(DisclosureKind.LABELS, 1, 9),
+    ]
+    for event in (
+        *rare,
+        *(sent(DisclosureKind.LABELS, 0, number) for number in range(3 * KEPT_LINES)),
+    ):
         log.append(event)
     kept = [event for event in NodeLog(log.path).recent() if isinstance(event, Sent)]
     assert [(event.kind, event.about) for event in kept[:3]] == [(e.kind, e.about) for e in rare]
@@ -198,7 +205,7 @@ def test_what_was_sent_is_remembered_apart(log: NodeLog) -> None:
 
 def test_a_line_about_no_known_disclosure_is_none(log: NodeLog) -> None:
     line = node_log._ENCODER.encode(
-        Sent(Kind.LABELS, 0, Attempt("1:1:1"), "", "", "", previous=FIRST)
+        Sent(DisclosureKind.LABELS, 0, Attempt("1:1:1"), "", "", "", previous=FIRST)
     )
     assert len(verify_log(line + b"\n")) == 1
     with pytest.raises(LogError, match="line 1 is not an event"):

@@ -11,12 +11,12 @@ from msgspec.structs import replace
 from tacit.agreement import Agreement, plan_digest
 from tacit.equity import FIRST_HEAD, RunEntry, head_after
 from tacit.errors import LogError, UnprovenError
-from tacit.records import NO_ATTEMPT, Attempt, EvaluationBegun, Kind, RunCounted, Sent
+from tacit.records import NO_ATTEMPT, Attempt, DisclosureKind, EvaluationBegun, RunCounted, Sent
 from tacit.verify import Claim, check_counted, surely_counted
 from tests.agreement.test_equity import KEYS, TERMS, plain, ranked, with_equity
 
-SENT = Sent(Kind.PLAN, 0, Attempt("2:3:4"), "00", "00", "00")
-EVALUATED = Sent(Kind.LABELS, 0, Attempt("1:3:4"), "00", "00", "00")
+SENT = Sent(DisclosureKind.PLAN, 0, Attempt("2:3:4"), "00", "00", "00")
+EVALUATED = Sent(DisclosureKind.LABELS, 0, Attempt("1:3:4"), "00", "00", "00")
 
 
 AGREEMENT = with_equity(plain(), terms=replace(TERMS, spread=True))
@@ -53,7 +53,7 @@ def test_a_run_that_counts_everywhere_before_its_plan_is_opened(agreement: Agree
     [
         ([SENT], "before the run counted"),
         ([SENT, counted()], "before the run counted"),
-        ([replace(SENT, kind=Kind.OWNERS_PLAN), counted()], "before the run counted"),
+        ([replace(SENT, kind=DisclosureKind.OWNERS_PLAN), counted()], "before the run counted"),
         ([counted(), counted()], "2 times"),
         ([counted(attempt="3:6")], "does not follow"),
         ([counted(number=3)], "another number"),

@@ -15,11 +15,11 @@ from tacit.records import (
     BuiltOnThree,
     Disclosed,
     DisclosedProof,
+    DisclosureKind,
     EvaluationBegun,
     EvaluationRepeated,
-    Event,
     FromParts,
-    Kind,
+    LogEvent,
     NodeLost,
     NodeReturned,
     Sent,
@@ -39,7 +39,7 @@ PART = [(0, [b"part"])]
 
 
 def line(
-    kind: Kind, number: int, epoch: int, part: Part, request: str = "ab", **known: Any
+    kind: DisclosureKind, number: int, epoch: int, part: Part, request: str = "ab", **known: Any
 ) -> Sent:
     """What a node logs that has sent this part."""
     salt = bytes(16)
@@ -56,10 +56,10 @@ def test_an_answer_is_proven_with_those_who_computed_it(
 ) -> None:
     """The fourth's log counts before it was lost and once it is back, whatever the ledger says."""
     attempt = Attempt.of(1, epoch, 0)
-    begun: list[Event] = [EvaluationBegun(0, 1, "ab", attempt), LOST, BACK]
+    begun: list[LogEvent] = [EvaluationBegun(0, 1, "ab", attempt), LOST, BACK]
     entry = evaluation(1, [1, 0], attempt=attempt, without=without)
     made = FromParts(entry.payload, {0: PART, 1: [(0, [b"another"])]})
-    log = LoggedDisclosures.of([*begun, line(Kind.LABELS, 1, epoch, PART)])
+    log = LoggedDisclosures.of([*begun, line(DisclosureKind.LABELS, 1, epoch, PART)])
     if proves:
         assert log.senders(entry, made) == {0}
     else:
@@ -72,13 +72,13 @@ def test_an_answer_that_three_gave_again_is_proven(monkeypatch: pytest.MonkeyPat
     """Node 2 died before it had logged its part, and the others computed the answer again."""
     monkeypatch.setattr(disclosed, "payload_from_parts", as_it_says)
 
-    def lines(node: int) -> list[Event]:
+    def lines(node: int) -> list[LogEvent]:
         first, again = Attempt.of(1, 40, 0), Attempt.of(1, 60, 0)
         begun = EvaluationBegun(0, 1, "ab", first)
         if node == 2:
             return [begun]
-        sent = [line(Kind.LABELS, 1, 40, part_of(node, b""))]
-        sent += [line(Kind.LABELS, 1, 60, part_of(node, b"again"))]
+        sent = [line(DisclosureKind.LABELS, 1, 40, part_of(node, b""))]
+        sent += [line(DisclosureKind.LABELS, 1, 60, part_of(node, b"again"))]
         return [begun, sent[0], NodeLost(50, 2), EvaluationRepeated(0, 1, again), sent[1]]
 
     logs = [lines(node) for node in range(4)]
@@ -103,13 +103,13 @@ def part_of(node: int, attempt: bytes) -> Part:
     return [(0, [bytes([node]) + attempt])]
 
 
-def bit_sent(frame: bytes, *phases: Event, finished: bool = False) -> list[Event]:
+def bit_sent(frame: bytes, *phases: LogEvent, finished: bool = False) -> list[LogEvent]:
     """The log of a node that sent this of whether all was proved after the first step."""
     known = DisclosedProof(finished)
     return [
         batch_begun(0, 1, Attempt.of(1, 60, 0)),
         *phases,
-        line(Kind.PROVED, 1, 60, [(0, [frame])], known=known),
+        line(DisclosureKind.PROVED, 1, 60, [(0, [frame])], known=known),
     ]
 
 
@@ -128,7 +128,7 @@ def test_a_platform_and_one_node_do_not_leave_out_who_would_give_them_away() -> 
     lie = replace(
         honest, payload=DisclosedProof(True), parts=[[(0, [f])] for f in false], without=2
     )
-    phases: list[tuple[Event, ...]] = [
+    phases: list[tuple[LogEvent, ...]] = [
         (),
         (NodeLost(61, 2),),
         (NodeLost(50, 2), NodeReturned(59, 2)),
@@ -149,9 +149,12 @@ def test_a_platform_and_one_node_do_not_leave_out_who_would_give_them_away() -> 
 
 
 def test_one_lying_log_of_four_hides_no_answer() -> None:
-    answered: dict[Key, Any] = {(Kind.LABELS, 0, number): {} for number in (1, 2)}
+    answered: dict[Key, Any] = {(DisclosureKind.LABELS, 0, number): {} for number in (1, 2)}
     honest = LoggedDisclosures(requests={(0, 1): "a", (0, 2): "b"}, sent=answered)
-    hidden, shown = "answered evaluation 1, which the ledger leaves out", {(Kind.LABELS, 0, 2)}
+    hidden, shown = (
+        "answered evaluation 1, which the ledger leaves out",
+        {(DisclosureKind.LABELS, 0, 2)},
+    )
     left_out, silent = disclosed._check_no_evaluation_left_out, LoggedDisclosures()
     with pytest.raises(LogError, match=hidden):
         left_out([honest, honest, honest, silent], shown)
@@ -166,9 +169,9 @@ def test_one_that_is_back_was_not_asked_meanwhile() -> None:
         batch_begun(first, 3, Attempt.of(first + 3, epoch, 0))
         for first, epoch in ((0, 40), (3, 60), (6, 90))
     ]
-    three: list[Event] = [begun[0], LOST, begun[1], BACK, begun[2]]
+    three: list[LogEvent] = [begun[0], LOST, begun[1], BACK, begun[2]]
     built = BuiltOnThree(begun[2].attempt, begun[1].attempt)
-    back: list[Event] = [begun[0], built, begun[2]]
+    back: list[LogEvent] = [begun[0], built, begun[2]]
     logs = [three, three, back, three]
     assert check_generations_asked(logs) == 9
     assert describe_loss(logs).endswith("not checked; nor is what all four built on it since")

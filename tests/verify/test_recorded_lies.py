@@ -13,7 +13,7 @@ from tacit.records import (
     DisclosedLabels,
     DisclosedPlan,
     DisclosedProof,
-    Kind,
+    DisclosureKind,
     Payload,
     Sent,
 )
@@ -66,7 +66,9 @@ def lies_about(entry: Disclosed) -> dict[str, Disclosed]:
         "with another payload": replace(entry, payload=another(entry.payload)),
         "with the payload of something else": replace(
             entry,
-            payload=DisclosedProof(True) if entry.kind is not Kind.PROVED else DisclosedPlan([0]),
+            payload=DisclosedProof(True)
+            if entry.kind is not DisclosureKind.PROVED
+            else DisclosedPlan([0]),
         ),
     }
 
@@ -103,7 +105,7 @@ def test_any_change_of_any_entry_is_noticed(kind: str, at: int) -> None:
 def test_what_is_left_out_is_missed(kind: str, at: int) -> None:
     agreement, logs, ledger = recorded(kind)
     without = [*ledger[:at], *ledger[at + 1 :]]
-    if ledger[at].kind is Kind.LABELS and at == 2:  # the last may have come too late
+    if ledger[at].kind is DisclosureKind.LABELS and at == 2:  # the last may have come too late
         assert "came too late" in check_disclosed(agreement, logs, without)
         return
     with pytest.raises(LogError, match="which the ledger leaves out"):
@@ -115,7 +117,7 @@ def test_a_line_is_one_of_its_own_disclosure_alone(kind: str, at: int) -> None:
     """A line about one thing that was sent confirms nothing else, though the hash is the same."""
     agreement, logs, ledger = recorded(kind)
     entry = ledger[at]
-    for other in Kind:
+    for other in DisclosureKind:
         if other is entry.kind:
             continue
         changed = [

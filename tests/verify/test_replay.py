@@ -17,7 +17,7 @@ from tacit.problems import generate_assignment
 from tacit.records.events import (
     EvaluationBegun,
     EvaluationRepeated,
-    Event,
+    LogEvent,
     NumberAdopted,
     Sent,
 )
@@ -204,7 +204,7 @@ def forged(entry: Disclosed) -> Disclosed:
     return msgspec.structs.replace(turned(entry), parts=parts)
 
 
-def _without(log: Log, kind: type[Sent | EvaluationBegun], number: int) -> list[Event]:
+def _without(log: Log, kind: type[Sent | EvaluationBegun], number: int) -> list[LogEvent]:
     return [
         event for event in log if not (isinstance(event, kind) and event.attempt.number == number)
     ]

@@ -16,8 +16,8 @@ from tacit.records import (
     DisclosedPlan,
     DisclosedProof,
     DisclosedToOwners,
-    Event,
-    Kind,
+    DisclosureKind,
+    LogEvent,
     PlanBound,
     Sent,
 )
@@ -141,13 +141,13 @@ def test_a_plan_that_was_opened_early_is_named() -> None:
     settings = AssignmentParameters(generations=2, iterations=12, least=4, checkpoints="2:3")
     agreement = owners_cast(parameters=settings, plan_for="everybody").agreement
 
-    def words(number: int, *events: Event) -> str:
+    def words(number: int, *events: LogEvent) -> str:
         bound = PlanBound(0, Attempt.of(number, 1, 1))
         return early_words(agreement, [[*events, bound], [bound], []])
 
     assert "one was opened after 5, and no fewer than 6 were agreed on" in words(5)
     assert words(6) == ""
-    proved = Sent(Kind.PROVED, 0, Attempt("5:1:1"), "", "", "", DisclosedProof(True))
+    proved = Sent(DisclosureKind.PROVED, 0, Attempt("5:1:1"), "", "", "", DisclosedProof(True))
     assert words(5, proved) == ""
     assert words(4, proved) != ""
     assert words(5, replace(proved, known=DisclosedProof(False))) != ""

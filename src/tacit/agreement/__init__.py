@@ -55,10 +55,10 @@ if TYPE_CHECKING:
     from tacit.agreement.series import (
         DAY,
         RunRecord,
-        Schedule,
         Series,
         SeriesLimits,
         SeriesNode,
+        SeriesSchedule,
         SignedSeries,
         TakenRun,
         Varying,

@@ -85,7 +85,7 @@ def check_agreement(agreement: Agreement, /, *, offered: bool = True) -> None:
 
 
 def _check_size(agreement: Agreement) -> None:
-    """Comes first: what is too large must not take time or memory to find out more about."""
+    # Comes first: what is too large must not take time or memory to find out more about.
     problem = agreement.problem
     sides = problem.rows, problem.columns
     if min(sides) < 1 or max(sides) > MOST_COLUMNS or sides[0] * sides[1] > MOST_PAIRS:
@@ -96,7 +96,7 @@ def _check_size(agreement: Agreement) -> None:
 
 
 def _check_rule(agreement: Agreement) -> None:
-    """Before anything else is made of it: bounds follow from it."""
+    # Bounds follow from the rule, so it is checked before anything is made of it.
     try:
         agreement.largest_factor  # noqa: B018 - the rule checks itself
     except InputError as error:
@@ -104,7 +104,6 @@ def _check_rule(agreement: Agreement) -> None:
 
 
 def _check_problem(agreement: Agreement) -> None:
-    """Ask the kind."""
     try:
         agreement.known_problem  # noqa: B018 - it is built now, and kept
     except InputError as error:
@@ -112,7 +111,7 @@ def _check_problem(agreement: Agreement) -> None:
 
 
 def _check_names(agreement: Agreement) -> None:
-    """Names are read by people who decide by them, and printed on terminals that obey."""
+    # People decide by names, and terminals obey what is printed.
     problem = agreement.problem
     for what, labels, count in (
         ("rows", problem.row_names, problem.rows),
@@ -181,7 +180,7 @@ def _check_limits(agreement: Agreement) -> None:
 
 
 def is_hash(text: str, /) -> bool:
-    """Whether this is 64 hexadecimal digits, as keys, fingerprints and hashes are written."""
+    """Return whether this is 64 hexadecimal digits, as keys and hashes are written."""
     return len(text) == 64 and _KEY_CHARACTERS.issuperset(text)
 
 
@@ -272,7 +271,7 @@ def draft_agreement(
     on_loss: OnLoss = "wait",
     plan: PlanFor = "everybody",
 ) -> Agreement:
-    """An agreement about a problem, ready to be signed; `participants` have their signing keys.
+    """Draft an agreement about a problem; `participants` have their signing keys.
 
     The nodes have offered their sealing keys for this `nonce` and this platform.
 
@@ -312,7 +311,7 @@ def pin_sealed(
 
 
 def with_front(agreement: Agreement, front: FrontReveal, /) -> Agreement:
-    """The same draft, with what is revealed at the end of objectives evaluated together."""
+    """Return the draft with what is revealed at the end of objectives evaluated together."""
     changed = msgspec.structs.replace(agreement, front=front)
     check_agreement(changed)
     return changed
@@ -342,5 +341,5 @@ def _terms(problem: Problem, objective: Objective) -> ObjectiveTerms:
 
 
 def weights_digest(weights: NDArray[np.int64], /) -> str:
-    """How an agreement names the weights of a public objective."""
+    """Return the hash by which an agreement names the weights of a public objective."""
     return hashlib.sha256(weights.astype("<i8").tobytes()).hexdigest()

@@ -111,7 +111,7 @@ def _check_ranked(agreement: Agreement) -> None:
 
 
 def _check_ways(agreement: Agreement) -> None:
-    """Of a public tour everybody knows whose ways it takes."""
+    # Everybody knows whose ways a public tour takes.
     problem = agreement.known_problem
     if not isinstance(problem, Tour):
         raise AgreementError(
@@ -139,7 +139,7 @@ def _check_reference(problem: Problem, reference: list[int]) -> None:
 
 
 def equity_shape(agreement: Agreement, /) -> EquityShape:
-    """What is public of the stated costs; its participants are those of the agreement."""
+    """Return what is public of the stated costs; its participants are those of the agreement."""
     terms, problem = agreement.objectives[0], agreement.known_problem
     place = {each.name: at for at, each in enumerate(agreement.participants)}
     owners = [0] * problem.rows
@@ -160,12 +160,12 @@ def equity_shape(agreement: Agreement, /) -> EquityShape:
 
 
 def owners_by_name(agreement: Agreement, shape: EquityShape, /) -> tuple[str, ...]:
-    """Who takes a step, in the order of the steps."""
+    """Return the names of those who take a step, in the order of the steps."""
     return tuple(agreement.participants[at].name for at in shape.active)
 
 
 def run_facts(agreement: Agreement, /) -> RunFacts | None:
-    """What the hooks of a run take of it; None in a run without equity."""
+    """Return what the hooks of a run take of it; None in a run without equity."""
     if agreement.equity is None or agreement.series is None:
         return None
     shape = equity_shape(agreement)
@@ -180,7 +180,7 @@ def run_facts(agreement: Agreement, /) -> RunFacts | None:
 
 
 def plan_digest(agreement: Agreement, plan: Sequence[int], /) -> str:
-    """What names a public plan of this run in books and logs."""
+    """Return the hash that names a public plan of this run in books and logs."""
     numbers = ",".join(str(int(column)) for column in plan)
     return hashlib.sha256(agreement.digest + numbers.encode()).hexdigest()
 
@@ -211,12 +211,12 @@ class OwnAccount:
 
     @property
     def level(self) -> int:
-        """Above 0 for who was behind."""
+        """Return how far the participant was behind: above 0 if it was."""
         return self.factor - NEUTRAL
 
 
 def seal_told(agreement: Agreement, node: int, told: ArithmeticShare, /) -> list[str]:
-    """A box for each who took a step, in hexadecimal; all have one size but for their names."""
+    """Seal each participant its part of the account, in hexadecimal."""
     names = owners_by_name(agreement, equity_shape(agreement))
     digest, boxes = agreement_hash(agreement), []
     for at, name in enumerate(names):
@@ -236,7 +236,7 @@ def open_told(
     place: int,
     key: Ed25519PrivateKey,
 ) -> OwnAccount:
-    """What a participant is told, from the box of each node; a `SealError` says why not.
+    """Open the boxes of all nodes and add them up; a `SealError` says why not.
 
     `place` is which of the counted runs it is.
 

@@ -36,7 +36,7 @@ _HEADER_BYTES = 512
 
 
 def rows_for(agreement: Agreement, participant: str, /) -> list[int]:
-    """The rows of the plan that a participant gets: its own, or of ways between places all."""
+    """Return the rows that a participant gets: its own, or all of them where rows are places."""
     if agreement.known_problem.between_places:
         return list(range(agreement.problem.rows))
     owned = (agreement.rows_of(participant, k) for k in agreement.confidential())
@@ -44,7 +44,7 @@ def rows_for(agreement: Agreement, participant: str, /) -> list[int]:
 
 
 def contents_size(agreement: Agreement, search: int, /) -> int:
-    """Bytes in a box before it is sealed: one size, whoever it is for and whoever seals it."""
+    """Return the bytes in a box before it is sealed: the same for every owner and node."""
     most = max(len(rows_for(agreement, each.name)) for each in agreement.participants)
     word = agreement.sealed_run.group_of(search).word
     held = len(agreement.nodes) - 1
@@ -96,11 +96,10 @@ class PlanContext(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array
 
     @property
     def digest(self) -> bytes:
-        """A hash of all of it."""
         return hashlib.sha256(b"tacit plan/1\n" + msgspec.msgpack.encode(self)).digest()
 
     def held_by(self, node: int, /) -> tuple[int, ...]:
-        """The components that a node holds, in the order in which they are sent."""
+        """Return the components that a node holds, in the order in which they are sent."""
         return held_by(self.members.index(node), len(self.members))
 
 
@@ -114,12 +113,11 @@ class SealedParts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def box_hashes(self) -> list[bytes]:
-        """What the list of boxes consists of."""
         return [_sha256(box) for box in self.boxes]
 
     @property
     def heads(self) -> PlanHeads:
-        """What the node's log says of it."""
+        """Return the hashes that the node's log has of this."""
         roots = [commitments_root(each) for each in self.commitments]
         return PlanHeads(roots, boxes_root(self.box_hashes))
 
@@ -144,7 +142,7 @@ class CarriedPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def carried_parts(sealed: Sequence[SealedParts | None], place: int, /) -> list[CarriedPart]:
-    """What all nodes sealed for the participant at a place of the agreement's list."""
+    """Return what all nodes sealed for the participant at a place of the agreement's list."""
     return [
         CarriedPart(node, each.boxes[place], each.box_hashes, each.commitments)
         for node, each in enumerate(sealed)
@@ -152,7 +150,7 @@ def carried_parts(sealed: Sequence[SealedParts | None], place: int, /) -> list[C
     ]
 
 
-class _Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
+class _PartBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
     """What the node signs inside a box."""
 
     context: PlanContext
@@ -165,15 +163,15 @@ class _Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=
     """Of the node's commitments, one for each component."""
 
 
-_READ_BODY = msgspec.msgpack.Decoder(_Body)
+_READ_BODY = msgspec.msgpack.Decoder(_PartBody)
 
 
-class _Contents(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
+class _PartContents(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
     body: bytes
     signature: bytes
 
 
-_READ_CONTENTS = msgspec.msgpack.Decoder(_Contents)
+_READ_CONTENTS = msgspec.msgpack.Decoder(_PartContents)
 
 
 def _sha256(data: bytes) -> bytes:
@@ -181,23 +179,23 @@ def _sha256(data: bytes) -> bytes:
 
 
 def commitments_root(commitments: bytes, /) -> str:
-    """What binds a node to its commitments to all rows of a component."""
+    """Return the hash that binds a node to its commitments to all rows of a component."""
     return hashlib.sha256(b"tacit plan commitments/1\n" + commitments).hexdigest()
 
 
 def boxes_root(box_hashes: Sequence[bytes], /) -> str:
-    """What binds a node to its list of boxes."""
+    """Return the hash that binds a node to its list of boxes."""
     return hashlib.sha256(b"tacit plan boxes/1\n" + b"".join(box_hashes)).hexdigest()
 
 
 def row_nonce(key: bytes, context: bytes, row: int, /) -> bytes:
-    """The nonce of a row, the same for all who hold the component's key."""
+    """Return the nonce of a row, the same for all who hold the component's key."""
     about = b"tacit plan nonce/1\n" + context + row.to_bytes(4, "little")
     return hmac.digest(key, about, "sha256")[:NONCE_BYTES]
 
 
 def commitment(context: bytes, row: int, component: int, nonce: bytes, word: bytes, /) -> bytes:
-    """What binds to a component of a row; it tells nothing of it to those without the nonce."""
+    """Commit to a component of a row; without the nonce this tells nothing of it."""
     about = context + row.to_bytes(4, "little") + bytes([component])
     return _sha256(b"tacit plan component/1\n" + about + nonce + word)
 
@@ -225,7 +223,7 @@ def seal_plan(
     boxes = []
     for number, participant in enumerate(agreement.participants):
         own = rows_for(agreement, participant.name)
-        body = _Body(
+        body = _PartBody(
             context,
             node,
             number,
@@ -244,9 +242,9 @@ def _words(part: NDArray[np.unsignedinteger]) -> list[bytes]:
     return [data[at : at + size] for at in range(0, len(data), size)]
 
 
-def _signed(body: _Body, signing: Ed25519PrivateKey) -> bytes:
+def _signed(body: _PartBody, signing: Ed25519PrivateKey) -> bytes:
     written = msgspec.msgpack.encode(body)
-    return msgspec.msgpack.encode(_Contents(written, sign(signing, "plan part", written)))
+    return msgspec.msgpack.encode(_PartContents(written, sign(signing, "plan part", written)))
 
 
 def _padded(contents: bytes, size: int) -> bytes:
@@ -264,7 +262,7 @@ class OpenedPart:
     """A word for each row of the participant."""
 
     def root(self, component: int, /) -> str:
-        """The commitments that the node is bound to for a component."""
+        """Return the commitments that the node is bound to for a component."""
         return self.heads.commitments[self.context.held_by(self.node).index(component)]
 
 
@@ -277,7 +275,7 @@ def open_part(
     *,
     key: Ed25519PrivateKey,
 ) -> OpenedPart:
-    """A node's components of a participant's rows, once everything that binds them is checked."""
+    """Open a node's components of a participant's rows, and check everything that binds them."""
     who = f"node {part.node}"
     names = [each.name for each in agreement.participants]
     place = names.index(participant)
@@ -313,7 +311,7 @@ def open_part(
     )
 
 
-def _opened(agreement: Agreement, part: CarriedPart, key: Ed25519PrivateKey) -> _Body:
+def _opened(agreement: Agreement, part: CarriedPart, key: Ed25519PrivateKey) -> _PartBody:
     who = f"node {part.node}"
     try:
         padded = SealedBox(sealing_private(key)).decrypt(part.box)
@@ -333,7 +331,7 @@ def _opened(agreement: Agreement, part: CarriedPart, key: Ed25519PrivateKey) -> 
         raise SealError(f"{who}: the box holds something else than a part of a plan") from None
 
 
-def _check_members(agreement: Agreement, body: _Body) -> None:
+def _check_members(agreement: Agreement, body: _PartBody) -> None:
     """A plan is held by all nodes, or by three of four, where one was lost or has cheated.
 
     Two boxes at least must say so, and of four nodes one of any two is honest.
@@ -347,7 +345,7 @@ def _check_members(agreement: Agreement, body: _Body) -> None:
 
 
 def _check_component(
-    body: _Body, at: int, component: int, rows: Sequence[int], commitments: bytes
+    body: _PartBody, at: int, component: int, rows: Sequence[int], commitments: bytes
 ) -> None:
     context = body.context.digest
     size = len(body.components[at]) // max(1, len(rows))
@@ -384,7 +382,7 @@ def put_together(
     *,
     key: Ed25519PrivateKey,
 ) -> OwnPart:
-    """A participant's rows from the boxes of all nodes or all but one; a `SealError` says why not.
+    """Open the boxes of all nodes, or all but one, and add them up; a `SealError` says why not.
 
     Boxes that do not fit are rejected one by one, which changes nothing as long as enough are left.
     """
@@ -413,7 +411,7 @@ def whole_plan(
     keys: Mapping[str, Ed25519PrivateKey],
     /,
 ) -> list[int]:
-    """The plan from the parts of all owners, where all their keys are here."""
+    """Put the whole plan together, where the keys of all owners are here."""
     columns: dict[int, int] = {}
     for place, each in enumerate(agreement.participants):
         own = put_together(
@@ -441,7 +439,7 @@ def _common_context(opened: dict[int, OpenedPart], rejected: list[str], nodes: i
 def _agreed(
     parts: dict[int, OpenedPart], component: int, rejected: list[str]
 ) -> NDArray[np.unsignedinteger]:
-    """The words of a component, where enough of its holders are bound to the same."""
+    """Return the words of a component, if enough of its holders are bound to the same."""
     holders = {node: part for node, part in parts.items() if component in part.components}
     bound = Counter(part.root(component) for part in holders.values())
     needed = len(next(iter(parts.values())).context.members) - 2
@@ -462,7 +460,7 @@ def _agreed(
 
 
 def _check_form(agreement: Agreement, columns: dict[int, int]) -> None:
-    """What was put together must be rows of a plan: no column is taken more often than it may."""
+    """Check that no column is taken more often than it may."""
     problem = agreement.known_problem
     if problem.between_places:
         fits = problem.have_the_form(np.array([[*columns.values()]], dtype=np.int64))

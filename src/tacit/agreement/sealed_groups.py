@@ -84,7 +84,7 @@ class SealedGroup(ABC):
 
     @property
     def ladder(self) -> tuple[int, ...]:
-        """What the gap of a plan is rounded up to, where it is opened."""
+        """Return the values that the gap of a plan is rounded up to, where it is opened."""
         return ()
 
     @abstractmethod
@@ -121,7 +121,7 @@ class TourGroup(SealedGroup):
 
     @property
     def table(self) -> TableShape:
-        """What the protocols need to know of the secret tables."""
+        """Return what the protocols need to know of the secret tables."""
         schedule, parameters = self.schedule, self.schedule.parameters
         return TableShape(
             schedule.shape.rows,
@@ -133,22 +133,18 @@ class TourGroup(SealedGroup):
 
     @property
     def word(self) -> np.dtype[Any]:
-        """The words of the tables, and of the plan."""
         return self.table.word
 
     @property
     def state_sizes(self) -> list[Size]:
-        """The sizes of the tables, of the best plan of each parent, and of the plan."""
         return state_sizes(self.table)
 
     @property
     def compared_bits(self) -> int:
-        """Bits of the keys of moves, or of the values of plans."""
         return max(self.table.key_bits, self.table.settle_bits)
 
     @property
     def moves_at_once(self) -> int:
-        """The children of all blocks."""
         return self.schedule.blocks * self.schedule.children
 
     @property
@@ -160,11 +156,9 @@ class TourGroup(SealedGroup):
         return max(cells * table.word.itemsize, compared * self.compared_bits // 8)
 
     def value_of(self, search: int, total: int, /) -> int:  # noqa: ARG002 - there is one
-        """Return the total, which is the value."""
         return total
 
     def seeded(self, seed: int, /) -> Self:
-        """Return the same tour with the moves of another seed."""
         return replace(self, seed=seed, schedule=replace(self.schedule, seed=seed))
 
 
@@ -182,12 +176,11 @@ class AssignmentGroup(SealedGroup):
 
     @property
     def ties(self) -> Ties:
-        """The tie-breaks."""
         return Ties(self.seed, self.searches)
 
     @property
     def descent(self) -> BlockDescent:
-        """The moves of the generations that come before the iterations."""
+        """Return the moves of the generations that come before the iterations."""
         layout = self.layout
         return BlockDescent(layout.rows, layout.size, layout.widest, self.seed, self.searches)
 
@@ -204,34 +197,29 @@ class AssignmentGroup(SealedGroup):
 
     @cached_property
     def ladder(self) -> tuple[int, ...]:
-        """What the gap of a plan is rounded up to, where it is opened."""
+        """Return the values that the gap of a plan is rounded up to, where it is opened."""
         return ladder(self.parameters.gap, self.layout.rows * self.layout.spread)
 
     @property
     def word(self) -> np.dtype[Any]:
-        """The words of the ring."""
         return self.shape.word
 
     @property
     def state_sizes(self) -> list[Size]:
-        """The sizes of the matching, the prices, the parents and the plans."""
         plans = self.shape.weightings, self.layout.rows + heads(steps=self.ladder)
         return [*kept_sizes(self.shape), (plans, self.shape.word)]
 
     @property
     def compared_bits(self) -> int:
-        """Bits of the keys of a minimum, or of the moves of the descent."""
         return max(self.shape.key_bits, self.shape.descent_bits)
 
     @property
     def moves_at_once(self) -> int:
-        """The moves of all blocks of all weightings."""
         descent = self.descent
         return descent.blocks * descent.children * len(self.searches)
 
     @property
     def square_cells(self) -> int:
-        """Cells of the squares of all weightings."""
         return len(self.searches) * self.shape.size**2
 
     @property
@@ -269,7 +257,6 @@ class AssignmentGroup(SealedGroup):
         return costs
 
     def value_of(self, search: int, total: int, /) -> int:
-        """Return the value of a plan under a weighting, from the sum of its costs."""
         return self.layout.rows * self.highs[self.searches.index(search)] - total
 
 
@@ -303,7 +290,6 @@ def tour_groups(
     *,
     seed: int = 0,
 ) -> list[TourGroup]:
-    """Return the searches of a tour, each by itself."""
     publics = [public_shape(problem, factors) for factors in weightings]
     return [
         TourGroup(
@@ -323,7 +309,6 @@ def assignment_groups(
     *,
     seed: int = 0,
 ) -> list[AssignmentGroup]:
-    """Return the weightings of an assignment in groups."""
     publics = [public_shape(problem, factors) for factors in weightings]
     alone = [
         _group(problem, [public], [number], parameters, seed=seed)

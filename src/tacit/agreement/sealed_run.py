@@ -116,19 +116,18 @@ class SealedRun:
 
     @cached_property
     def groups(self) -> tuple[SealedGroup, ...]:
-        """The searches, those that go on together as one group; with the seed 0."""
+        """Return the searches, those that run together as one group, with the seed 0."""
         try:
             return grouped_searches(self.problem, self.weightings, self.parameters)
         except ProblemError as error:
             raise AgreementError(str(error)) from None
 
     def group_of(self, search: int, /) -> SealedGroup:
-        """Return the group of a search."""
         return next(group for group in self.groups if search in group.searches)
 
     @property
     def is_exact(self) -> bool:
-        """Whether a plan comes with a proof that it is the optimum, if there is one."""
+        """Return whether a plan comes with a proof that it is the optimum, if there is one."""
         return self._assignment is not None
 
     @property
@@ -137,7 +136,7 @@ class SealedRun:
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        """What the nodes do, in this order, before they open the plans."""
+        """Return what the nodes do, in this order, before they open the plans."""
         start, parameters = Stage(StageKind.START), self.parameters
         if isinstance(parameters, TourParameters):
             return start, Stage(StageKind.ANNEALING, 0, self.steps)
@@ -166,17 +165,17 @@ class SealedRun:
 
     @property
     def descent_steps(self) -> int:
-        """How many generations of block descent come before the iterations."""
+        """Return how many generations of block descent come before the iterations."""
         return 0 if self._assignment is None else self._assignment.generations
 
     @property
     def least_steps(self) -> int:
-        """Before so many steps no plan is opened while there is time left."""
+        """Return before how many steps no plan is opened while there is time left."""
         return 0 if self._assignment is None else self._assignment.least_steps
 
     @property
     def seconds(self) -> int:
-        """After so many seconds a plan may be opened however few steps were made; 0 for never."""
+        """Return after how many seconds a plan may be opened early; 0 for never."""
         return 0 if self._assignment is None else self._assignment.seconds
 
     @property
@@ -193,17 +192,17 @@ class SealedRun:
 
     @property
     def gap(self) -> int:
-        """To whose powers the gap of a plan is rounded up; 0 where it is not opened."""
+        """Return the base to whose powers a plan's gap is rounded up; 0 where it is not opened."""
         return 0 if self._assignment is None else self._assignment.gap
 
     @property
     def heads(self) -> int:
-        """The words of a secret plan before its columns: value, what is proved, perhaps the gap."""
+        """Return how many words precede a secret plan's columns: value, proof, perhaps the gap."""
         return heads(steps=(0,) if self.gap else ()) if self.is_exact else 1
 
     @property
     def opened_heads(self) -> int:
-        """How many of these words are opened: the value only where that was agreed."""
+        """Return how many of these words are opened: the value only where that was agreed."""
         return self.heads - (not self.opens_value)
 
     def check(self) -> None:

@@ -126,12 +126,11 @@ def seal_rows(
 
 
 def _component_hash(salt: bytes, component: bytes) -> str:
-    """How a manifest names a component; the salt keeps small weights from being guessed."""
+    # The salt keeps small weights from being guessed.
     return hashlib.sha256(b"tacit component/1\n" + salt + component).hexdigest()
 
 
 def box_hash(box: bytes) -> str:
-    """How a manifest names a box."""
     return hashlib.sha256(box).hexdigest()
 
 
@@ -161,7 +160,7 @@ def read_manifest(agreement: Agreement, data: bytes, signature: bytes) -> Manife
 def open_box(
     agreement: Agreement, manifest: Manifest, box: bytes, *, node: int, key: X25519PrivateKey
 ) -> ArithmeticShare:
-    """A node's shares from its box, after checking everything that they are bound to."""
+    """Return a node's shares from its box, after checking everything that they are bound to."""
     who = repr(manifest.participant)
     if box_hash(box) != manifest.boxes[node]:
         raise SealError(f"the box is not the one that the manifest of {who} names for node {node}")
@@ -213,7 +212,7 @@ def _body(contents: _Contents, who: str) -> _Body:
 
 
 def manifests_digest(manifests: Iterable[bytes], /) -> str:
-    """One hash of an objective's manifests in the agreement's order of owners."""
+    """Hash an objective's manifests in the agreement's order of owners."""
     whole = hashlib.sha256()
     for manifest in manifests:
         whole.update(hashlib.sha256(manifest).digest())
@@ -223,7 +222,7 @@ def manifests_digest(manifests: Iterable[bytes], /) -> str:
 def search_seed(
     agreement: Agreement, digests: Mapping[int, str], contributions: Mapping[int, str], /
 ) -> int:
-    """The agreed seed, or the one derived from all manifests and contributions.
+    """Return the agreed seed, or derive it from all manifests and contributions.
 
     The nodes draw a contribution per objective together when they freeze the inputs. Manifests
     alone would not do: whoever seals last, or sees all boxes before it seals, could try until it
@@ -240,11 +239,11 @@ CONTRIBUTION_BYTES = 32
 
 
 def commitment_to(contribution: bytes, /, *, agreement: bytes, objective: int, node: int) -> bytes:
-    """The hash that binds a node to its contribution; `agreement` is the agreement's hash."""
+    """Return the hash that binds a node to its contribution; `agreement` is a hash too."""
     about = f"tacit contribution/1\n{objective}\n{node}\n".encode()
     return hashlib.sha256(about + agreement + contribution).digest()
 
 
 def joint_contribution(contributions: Sequence[bytes], /) -> str:
-    """What the nodes drew together, from the contributions in the order of the nodes."""
+    """Hash all contributions, in the order of the nodes, to what they drew together."""
     return hashlib.sha256(b"tacit contributions/1\n" + b"".join(contributions)).hexdigest()

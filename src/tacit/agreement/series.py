@@ -26,6 +26,7 @@ from tacit.agreement.signatures import check_all_signed, sign
 from tacit.agreement.sizes import MOST_PARTICIPANTS, check_agreement_bytes
 from tacit.agreement.terms import FORMAT as AGREEMENT_FORMAT
 from tacit.agreement.terms import (
+    AgreedRules,
     Agreement,
     AgreementLimits,
     NodeTerms,
@@ -33,7 +34,6 @@ from tacit.agreement.terms import (
     Ownership,
     ParticipantTerms,
     PublicProblem,
-    Rules,
     canonical,
 )
 from tacit.equity import FIRST_HEAD, EquityTerms, RunEquity
@@ -101,14 +101,14 @@ class SeriesLimits(_SeriesPart, frozen=True, kw_only=True):
     """Seconds since 1970; from then on there are no runs."""
 
 
-class Schedule(_SeriesPart, frozen=True):
+class SeriesSchedule(_SeriesPart, frozen=True):
     """When the platform starts runs by itself: every so many minutes, or at times of day (UTC)."""
 
     every_minutes: int = 0
     at: list[TimeOfDay] = []
 
 
-class Series(Rules, frozen=True, dict=True, kw_only=True, omit_defaults=True):
+class Series(AgreedRules, frozen=True, dict=True, kw_only=True, omit_defaults=True):
     """Everything that holds for all runs."""
 
     format: Literal["tacit-series/1"]
@@ -123,18 +123,17 @@ class Series(Rules, frozen=True, dict=True, kw_only=True, omit_defaults=True):
     """Without their owners and without public weights, which are those of a run."""
     limits: SeriesLimits
     varying: Varying
-    schedule: Schedule | None = None
+    schedule: SeriesSchedule | None = None
     equity: EquityTerms | None = None
     """Where those count for more who are behind over the runs; see docs/equity.md."""
     nonce: str
 
     @cached_property
     def digest(self) -> bytes:
-        """The SHA-256 that names it."""
         return hashlib.sha256(canonical(self)).digest()
 
     def pattern(self) -> Agreement:
-        """A run if nothing varies, with keys of nodes that nobody has drawn."""
+        """Return a run in which nothing varies, with keys of nodes that nobody has drawn."""
         return Agreement(
             format=AGREEMENT_FORMAT,
             problem=self.problem,
@@ -170,7 +169,7 @@ _READ_SERIES = msgspec.json.Decoder(Series)
 
 
 def series_hash(series: Series, /) -> str:
-    """The SHA-256 that names a series, in hexadecimal, as its runs write it."""
+    """Return the hash that names a series, as its runs write it."""
     return series.digest.hex()
 
 
@@ -205,12 +204,12 @@ _READ_PARTIES = msgspec.json.Decoder(_Parties)
 
 
 def sign_series(series: Series, key: Ed25519PrivateKey, /) -> bytes:
-    """A participant's signature under a series; never one under an agreement."""
+    """Sign a series; the signature never counts for an agreement."""
     return sign(key, "series", series.digest)
 
 
 def check_series_signed(signed: SignedSeries, /) -> None:
-    """Refuse a series that not all of its participants signed, before anything else is read."""
+    """Refuse a series that not all of its participants signed, before more of it is read."""
     check_agreement_bytes(len(signed.data))
     try:
         parties = _READ_PARTIES.decode(signed.data)
@@ -296,7 +295,7 @@ class RunRecord:
         self._path = path
 
     def runs(self) -> list[TakenRun]:
-        """Those that were taken lately, and the last one, the oldest first."""
+        """Return the runs of the last days and the last one, the oldest first."""
         if not self._path.exists():
             return []
         try:

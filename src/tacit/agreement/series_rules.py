@@ -14,14 +14,14 @@ from msgspec.structs import replace
 from tacit.agreement.draft import check_agreement, check_name
 from tacit.agreement.series import (
     FORMAT,
-    Schedule,
     Series,
     SeriesLimits,
     SeriesNode,
+    SeriesSchedule,
     Varying,
     series_hash,
 )
-from tacit.agreement.terms import Agreement, Rules
+from tacit.agreement.terms import AgreedRules, Agreement
 from tacit.equity import LEAST_PARTICIPANTS, EquityTerms, first_come
 from tacit.errors import AgreementError, InputError
 from tacit.problems import PublicProblem
@@ -57,7 +57,7 @@ def check_series(series: Series, /) -> None:
 
 
 def _check_equity(series: Series) -> None:
-    """What holds for single runs is checked with the pattern."""
+    # What holds for single runs is checked with the pattern.
     if series.equity is None:
         return
     if series.varying.least_participants < LEAST_PARTICIPANTS:
@@ -112,7 +112,7 @@ def _check_limits(series: Series) -> None:
 
 
 def _check_seconds(seconds: int, deadline: float) -> None:
-    """By these nodes know that the deadline of a run has come, and open early plans too."""
+    # From these seconds on nodes take the deadline as come, and open early plans too.
     if 0 < seconds < int(deadline):
         raise AgreementError(
             f"nodes would open plans early from {seconds} s on, and the deadline of a run is "
@@ -152,7 +152,7 @@ Found = Iterator[str]
 
 
 def departures(series: Series, agreement: Agreement, /, *, now: float) -> list[str]:
-    """Everything in a run that is not within what was signed; empty if all is."""
+    """Return everything in a run that is not within what was signed; empty if all is."""
     found = [why for rule in RULES.values() for why in rule(series, agreement)]
     latest = min(series.limits.expires, now + 3600 * series.limits.run_hours + CLOCK_SECONDS)
     if agreement.limits.expires > latest:
@@ -174,12 +174,12 @@ def check_within(series: Series, agreement: Agreement, /, *, now: float) -> None
 
 
 def _nothing(_series: Series, _agreement: Agreement) -> Found:
-    """Anything goes: it is drawn for each run, or checked wherever agreements are."""
+    """Accept anything: it is drawn for each run, or checked wherever agreements are."""
     return iter(())
 
 
 def _same(name: str) -> Callable[[Series, Agreement], Found]:
-    """What must be as the series has it."""
+    """Return a rule for a field that must be as the series has it."""
 
     def compare(series: Series, agreement: Agreement) -> Found:
         signed, shown = getattr(series, name), getattr(agreement, name)
@@ -312,7 +312,7 @@ RULES: dict[str, Callable[[Series, Agreement], Found]] = {
     "objectives": _objectives,
     "limits": _limits,
     "nonce": _nothing,
-    **{name: _same(name) for name in Rules.__struct_fields__},
+    **{name: _same(name) for name in AgreedRules.__struct_fields__},
     "series": _names_series,
     "equity": _equity,
 }
@@ -331,10 +331,10 @@ def draft_series(
     limits: SeriesLimits,
     varying: Varying,
     nonce: str,
-    schedule: Schedule | None = None,
+    schedule: SeriesSchedule | None = None,
     equity: EquityTerms | None = None,
 ) -> Series:
-    """A series whose runs are like this agreement, ready to be signed.
+    """Draft a series whose runs are like this agreement, ready to be signed.
 
     Of the agreement everything counts but its nodes, platform, limits and nonce: those of a series
     are given here, since its nodes have drawn no keys yet.

@@ -41,12 +41,11 @@ def _message(purpose: Purpose, data: bytes) -> bytes:
 
 
 def sign(key: Ed25519PrivateKey, purpose: Purpose, data: bytes) -> bytes:
-    """Sign data for a purpose."""
     return key.sign(_message(purpose, data))
 
 
 def is_signed(public_key: str, purpose: Purpose, data: bytes, signature: bytes) -> bool:
-    """Whether the holder of this key (in hexadecimal) signed the data for this purpose.
+    """Return whether the holder of this key (in hexadecimal) signed the data for this purpose.
 
     >>> key = Ed25519PrivateKey.generate()
     >>> public = key.public_key().public_bytes_raw().hex()
@@ -64,7 +63,6 @@ def is_signed(public_key: str, purpose: Purpose, data: bytes, signature: bytes) 
 
 
 def sign_agreement(agreement: Agreement, key: Ed25519PrivateKey) -> bytes:
-    """A participant's signature under an agreement, after it has read it."""
     return sign(key, "agreement", agreement_hash(agreement))
 
 
@@ -78,13 +76,13 @@ class Joining:
 
     @property
     def signed_bytes(self) -> bytes:
-        """The SHA-256 of each, so that no end of one can count as the beginning of the next."""
+        # Hashes, so that no end of one part can count as the beginning of the next.
         parts = (self.code, self.account, self.platform)
         return b"".join(hashlib.sha256(part.encode()).digest() for part in parts)
 
 
 def sign_joining(joining: Joining, key: Ed25519PrivateKey) -> bytes:
-    """A participant's proof that the key it joins with is its own.
+    """Prove that the key one joins with is one's own.
 
     It counts for this invitation, this account and this platform alone, so that nobody in the
     middle can hand it in elsewhere.
@@ -93,7 +91,7 @@ def sign_joining(joining: Joining, key: Ed25519PrivateKey) -> bytes:
 
 
 def is_joining_signed(public_key: str, joining: Joining, signature: bytes) -> bool:
-    """Whether the holder of a key joins with this invitation, as this account, here."""
+    """Return whether the holder of a key joins with this invitation, as this account, here."""
     return is_signed(public_key, "joining", joining.signed_bytes, signature)
 
 
@@ -141,7 +139,7 @@ def sealing_public(signing_key: str, /) -> str:
 
 
 def sealing_private(key: Ed25519PrivateKey, /) -> PrivateKey:
-    """What opens that which was sealed to the public half."""
+    """Return the X25519 form of the secret key, which opens what was sealed to the public one."""
     whole = key.private_bytes_raw() + key.public_key().public_bytes_raw()
     return PrivateKey(crypto_sign_ed25519_sk_to_curve25519(whole))
 
@@ -151,7 +149,7 @@ def _offer(nonce: str, platform: str, sealing_key: str) -> bytes:
 
 
 def sign_offer(key: Ed25519PrivateKey, /, *, nonce: str, platform: str, sealing_key: str) -> str:
-    """A node's signature under the offer of a key for the agreement with this nonce.
+    """Sign the offer of a sealing key for the agreement with this nonce.
 
     `platform` is the fingerprint of the platform's certificate that the agreement names.
     """
@@ -159,7 +157,7 @@ def sign_offer(key: Ed25519PrivateKey, /, *, nonce: str, platform: str, sealing_
 
 
 def is_offered(node: NodeTerms, /, *, nonce: str, platform: str) -> bool:
-    """Whether the node itself offered the sealing key that these terms give it."""
+    """Return whether the node itself offered the sealing key that these terms give it."""
     try:
         signature = bytes.fromhex(node.sealing_signature)
     except ValueError:

@@ -90,7 +90,7 @@ def check_frame_sizes(agreement: Agreement, /) -> None:
 
 
 def largest_batch(agreement: Agreement, objective: int) -> int:
-    """Bytes of the largest message between nodes: one bit per bit of the largest comparison."""
+    """Return the bytes of the largest message between nodes: one bit per bit compared."""
     n, spec = agreement.limits.population_max, agreement.objectives[objective].spec
     if spec.kind == "none":
         return 8 * n
@@ -136,12 +136,12 @@ GRID_FACTOR = {3: 4, 4: 9}
 
 
 def _share_bytes(agreement: Agreement) -> int:
-    """All components but one, of eight bytes per weight."""
+    # All components but one, of eight bytes per weight.
     return 8 * (len(agreement.nodes) - 1)
 
 
 def weights_bytes(agreement: Agreement, /) -> int:
-    """The shares of all matrices, and the public ones."""
+    """Return the bytes of the shares of all matrices, and of the public ones."""
     cells, shared = agreement.problem.rows * agreement.problem.columns, agreement.confidential()
     # With equity once as they were stated, and once with their factors.
     matrices = len(shared) * (1 if agreement.equity is None else 2)
@@ -151,7 +151,7 @@ def weights_bytes(agreement: Agreement, /) -> int:
 
 
 def prepare_bytes(agreement: Agreement, objective: int, /) -> int:
-    """The check of an objective's inputs."""
+    """Return the bytes that the check of an objective's inputs takes."""
     owners, columns = agreement.objectives[objective].owners, agreement.problem.columns
     counts = [len(owner.rows) * columns for owner in owners]
     # The answers lie in a grid of two lines per weight of the largest owner, a bit per owner.
@@ -162,14 +162,14 @@ def prepare_bytes(agreement: Agreement, objective: int, /) -> int:
 
 
 def evaluation_bytes(agreement: Agreement, objective: int, /) -> int:
-    """One evaluation of the largest population."""
+    """Return the bytes that one evaluation of the largest population takes."""
     entries = agreement.limits.population_max * agreement.known_problem.plan_length
     factor = BATCH_FACTOR[len(agreement.nodes)]
     return factor * largest_batch(agreement, objective) + 4 * entries
 
 
 def steps_bytes(group: SealedGroup, /, *, nodes: int) -> int:
-    """The start of a sealed run, or a batch of its steps."""
+    """Return the bytes that the start of a sealed run, or a batch of its steps, takes."""
     batch = BATCH_FACTOR[nodes] * group.largest_message
     moves = CHILD_BYTES * group.moves_at_once
     if isinstance(group, AssignmentGroup):
@@ -180,14 +180,14 @@ def steps_bytes(group: SealedGroup, /, *, nodes: int) -> int:
 
 
 def search_bytes(agreement: Agreement, /) -> int:
-    """The agreed search, where the node follows it."""
+    """Return the bytes that the agreed search takes, where the node follows it."""
     if agreement.sealed or agreement.search.populations == "chosen":
         return 0
     return SEARCH_BYTES * agreement.limits.population_max * agreement.known_problem.genome_length
 
 
 def working_bytes(agreement: Agreement, /) -> int:
-    """What the agreement takes while a node works on it, one step at a time."""
+    """Return the bytes that the agreement takes while a node works on it, one step at a time."""
     columns = agreement.problem.columns
     steps = [0]
     for objective in agreement.confidential():
@@ -205,7 +205,7 @@ def working_bytes(agreement: Agreement, /) -> int:
 
 
 def account_bytes(agreement: Agreement, /) -> int:
-    """The account of a run: comparisons of all cells of the table, and of 256 per participant."""
+    """Return the bytes that the account of a run takes."""
     cells = agreement.problem.rows * agreement.problem.columns
     compared = max(cells * 64, 256 * 64 * len(agreement.participants))
     return BATCH_FACTOR[len(agreement.nodes)] * compared // 8 + 64 * cells

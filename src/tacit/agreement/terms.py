@@ -31,11 +31,11 @@ from tacit.problems import (
 FORMAT: Literal["tacit-agreement/1"] = "tacit-agreement/1"
 
 
-class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _TermsPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What all parts of an agreement have in common: immutable, and no field that we ignore."""
 
 
-class ParticipantTerms(_Part, frozen=True, omit_defaults=True):
+class ParticipantTerms(_TermsPart, frozen=True, omit_defaults=True):
     """A participant and the Ed25519 key that it signs with."""
 
     name: str
@@ -44,7 +44,7 @@ class ParticipantTerms(_Part, frozen=True, omit_defaults=True):
     """The X25519 form of the same key, where its part of the plan is sealed to it."""
 
 
-class NodeTerms(_Part, frozen=True):
+class NodeTerms(_TermsPart, frozen=True):
     """A node: where it listens, what it signs with, what is sealed to it, and its certificate."""
 
     host: str
@@ -58,14 +58,14 @@ class NodeTerms(_Part, frozen=True):
     """The node's, under the offer of its sealing key."""
 
 
-class Ownership(_Part, frozen=True):
+class Ownership(_TermsPart, frozen=True):
     """Which rows of an objective's matrix a participant seals."""
 
     participant: str
     rows: list[int]
 
 
-class ObjectiveTerms(_Part, frozen=True):
+class ObjectiveTerms(_TermsPart, frozen=True):
     """An objective; a public one has no owners, and the digest of its weights instead."""
 
     name: str
@@ -80,26 +80,26 @@ class ObjectiveTerms(_Part, frozen=True):
 
     @property
     def spec(self) -> Spec:
-        """The disclosure as the protocols take it; of a Pareto score, what is shown of it."""
+        """Return the disclosure as the protocols take it; for a Pareto score, what it shows."""
         return Spec.parse(self.disclosure.removeprefix(f"{PARETO}:"))
 
     @property
     def together(self) -> bool:
-        """Whether it is evaluated with all other objectives, and a Pareto score is disclosed."""
+        """Return whether all objectives are evaluated together, and a Pareto score is disclosed."""
         return self.disclosure.startswith(f"{PARETO}:")
 
     @property
     def sealed(self) -> bool:
-        """Whether the nodes search themselves, so that nothing of it is ever evaluated for us."""
+        """Return whether the nodes search themselves, so that nothing is evaluated for anybody."""
         return self.disclosure == SEALED
 
     @property
     def keeps_best(self) -> bool:
-        """Whether each evaluation builds on the best fitness so far."""
+        """Return whether each evaluation builds on the best fitness so far."""
         return self.best == "improvement" and not self.sealed and self.spec.kind != "none"
 
 
-class PinnedSearch(_Part, frozen=True, omit_defaults=True):
+class PinnedSearch(_TermsPart, frozen=True, omit_defaults=True):
     """The search that the nodes make the platform follow, or that it has promised to follow."""
 
     algorithm: str
@@ -114,7 +114,7 @@ class PinnedSearch(_Part, frozen=True, omit_defaults=True):
     """
 
 
-class AgreementLimits(_Part, frozen=True):
+class AgreementLimits(_TermsPart, frozen=True):
     """What a node allows at most, or at least."""
 
     evaluations: int
@@ -125,7 +125,7 @@ class AgreementLimits(_Part, frozen=True):
     """Seconds since 1970; from then on nodes refuse."""
 
 
-class RunOfSeries(_Part, frozen=True, omit_defaults=True):
+class RunOfSeries(_TermsPart, frozen=True, omit_defaults=True):
     """The series that a run belongs to, and its place there."""
 
     series: str
@@ -139,7 +139,7 @@ PlanFor = Literal["everybody", "owners"]
 FrontReveal = Literal["nothing", "plans", "values"]
 
 
-class Rules(_Part, frozen=True, kw_only=True, omit_defaults=True):
+class AgreedRules(_TermsPart, frozen=True, kw_only=True, omit_defaults=True):
     """The rules that a series fixes for all its runs, and that each agreement repeats."""
 
     platform: str
@@ -159,10 +159,10 @@ class Rules(_Part, frozen=True, kw_only=True, omit_defaults=True):
 
     def rules(self) -> dict[str, Any]:
         """Return these rules by name, to repeat them elsewhere."""
-        return {name: getattr(self, name) for name in Rules.__struct_fields__}
+        return {name: getattr(self, name) for name in AgreedRules.__struct_fields__}
 
 
-class Agreement(Rules, frozen=True, kw_only=True, dict=True, omit_defaults=True):
+class Agreement(AgreedRules, frozen=True, kw_only=True, dict=True, omit_defaults=True):
     """Everything that the parties have agreed on. `draft_agreement` makes one from a problem."""
 
     format: Literal["tacit-agreement/1"]
@@ -179,11 +179,10 @@ class Agreement(Rules, frozen=True, kw_only=True, dict=True, omit_defaults=True)
 
     @property
     def largest_factor(self) -> int:
-        """By so much the nodes multiply weights at most before they search."""
+        """Return by how much nodes multiply weights at most before they search."""
         return 1 if self.equity is None else self.equity.terms.rule.largest_factor
 
     def fitness_bound(self, objective: int) -> FitnessBound:
-        """The public limits of an objective's fitness."""
         terms = self.objectives[objective]
         negate = terms.sense == "minimize"
         bound = terms.weight_bound * self.largest_factor
@@ -191,7 +190,7 @@ class Agreement(Rules, frozen=True, kw_only=True, dict=True, omit_defaults=True)
 
     @cached_property
     def known_problem(self) -> Problem:
-        """The problem with everything but its weights; refused where its kind is unknown.
+        """Return the problem with everything but its weights; refused where its kind is unknown.
 
         Its bounds are those of the weights that are searched, with their factors.
         """
@@ -213,11 +212,11 @@ class Agreement(Rules, frozen=True, kw_only=True, dict=True, omit_defaults=True)
         return problem_without_weights(self.problem, objectives, participants, proven=True)
 
     def confidential(self) -> list[int]:
-        """The objectives whose weights the nodes hold in shares."""
+        """Return the objectives whose weights the nodes hold in shares."""
         return [k for k, terms in enumerate(self.objectives) if terms.confidential]
 
     def evaluated(self) -> list[int]:
-        """Of these, the ones whose populations the nodes evaluate for the platform.
+        """Return the confidential objectives whose populations the nodes evaluate for the platform.
 
         Objectives that are evaluated together are asked for, counted and logged as the first.
         """
@@ -226,29 +225,27 @@ class Agreement(Rules, frozen=True, kw_only=True, dict=True, omit_defaults=True)
 
     @property
     def together(self) -> bool:
-        """Whether one evaluation is of all objectives, whose Pareto score is disclosed."""
+        """Return whether one evaluation is of all objectives, whose Pareto score is disclosed."""
         return any(terms.together for terms in self.objectives)
 
     def pareto_widths(self, candidates: int) -> ParetoWidths:
-        """The public sizes of a Pareto score of so many candidates."""
         bounds = [self.fitness_bound(k) for k in range(len(self.objectives))]
         return ParetoWidths(bounds, candidates)
 
     @property
     def final_reveal(self) -> str | None:
-        """What the nodes disclose once, at the end, as requests name it; None if nothing."""
+        """Return what nodes disclose once, at the end, as requests name it; None if nothing."""
         if self.front != "nothing":
             return f"front:{self.front}"
         return "top:1" if self.reveal_best else None
 
     @property
     def sealed(self) -> bool:
-        """Whether it is about a sealed search."""
         return any(terms.sealed for terms in self.objectives)
 
     @cached_property
     def sealed_run(self) -> SealedRun:
-        """What it pins of a sealed run, or an `AgreementError`."""
+        """Return what is pinned of a sealed run, or raise an `AgreementError`."""
         search = self.search
         if search.algorithm != SEALED or search.seed is not None:
             raise AgreementError(
@@ -265,17 +262,17 @@ class Agreement(Rules, frozen=True, kw_only=True, dict=True, omit_defaults=True)
 
     @property
     def sealed_plans(self) -> int:
-        """How many plans are opened, one per weighting; none where populations are evaluated."""
+        """Return how many plans are opened: one per weighting of a sealed run."""
         return len(self.sealed_run.weightings) if self.sealed else 0
 
     @property
     def is_exact(self) -> bool:
-        """Whether plans come with a proof that they are optima, if there is one."""
+        """Return whether plans come with a proof that they are optima, if there is one."""
         return self.sealed and self.sealed_run.is_exact
 
     @property
     def for_owners(self) -> bool:
-        """Whether each participant learns its own part of the plan, and the platform nothing."""
+        """Return whether participants learn their own parts of the plan, and the platform none."""
         return self.plan == "owners"
 
     @cached_property
@@ -290,17 +287,15 @@ class Agreement(Rules, frozen=True, kw_only=True, dict=True, omit_defaults=True)
 
     @cached_property
     def digest(self) -> bytes:
-        """The SHA-256 that names it: see `agreement_hash`."""
         return hashlib.sha256(canonical(self)).digest()
 
     def participant(self, name: str) -> ParticipantTerms:
-        """The participant of this name, or an `AgreementError`."""
         if name in self._by_name:
             return self._by_name[name]
         raise AgreementError(f"{name!r} is not a participant; choose one that the agreement lists")
 
     def rows_of(self, name: str, objective: int) -> list[int]:
-        """The rows that a participant seals for an objective; none if it takes no part in it."""
+        """Return the rows that a participant seals for an objective; none if it has none."""
         return self._rows[objective].get(name, [])
 
 
@@ -310,7 +305,7 @@ _READ = msgspec.json.Decoder(Agreement)
 
 
 def canonical(value: msgspec.Struct) -> bytes:
-    """The one form of a value as JSON: keys sorted, no spaces.
+    """Encode a value in its one form as JSON: keys sorted, no spaces.
 
     >>> canonical(Ownership("north", [0, 1]))
     b'{"participant":"north","rows":[0,1]}'
@@ -319,7 +314,6 @@ def canonical(value: msgspec.Struct) -> bytes:
 
 
 def agreement_hash(agreement: Agreement) -> bytes:
-    """The SHA-256 that names an agreement. See `tacit.agreement.draft.draft_agreement`."""
     return agreement.digest
 
 
@@ -360,7 +354,7 @@ BROKEN = "Two nodes together, if they break their promise: everything."
 
 
 def promise_of(nodes: int, /) -> str:
-    """What holds as long as at most one node breaks its promise.
+    """Return what holds as long as at most one node breaks its promise.
 
     >>> promise_of(4).partition(":")[0]
     'Four nodes'
@@ -369,5 +363,4 @@ def promise_of(nodes: int, /) -> str:
 
 
 def loss_words(nodes: int, on_loss: str, /) -> str:
-    """What happens if a node is away."""
     return _LOST[on_loss if nodes > min(CLUSTER_SIZES) else "wait"]

@@ -80,7 +80,6 @@ class Answered(Generic[P_co, R]):
 
     @property
     def number(self) -> int:
-        """The number of the evaluation or step."""
         return self.attempt.number
 
     def entry(
@@ -128,7 +127,7 @@ class Coordinator:
     # Set-up.
 
     def give_public(self, weights: Mapping[int, NDArray[np.int64]], /) -> None:
-        """The weights of public objectives, which nodes need to follow the search."""
+        """Keep the weights of public objectives, which nodes need to follow the search."""
         if self.agreement.search.populations == "derived":
             self.public_weights = {k: w.astype("<i8").tobytes() for k, w in weights.items()}
 
@@ -170,7 +169,6 @@ class Coordinator:
         return taken
 
     def submission(self, rows: SealedRows, client: NodeClient, /) -> Submit:
-        """The request that hands a participant's sealed rows to a node."""
         return Submit(
             agreement=self.hash,
             manifest=rows.manifest,
@@ -198,25 +196,24 @@ class Coordinator:
     async def ask_all(
         self, make: Callable[[NodeClient], Request[R]], /, *, within: float
     ) -> list[R]:
-        """The same question to all nodes; a refusal of one is the answer."""
+        """Ask all nodes the same; a refusal of one is the answer."""
         async with asyncio.timeout(within):
             futures = [await client.ask(make(client)) for client in self.clients]
             return list(await asyncio.gather(*futures))
 
     async def fetch_logs_of_members(self) -> list[LogPage]:
-        """The logs of the nodes that take part, for ourselves."""
         async with asyncio.timeout(GIVE_UP_SECONDS):
             logs = [fetched_log(client, self.hash, b"") for client in self.loss.members]
             return list(await asyncio.gather(*logs))
 
     async def fetch_logs(self, nonce: bytes = b"", /) -> list[LogPage]:
-        """The nodes' logs of this agreement, each signed for whoever drew the nonce."""
+        """Fetch the nodes' logs of this agreement, each signed for whoever drew the nonce."""
         async with asyncio.timeout(GIVE_UP_SECONDS):
             logs = [fetched_log(client, self.hash, nonce) for client in self.clients]
             return list(await asyncio.gather(*logs))
 
     async def fetch_heads(self, nonce: bytes, /) -> list[LogPage]:
-        """The heads of the logs without their lines, signed in the same way."""
+        """Fetch the signed heads of the logs without their lines."""
         request = FetchLog(agreement=self.hash, offset=BEYOND_ALL_LINES, nonce=nonce)
         return await self.ask_all(lambda _: request, within=GIVE_UP_SECONDS)
 
@@ -242,7 +239,7 @@ class Coordinator:
     # Epochs and attempts.
 
     async def epoch(self, *, everybody: bool = False) -> int:
-        """The current epoch; a new one if there is none, a link broke, or a lost node is back.
+        """Return the current epoch, or open one: the first, after a break, or with a lost node.
 
         Where all nodes must take part, none is done without.
         """
@@ -279,7 +276,7 @@ class Coordinator:
         return number
 
     def _learn(self, replies: list[EpochOpened]) -> None:
-        """What the nodes have evaluated and keep, as far as all do."""
+        """Take over what all nodes have evaluated and keep."""
         for k in self.numbers:
             highest = max(reply.numbers.get(k, 0) for reply in replies)
             self.numbers[k] = max(self.numbers[k], highest)
@@ -292,16 +289,16 @@ class Coordinator:
             self.states[search] = sorted(set.intersection(*kept))
 
     def end_epoch(self) -> None:
-        """Something did not come to its end, as far as we know: begin the next with new keys."""
+        """Begin the next attempt with new keys, since this one did not come to its end."""
         self._epoch = None
 
     def _next_epoch(self) -> int:
-        """Nodes take numbers that grow only, also those of a coordinator that starts again."""
+        # Nodes take numbers that grow only, also those of a coordinator that starts again after
+        # a crash: so the clock.
         self._last_epoch = max(self._last_epoch + 1, time.time_ns())
         return self._last_epoch
 
     def new_attempt(self) -> int:
-        """A number that tells attempts apart."""
         self._attempts = (self._attempts + 1) % (1 << 16)
         return self._attempts
 
@@ -344,12 +341,13 @@ class Coordinator:
         )
 
     async def replies(self, answered: Answered[object, R], /) -> list[R]:
-        """Return what all nodes reply, which they do once they have logged what they sent."""
+        """Wait until all nodes have logged what they sent, and return their replies."""
         return await self.watch(asyncio.gather(*answered.replies), answered.replies)
 
     @property
     def _signs(self) -> bool:
-        """Whether nodes sign: where three have computed, honest ones may contradict each other."""
+        # Where three have computed, honest nodes may contradict each other, so that signed
+        # statements would name the wrong one.
         return self.naming.signed and not self.loss.has_happened
 
     async def cancel(self, asked: Iterable[asyncio.Future[Any]], /) -> None:
@@ -357,7 +355,7 @@ class Coordinator:
         await self._watch.cancel(asked)
 
     async def watch(self, work: asyncio.Future[T], asked: Iterable[asyncio.Future[R]], /) -> T:
-        """The result of some work, unless a node fails or stays silent first."""
+        """Return the result of some work, unless a node fails or stays silent first."""
         return await self._watch.result(work, asked)
 
     # Trying again.
@@ -388,11 +386,10 @@ class Coordinator:
             raise self._watch.blame(trouble) from trouble
 
     def blame(self) -> MpcError:
-        """Who does not answer, as far as we can tell; from any thread."""
+        """Say who does not answer, as far as one can tell; from any thread."""
         return self._watch.blame(None)
 
     async def close(self) -> None:
-        """Leave the nodes."""
         self.loss.close()
         await asyncio.gather(*(client.disconnect() for client in self.clients))
 

@@ -113,7 +113,7 @@ class Evaluations:
         return self._coordinator.numbers[self._objective]
 
     def _number_has_passed(self) -> bool:
-        """Whether nodes have used up the number of what is started, and later ones."""
+        """Return whether nodes have used up the number of what is started, and later ones."""
         return self._started is not None and self._started.number < self._used
 
     def _count(self, number: int) -> None:
@@ -142,7 +142,7 @@ class Evaluations:
         self._answered_before = None
 
     def _all_keep(self, up_to: int) -> Attempt | None:
-        """The latest attempt up to this number that shares are kept of, if all nodes agree."""
+        """Return the latest attempt up to a number that all nodes keep shares of, if they agree."""
         latest = {
             max(
                 (a for a in kept if a.number <= up_to),
@@ -154,7 +154,7 @@ class Evaluations:
         return latest.pop() if len(latest) == 1 else None
 
     def _start(self, candidates: bytes, individuals: int) -> Started:
-        """With the next free number, or the one that these candidates already have."""
+        """Begin with the next free number, or the one that these candidates already have."""
         number = self._used + 1
         # Where it may have begun, no other follows before it has left its best.
         if self._started is not None and (self._keeps_best or self._started.number >= self._used):
@@ -219,7 +219,7 @@ class Evaluations:
 
     @property
     def open_replies(self) -> list[asyncio.Future[Computed]]:
-        """Nodes that have answered the last evaluation and may not have logged it yet."""
+        """Return replies of nodes that have answered, and may not have logged it yet."""
         return [] if self._last is None else [r for r in self._last[1].replies if not r.done()]
 
     async def settle(self, *, until: float | None) -> None:
@@ -267,7 +267,6 @@ class Evaluations:
     async def reveal_best(
         self, plans: NDArray[np.integer[Any]], /, *, until: float | None
     ) -> Answered[DisclosedBest, Computed]:
-        """Which of these evaluated plans is truly best, once, if the agreement allows it."""
         agreement, objective = self._coordinator.agreement, self._objective
         return await self._reveal(
             plans,
@@ -278,7 +277,6 @@ class Evaluations:
     async def reveal_front(
         self, plans: NDArray[np.integer[Any]], /, *, until: float | None
     ) -> Answered[DisclosedFront, Computed]:
-        """Which of these evaluated plans are non-dominated, once, if the agreement allows it."""
         agreement = self._coordinator.agreement
         return await self._reveal(
             plans, lambda session: receive_front(session, agreement, len(plans)), until=until
@@ -291,7 +289,7 @@ class Evaluations:
         *,
         until: float | None,
     ) -> Answered[P, Computed]:
-        """The final reveal: asked for again under the same hash as long as a node fails."""
+        """Ask for the final reveal, under the same hash again as long as a node fails."""
         coordinator = self._coordinator
         candidates = pack_candidates(coordinator.agreement.known_problem, plans)
         word = coordinator.agreement.final_reveal or "nothing"  # which the nodes refuse

@@ -47,13 +47,12 @@ class Naming:
         """One of these departed from the protocol; nobody is known to have, if it is empty."""
 
     def hear(self, reason: BaseException, /) -> None:
-        """An attempt failed for this reason."""
         if isinstance(reason, MismatchError):
             self.signed = True
             self.examine(reason.evidence)
 
     def examine(self, evidence: Sequence[bytes], /) -> None:
-        """Keep what proves more than we know; whoever makes something up proves nothing."""
+        """Keep what proves more than is known; whoever makes something up proves nothing."""
         more = [each for each in evidence if each not in self.evidence]
         if not more:
             return
@@ -69,17 +68,17 @@ class Naming:
 
     @property
     def named(self) -> int | None:
-        """The one node that is proven to have departed from the protocol."""
+        """Return the one node that is proven to have departed from the protocol."""
         return next(iter(self.suspects)) if len(self.suspects) == 1 else None
 
     @property
     def words(self) -> str:
-        """What is known, for whoever waits for an answer; empty if nothing is."""
+        """Say what is known; empty if nothing is."""
         return describe_suspects(self.suspects) if self.suspects else ""
 
 
 def _needed(statements: Sequence[Statement], left: frozenset[int]) -> list[Statement]:
-    """What it takes to prove it: whoever lies may have added any number of other statements."""
+    """Drop statements that prove nothing: whoever lies may have added any number of them."""
     kept = [*statements]
     for each in statements:
         rest = [other for other in kept if other != each]
@@ -105,7 +104,7 @@ class _Phase:
     proven: bool = False
 
     def words(self, *, carries: bool) -> str:
-        """For whoever reads the result; `carries` says whether later steps build on these."""
+        """Say it to readers of the result; `carries`: later steps build on these."""
         since = "an earlier start" if self.since is None else f"{self.since:%H:%M:%S}"
         if self.proven:
             return (
@@ -137,7 +136,7 @@ class Loss:
         self._carries = agreement.sealed or any(t.keeps_best for t in agreement.objectives)
 
     def opened(self, lost: Iterable[int | None]) -> None:
-        """An epoch has begun as we wanted: from now on it is so.
+        """Note that an epoch has begun with those who take part now.
 
         `lost` is whom the nodes say they once went on without.
         """
@@ -153,7 +152,7 @@ class Loss:
 
     @property
     def has_happened(self) -> bool:
-        """Whether three nodes computed for a while: what builds on that is not checked."""
+        """Return whether three nodes computed for a while: what builds on that is not checked."""
         return self._phase is not None
 
     def exclude(self, number: int, /) -> None:
@@ -163,21 +162,19 @@ class Loss:
 
     @property
     def notes(self) -> list[str]:
-        """What whoever reads the result must know."""
         return [] if self._phase is None else [self._phase.words(carries=self._carries)]
 
     @property
     def members(self) -> list[NodeClient]:
-        """The nodes that take part."""
         return [client for client in self._clients if client.number != self.without]
 
     @property
     def patience(self) -> float:
-        """After so many seconds without an answer a node is given up."""
+        """Return after how many seconds without an answer a node is given up."""
         return min(PATIENCE_SECONDS, self._grace) if self._may_lose else PATIENCE_SECONDS
 
     def fell_silent(self, client: NodeClient, /) -> None:
-        """A node has not answered for long: it counts as gone since it was asked."""
+        """Count a node as gone since it was asked and did not answer."""
         now = asyncio.get_running_loop().time()
         self._gone_since.setdefault(client.number, now - client.silent_for())
 
@@ -202,7 +199,7 @@ class Loss:
         self._gone_since = {n: self._gone_since.get(n, now) for n in failed}
 
     def _long_gone(self, failed: Iterable[int]) -> int | None:
-        """The only node that is gone, if it has been for long enough and may be lost."""
+        """Return the only node that is gone, if it has been for long enough and may be lost."""
         numbers = list(failed)
         if not self._may_lose or self.without is not None or len(numbers) != 1:
             return None
@@ -216,21 +213,21 @@ class Loss:
 
     @property
     def is_back(self) -> bool:
-        """Whether a node that was lost can be reached again, and may be let in."""
+        """Return whether a node that was lost can be reached again, and may be let in."""
         return self._returning is not None and self._returning.done()
 
     def let_in(self) -> int | None:
-        """Let all take part again; the node that was lost. None may be lost a second time."""
+        """Let all take part again, and return the lost node; none is lost a second time."""
         lost, self.without = self.without, None
         self._returning, self._may_lose = None, False
         return lost
 
     def keep_out(self, lost: int | None) -> None:
-        """The others cannot let it in again: they go on to the end without it."""
+        """Go on without a lost node to the end, since the others cannot let it in again."""
         self.without = lost
 
     def is_not_gone(self) -> None:
-        """A node still reaches the one that we do not: all of them take part, once we do."""
+        """Wait for a node that others still reach, until it can be reached from here too."""
         self._stop_waiting()
         self.without = None
         self._gone_since.clear()
@@ -241,7 +238,6 @@ class Loss:
             self._returning = None
 
     def close(self) -> None:
-        """Nobody waits for a lost node any more."""
         self._stop_waiting()
 
 
@@ -275,13 +271,12 @@ class Watch:
         self._clients, self._loss, self._naming = clients, loss, naming
 
     async def cancel(self, asked: Iterable[asyncio.Future[Any]], /) -> None:
-        """Have the nodes stop what they were asked for and have not answered."""
         for reply in asked:
             for client in self._clients:
                 await client.cancel(reply)
 
     async def result(self, work: asyncio.Future[T], asked: Iterable[asyncio.Future[R]], /) -> T:
-        """The result of some work, unless a node fails or stays silent first."""
+        """Return the result of some work, unless a node fails or stays silent first."""
         replies = list(asked)
         try:
             while not work.done() and not any(_failed(reply) for reply in replies):
@@ -302,7 +297,7 @@ class Watch:
     async def _why(
         self, work: asyncio.Future[T], replies: list[asyncio.Future[R]]
     ) -> BaseException:
-        """The reason of a failure: a refusal counts most, and comes right after its notice."""
+        """Find the reason of a failure; a refusal counts most, and comes right after its notice."""
         missing = [reply for reply in replies if not reply.done()]
         if missing:
             await asyncio.wait(missing, timeout=PING_SECONDS)
@@ -330,7 +325,7 @@ class Watch:
             await client.ping()
 
     def blame(self, trouble: MpcError | None, /) -> MpcError:
-        """Who it was, as far as we can tell.
+        """Say who it was, as far as one can tell.
 
         On a busy machine every node is silent for a moment, so that says least. May be called from
         any thread.
@@ -349,7 +344,7 @@ class Watch:
         return PeerTimeoutError("the nodes", "did not finish in time")
 
     def _most_silent(self) -> NodeClient | None:
-        """The node that does not answer while the others do, which are asked at the same times."""
+        """Return the node that does not answer while the others, asked at the same times, do."""
         silent, other = sorted(self._loss.members, key=lambda each: -each.silent_for())[:2]
         longer = silent.silent_for() - other.silent_for()
         return silent if longer > PING_SECONDS / 2 and silent.silent_for() > PING_SECONDS else None

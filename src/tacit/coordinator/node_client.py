@@ -86,23 +86,21 @@ class NodeClient:
 
     @property
     def connected(self) -> bool:
-        """Whether the link is up, as far as we know."""
+        """Return whether the link is up, as far as we know."""
         return self._line is not None and self._line.mux.failure is None
 
     @property
     def mux(self) -> Mux:
-        """The link, which must be up."""
         if self._line is None:
             raise PeerLostError(self.name, "is not connected; start it")
         return self._line.mux
 
     def silent_for(self) -> float:
-        """Seconds since a ping that was not answered yet, or 0; from any thread."""
+        """Return the seconds since a ping that was not answered yet, or 0; from any thread."""
         asked_at = self._asked_at
         return 0.0 if asked_at is None else time.monotonic() - asked_at
 
     async def connect(self) -> None:
-        """Make the link, if it is not up."""
         async with self._connecting:
             await self._connect()
 
@@ -228,7 +226,6 @@ class NodeClient:
 
 
 def _error_of(reply: Failed, name: str) -> PeerError:
-    """What a node says made it fail."""
     source = "" if reply.peer == name else f" (says {name})"
     if reply.voucher:
         evidence = reply.evidence
@@ -237,7 +234,7 @@ def _error_of(reply: Failed, name: str) -> PeerError:
 
 
 def clients_of(cluster: ClusterConfig, /) -> list[NodeClient]:
-    """A client for each node of a cluster, not yet connected.
+    """Make a client for each node of a cluster, not yet connected.
 
     Certificates are read when a link is made, so those that are rotated meanwhile are found.
     """
@@ -254,7 +251,7 @@ def clients_of(cluster: ClusterConfig, /) -> list[NodeClient]:
 
 
 async def fetched_log(client: NodeClient, agreement: bytes, nonce: bytes, /) -> LogPage:
-    """A log, page by page; the signature of the last page is that of the whole."""
+    """Fetch a log page by page; the signature of the last page is that of the whole."""
     log = bytearray()
     while True:
         request = FetchLog(agreement=agreement, offset=len(log), nonce=nonce)
@@ -278,7 +275,7 @@ class NodeOffer:
 
 
 def head_of_series(offers: Iterable[NodeOffer], /) -> str:
-    """The head that the next run has to name: that of the node which has counted most.
+    """Return the head that the next run has to name: that of the node which has counted most.
 
     A node that lacks the last run has prepared it, and counts it when it hears of the next.
     """
@@ -296,7 +293,7 @@ async def ask_for_sealing_keys(
     within: float,
     series: str | None = None,
 ) -> list[NodeOffer]:
-    """The nodes with the sealing keys that they offer for the agreement with this nonce.
+    """Ask the nodes for sealing keys for the agreement with this nonce.
 
     `platform` is the fingerprint of the certificate that the agreement will name, and `series` the
     one that it is a run of, where balances count.
@@ -310,7 +307,7 @@ async def ask_for_sealing_keys(
 
 
 async def _connect(client: NodeClient, until: float) -> None:
-    """Connect to a node that may only be busy: it has all of the time."""
+    # A node that does not answer may only be busy: it has all of the time.
     loop = asyncio.get_running_loop()
     while True:
         try:

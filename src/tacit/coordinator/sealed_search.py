@@ -39,7 +39,6 @@ class Batch:
 
     @property
     def end(self) -> int:
-        """How many steps there are after it."""
         return self.first + self.count
 
 
@@ -89,7 +88,7 @@ class SealedSearch:
 
     @property
     def step(self) -> int:
-        """How many steps all nodes have finished, as far as we know."""
+        """Return how many steps all nodes have finished, as far as we know."""
         return self._last.number
 
     async def start(self, *, until: float | None) -> None:
@@ -152,7 +151,7 @@ class SealedSearch:
             raise
 
     def _state_before(self, generation: int | None = None) -> Attempt | None:
-        """The newest state that all nodes keep, up to a generation.
+        """Return the newest state that all nodes keep, up to a generation.
 
         After a failure it is what the nodes had when the new epoch began.
         """
@@ -224,7 +223,7 @@ class SealedSearch:
         return self.head
 
     async def open(self, search: int | None = None, /, *, until: float | None) -> OpenedByNodes:
-        """The plan, from all nodes or all but one; raises by `until` if fewer answer.
+        """Open the plan, with all nodes or all but one; raises by `until` if fewer answer.
 
         Of a group, that of one of its searches.
         """
@@ -284,7 +283,7 @@ class SealedSearch:
         )
 
     def _asked_for_plan(self) -> list[NodeClient]:
-        """All nodes, also one that was lost; but for one that is proven to cheat."""
+        """Return all nodes, also one that was lost, but for one that is proven to cheat."""
         coordinator = self._coordinator
         return coordinator.loss.members if coordinator.loss.is_proven else [*coordinator.clients]
 
@@ -297,7 +296,7 @@ class SealedSearch:
         return join_plan(agreement, search, self._parts(answers), for_owners=agreement.for_owners)
 
     def _joined(self, search: int, answers: Mapping[int, PlanOpened]) -> SealedPlan | None:
-        """The plan, if enough nodes have sent their parts of it and these fit together."""
+        """Return the plan, if enough nodes have sent their parts of it and these fit together."""
         if len(answers) < len(self._coordinator.clients) - 1:
             return None
         try:

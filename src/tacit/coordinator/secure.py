@@ -49,13 +49,12 @@ class SecureObjective:
 
     @property
     def notes(self) -> list[str]:
-        """What whoever reads the result must know of the nodes."""
         return self._engine.notes
 
     def evaluate(
         self, candidates: NDArray[np.int32], /, *, until: float | None
     ) -> ObjectiveEvaluation:
-        """What the nodes disclose, and estimates made from it; raises by the instant `until`."""
+        """Evaluate on the nodes, and estimate from what they disclose; raises by `until`."""
         return self.begin(candidates, until=until)()
 
     def begin(
@@ -75,12 +74,12 @@ class SecureObjective:
         return as_evaluation(labels, best, self._about, self._estimator)
 
     def count(self, plan: NDArray[np.int32], /, *, until: float | None) -> str:
-        """Have the run counted with this plan; the head of the runs that are counted then."""
+        """Have the run counted with this plan; return the head of the runs counted then."""
         work = self._engine.evaluations(self._objective).count(plan, until=until)
         return self._engine.wait(self._engine.submit(work), until=until).head
 
     def reveal_best(self, candidates: NDArray[np.int32], /, *, until: float | None) -> int:
-        """Which of these evaluated candidates is truly best: once, if the agreement allows it."""
+        """Return which candidate is truly best: once, if the agreement allows it."""
         work = self._engine.evaluations(self._objective).reveal_best(candidates, until=until)
         revealed = self._engine.wait(self._engine.submit(work), until=until)
         self._engine.ledger.add(revealed.entry(self._objective))
@@ -89,7 +88,7 @@ class SecureObjective:
     def reveal_front(
         self, candidates: NDArray[np.int32], /, *, until: float | None
     ) -> RevealedFront:
-        """Which of these evaluated candidates are non-dominated: once, if that was agreed."""
+        """Return which candidates are non-dominated: once, if that was agreed."""
         work = self._engine.evaluations(self._objective).reveal_front(candidates, until=until)
         revealed = self._engine.wait(self._engine.submit(work), until=until)
         self._engine.ledger.add(revealed.entry(self._objective))
@@ -104,45 +103,40 @@ class SecureSealedSearch:
 
     @property
     def searches(self) -> Sequence[int]:
-        """The numbers of the searches that go on together."""
         return self._search.searches
 
     @property
     def step(self) -> int:
-        """How many steps all nodes have finished, as far as we know."""
         return self._search.step
 
     @property
     def opened(self) -> bool:
-        """Whether the plan was opened before this coordinator came; nothing follows then."""
+        """Return whether the plan was opened before this coordinator came; nothing follows then."""
         return self._search.opened
 
     @property
     def seed(self) -> int:
-        """What the public schedule follows from; the nodes derive it from the inputs."""
+        """Return the seed of the public schedule, which the nodes derive from the inputs."""
         return self._search.seed
 
     @property
     def cost(self) -> tuple[int, int]:
-        """Rounds of the last request, and bytes of the node that sent most."""
+        """Return the rounds of the last request, and the bytes of the node that sent most."""
         return self._search.rounds, self._search.sent
 
     @property
     def notes(self) -> list[str]:
-        """What whoever reads the result must know of the nodes."""
         return self._engine.notes
 
     def start(self, *, until: float | None = None) -> None:
-        """Have the nodes draw the secret start."""
         self._engine.wait(self._engine.submit(self._search.start(until=until)), until=until)
 
     @property
     def finished(self) -> bool:
-        """Whether it was opened that all plans are proved, where that was agreed."""
+        """Return whether it was opened that all plans are proved, where that was agreed."""
         return self._search.finished
 
     def advance(self, count: int, horizon: int, /, *, until: float | None) -> None:
-        """Go on by so many steps."""
         work = self._search.advance(count, horizon, until=until)
         done = self._engine.wait(self._engine.submit(work), until=until)
         if done.payload is not None:
@@ -207,12 +201,10 @@ class SecureEngine:
         }
 
     def __enter__(self) -> SecureEngine:
-        """Start the event loop."""
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leave the nodes and stop the event loop."""
         leaving = self.submit(self._leave())
         try:
             # The run is over and has its result: who leaves slowly must not make an error of it.
@@ -237,7 +229,6 @@ class SecureEngine:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def submit(self, work: Coroutine[Any, Any, T], /) -> Future[T]:
-        """Start some work on the event loop."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def wait(self, future: Future[T], /, *, until: float | None) -> T:
@@ -275,26 +266,22 @@ class SecureEngine:
         return contributions
 
     def evaluations(self, objective: int, /) -> Evaluations:
-        """What runs on the event loop for an objective."""
         return self._objectives[objective]
 
     @property
     def notes(self) -> list[str]:
-        """What whoever reads the result must know of the nodes."""
         return self._coordinator.loss.notes
 
     def sealed(self, search: int, /) -> SecureSealedSearch:
-        """A sealed search of the agreement, with those that go on together with it."""
         if search not in self._searches:
             self._searches[search] = SealedSearch(self._coordinator, search)
         return SecureSealedSearch(self, self._searches[search])
 
     def sealed_groups(self) -> list[SecureSealedSearch]:
-        """All sealed searches of the agreement; those that go on together as one."""
         return [self.sealed(group.searches[0]) for group in self.agreement.sealed_run.groups]
 
     def _record_again(self, objective: int, evaluated: Evaluated) -> None:
-        """Keep the answer of a repeated attempt, which all nodes have logged."""
+        # All nodes have logged the repeated attempt; of the first one a line may be missing.
         self.ledger.add(evaluated.entry(objective, again=True))
 
     def end_agreement(self) -> bool:
@@ -316,9 +303,7 @@ class SecureEngine:
         return True
 
     def fetch_logs(self, nonce: bytes = b"", /) -> list[LogPage]:
-        """The nodes' logs of this agreement, signed for whoever drew the nonce."""
         return self.wait(self.submit(self._coordinator.fetch_logs(nonce)), until=None)
 
     def fetch_heads(self, nonce: bytes, /) -> list[LogPage]:
-        """The heads of the logs without their lines, signed in the same way."""
         return self.wait(self.submit(self._coordinator.fetch_heads(nonce)), until=None)

@@ -42,22 +42,20 @@ class CertificateFiles:
 
     @property
     def pem(self) -> str:
-        """The certificate."""
         return read_certificate(self.certificate)
 
     @property
     def fingerprint(self) -> str:
-        """The SHA-256 that an agreement names it by."""
         return fingerprint(self.pem)
 
     def identity(self, pinned: Mapping[str, str], /) -> Identity:
-        """Who we are to these peers; a private key that others can read is refused."""
+        """Return what we show these peers; a private key that others can read is refused."""
         check_secret(self.key, remedy="make it with tacit node init or tacit cluster new")
         return Identity(self.certificate, self.key, pinned)
 
 
 def new_certificate(name: str, folder: Path, *, hosts: Sequence[str] = ()) -> CertificateFiles:
-    """Write NAME.pem and NAME.tls.key into a folder; the key is readable by its owner alone."""
+    """Write NAME.pem and NAME.tls.key into a folder; only the owner can read the key."""
     files = CertificateFiles(folder / f"{name}.pem", folder / f"{name}.tls.key")
     pem, secret = make_certificate(name, hosts=hosts)
     create_secret(files.key, secret.encode())
@@ -66,7 +64,6 @@ def new_certificate(name: str, folder: Path, *, hosts: Sequence[str] = ()) -> Ce
 
 
 def read_certificate(path: Path) -> str:
-    """Read a certificate in PEM."""
     remedy = "fetch the certificate from its owner"
     raw = read_bytes(path, remedy=remedy)
     try:
@@ -82,18 +79,18 @@ DAY = 86400.0
 
 
 def expires(pem: str, /) -> float:
-    """When the certificate that is shown expires, in seconds since 1970."""
+    """Return when the certificate that is shown expires, in seconds since 1970."""
     first = split_certificates(pem)[0]
     return x509.load_pem_x509_certificate(first.encode()).not_valid_after_utc.timestamp()
 
 
 def last_expires(pem: str, /) -> float:
-    """When the last certificate expires that a party may show."""
+    """Return when the last certificate expires that a party may show."""
     return max(expires(each) for each in split_certificates(pem))
 
 
 def expiry_warnings(when: Mapping[str, float], now: float, /) -> dict[str, str]:
-    """A sentence for each party whose certificate has expired or will within a month.
+    """Warn of each party whose certificate has expired or will within a month.
 
     >>> expiry_warnings({"node 1": 10 * DAY, "node 2": 0.0, "platform": 40 * DAY}, 0.0)["node 1"]
     'the certificate of node 1 expires in 10 days, on 1970-01-11; renew it with tacit keys rotate'
@@ -117,7 +114,7 @@ _Stamp = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _ReadCertificate:
     """A file as it was read."""
 
     stamp: _Stamp
@@ -125,7 +122,7 @@ class _Read:
     fingerprints: list[str]
 
     @classmethod
-    def of(cls, path: Path) -> _Read:
+    def of(cls, path: Path) -> _ReadCertificate:
         stamp, pem = _stamp(path), read_certificate(path)
         return cls(stamp, pem, [fingerprint(each) for each in split_certificates(pem)])
 
@@ -135,14 +132,14 @@ class PinnedCertificates(Mapping[str, str]):
 
     def __init__(self, files: Mapping[str, Path], /) -> None:
         self._files = dict(files)
-        self._read = {name: _Read.of(path) for name, path in files.items()}
+        self._read = {name: _ReadCertificate.of(path) for name, path in files.items()}
 
-    def _current(self, name: str) -> _Read:
+    def _current(self, name: str) -> _ReadCertificate:
         known = self._read[name]
         if _stamp(self._files[name]) == known.stamp:
             return known
         try:
-            self._read[name] = _Read.of(self._files[name])
+            self._read[name] = _ReadCertificate.of(self._files[name])
         except FileError:
             return known  # somebody is just writing it, or made a mistake
         return self._read[name]
@@ -157,7 +154,7 @@ class PinnedCertificates(Mapping[str, str]):
         return len(self._files)
 
     def fingerprints(self, name: str, /) -> list[str]:
-        """All that a party may show; the first is what it shows now, or will."""
+        """Return all that a party may show; the first is what it shows now, or will."""
         return self._current(name).fingerprints
 
 
@@ -184,7 +181,7 @@ class HttpsCertificate:
 
 
 def make_https_certificate(hosts: Sequence[str], /, *, days: float = 365) -> HttpsCertificate:
-    """A certificate for these names and addresses, with the authority that signed it."""
+    """Make a certificate for these names and addresses, and the authority that signs it."""
     common = hosts[0][:LONGEST_COMMON_NAME]
     authority_name = f"tacit platform {common}"[:LONGEST_COMMON_NAME]
     whose = x509.Name(_named(authority_name))
@@ -229,12 +226,12 @@ def write_https_certificate(folder: Path, hosts: Sequence[str], /, *, name: str)
 
 
 def is_own_https(certificate: Path, /) -> bool:
-    """Whether a certificate is signed by an authority of tacit's own, which lies beside it."""
+    """Return whether an authority of tacit's own signed a certificate: it lies beside it."""
     return certificate.with_name(AUTHORITY_FILE).exists()
 
 
 def https_hosts(listen: str, url: str, more: Iterable[str] = (), /) -> list[str]:
-    """By which names and addresses a platform is reached: its URL, `more`, and where it listens.
+    """Return the names and addresses by which a platform is reached.
 
     >>> https_hosts("127.0.0.1:8443", "https://platform.example:8443")
     ['platform.example', '127.0.0.1', 'localhost', '::1']
@@ -258,7 +255,7 @@ def _is_everywhere(host: str) -> bool:
 
 
 def _checked(host: str) -> str:
-    """A name as certificates have it: lower case, and ASCII where it has other letters."""
+    """Return a name as certificates have it: lower case, and ASCII where it has other letters."""
     try:
         return str(ipaddress.ip_address(host.strip("[]")))
     except ValueError:

@@ -62,7 +62,7 @@ class Joined:
 
     @property
     def fingerprint(self) -> str:
-        """Of all of them; whoever has the same one has the same keys."""
+        """Return one fingerprint of all: whoever has the same one has the same keys."""
         return joint_fingerprint([*self.nodes, *self.platforms])
 
 
@@ -99,7 +99,7 @@ def join_cluster(folder: Path, files: Sequence[Path], /, *, replace: bool = Fals
 
 
 def _distinct(halves: list[PublicHalf], own: PublicHalf) -> list[PublicHalf]:
-    """All once; the same file may come twice, but no two parties share anything."""
+    """Drop repeated files, and refuse two parties that share anything."""
     found: list[PublicHalf] = []
     for half in halves:
         if half in found:
@@ -213,7 +213,7 @@ def write_cluster(
     chosen_populations: bool = False,
     most_working_megabytes: int = MOST_WORKING_MEGABYTES,
 ) -> tuple[Path, ...]:
-    """Write node-0.toml and so on and cluster.toml with all they name; the paths come back.
+    """Write node-0.toml and so on and cluster.toml with all they name; return the paths.
 
     `addresses` are where the platform and the other nodes find each node, `listen` where it
     listens, if that is something else.

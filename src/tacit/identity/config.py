@@ -100,7 +100,6 @@ def _load(path: Path, kind: type[T]) -> T:
 
 
 def load_node_config(path: Path, /) -> NodeConfig:
-    """Read a node's file."""
     config = _load(path, NodeConfig)
     numbers = sorted([config.node, *(peer.node for peer in config.peers)])
     if len(numbers) not in CLUSTER_SIZES or numbers != [*range(len(numbers))]:
@@ -111,7 +110,6 @@ def load_node_config(path: Path, /) -> NodeConfig:
 
 
 def load_cluster_config(path: Path, /) -> ClusterConfig:
-    """Read the platform's file."""
     config = _load(path, ClusterConfig)
     if len(config.nodes) not in CLUSTER_SIZES:
         raise FileError(path, "nodes", f"there are {len(config.nodes)}", "give three or four")
@@ -131,12 +129,11 @@ def parse_address(text: str, /) -> tuple[str, int]:
 
 
 def quoted(text: str, /) -> str:
-    """A text as TOML has it: a JSON string is a basic string there."""
+    # A JSON string is a basic string in TOML.
     return msgspec.json.encode(text).decode()
 
 
 def show_node_config(config: NodeConfig, /) -> str:
-    """A node's file as text."""
     platforms = ", ".join(quoted(each) for each in config.platforms)
     lines = [
         f"node = {config.node}",
@@ -167,7 +164,6 @@ def show_node_config(config: NodeConfig, /) -> str:
 
 
 def show_cluster_config(config: ClusterConfig, /) -> str:
-    """The platform's file as text."""
     lines = [f"certificate = {quoted(config.certificate)}", f"tls_key = {quoted(config.tls_key)}"]
     if config.delay_ms:
         lines.append(f"delay_ms = {config.delay_ms}")
@@ -204,7 +200,7 @@ metrics = ""  # Prometheus, such as "127.0.0.1:9100"; empty: off
 
 
 def node_file_text(name: str, /, *, listen: str, data: str) -> str:
-    """The file of a node that has joined no cluster yet."""
+    """Return the file of a node that has joined no cluster yet."""
     settings = _SETTINGS.format(
         name=name,
         listen=quoted(listen),
@@ -219,7 +215,7 @@ def node_file_text(name: str, /, *, listen: str, data: str) -> str:
 def joined_text(
     text: str, number: int, peers: Sequence[PeerConfig], platforms: Sequence[str], /
 ) -> str | None:
-    """The file with what a cluster consists of; nothing if the line is gone."""
+    """Return the file with what a cluster consists of; None if the line is gone."""
     settings, line, _ = text.partition(JOINED)
     if not line:
         return None

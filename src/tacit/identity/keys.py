@@ -40,12 +40,10 @@ class Keys:
 
     @classmethod
     def new(cls, name: str) -> Keys:
-        """Draw fresh keys."""
         return cls(name, Ed25519PrivateKey.generate())
 
     @property
     def signing_public(self) -> str:
-        """The public key that checks signatures."""
         return self.signing.public_key().public_bytes_raw().hex()
 
     def __repr__(self) -> str:
@@ -63,13 +61,11 @@ def key_fingerprint(public_key: str, /) -> str:
 
 
 def save_keys(keys: Keys, path: Path) -> None:
-    """Write a key file with mode 0600."""
     stored = _KeyFile(FORMAT, keys.name, keys.signing.private_bytes_raw().hex())
     create_secret(path, msgspec.json.encode(stored) + b"\n")
 
 
 def load_keys(path: Path) -> Keys:
-    """Read a key file; one that others can read is refused."""
     remedy = "make keys with tacit keys new"
     check_secret(path, remedy=remedy)
     data = read_bytes(path, remedy=remedy)
@@ -83,7 +79,7 @@ def load_keys(path: Path) -> Keys:
 
 
 def beside(path: Path, which: str, /) -> Path:
-    """Where the next or previous of a file is.
+    """Return where the next or previous of a file is.
 
     >>> beside(Path("node-0.tls.key"), "next").name
     'node-0.tls.next.key'
@@ -119,6 +115,6 @@ class Keyring:
         return self._keys
 
     def signing(self, public: str, /) -> Ed25519PrivateKey | None:
-        """The key with this public half, if it is ours."""
+        """Return the key with this public half, if it is ours."""
         found = (each.signing for each in self._current() if each.signing_public == public)
         return next(found, None)

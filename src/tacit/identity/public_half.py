@@ -68,12 +68,10 @@ class PublicHalf(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 
     @property
     def certificate_fingerprint(self) -> str:
-        """The SHA-256 of the certificate that it shows."""
         return fingerprint(self.certificate)
 
 
 def node_half(keys: Keys, certificate: str, /, *, name: str, address: str) -> PublicHalf:
-    """The public half of a node."""
     half = PublicHalf(
         kind="node",
         name=name,
@@ -86,7 +84,6 @@ def node_half(keys: Keys, certificate: str, /, *, name: str, address: str) -> Pu
 
 
 def platform_half(tls_key: str, certificate: str, /, *, name: str) -> PublicHalf:
-    """The public half of a platform, as its nodes have to know it."""
     half = PublicHalf(kind="platform", name=name, protocol=PROTOCOL, certificate=certificate)
     key = load_pem_private_key(tls_key.encode(), password=None)
     assert isinstance(key, EllipticCurvePrivateKey)
@@ -94,7 +91,7 @@ def platform_half(tls_key: str, certificate: str, /, *, name: str) -> PublicHalf
 
 
 def half_file(certificate: Path, /) -> Path:
-    """Where a public half lies: beside its certificate, under the same name.
+    """Return where a public half lies: beside its certificate, under the same name.
 
     >>> half_file(Path("alpha.pem")).name
     'alpha.public.toml'
@@ -103,7 +100,7 @@ def half_file(certificate: Path, /) -> Path:
 
 
 def is_half(table: dict[str, object], /) -> bool:
-    """Whether a file that was read is meant to be a public half."""
+    """Return whether a file that was read is meant to be a public half."""
     return str(table.get("format", "")).startswith("tacit-public/")
 
 
@@ -130,7 +127,6 @@ def load_half(path: Path, /) -> PublicHalf:
 
 
 def show_half(half: PublicHalf, /) -> str:
-    """The file as text."""
     lines = [f"# The public half of the {half.kind} {half.name}: nothing in it is secret."]
     lines.append("# Signed as it stands. Compare its fingerprints with the owner by phone.")
     for key, value in msgspec.structs.asdict(half).items():
@@ -143,7 +139,7 @@ def show_half(half: PublicHalf, /) -> str:
 
 
 def half_lines(half: PublicHalf, /) -> list[str]:
-    """The fingerprints of one party, to compare by phone."""
+    """Return the fingerprints of one party, to compare by phone."""
     lines = []
     if half.kind == "node":
         lines.append(f"  signing key  {key_fingerprint(half.signing_key)}")
@@ -152,12 +148,12 @@ def half_lines(half: PublicHalf, /) -> list[str]:
 
 
 def short_fingerprint(pem: str, /) -> str:
-    """A certificate's SHA-256, as much of it as two people compare by phone (128 bits)."""
+    """Return as much of a certificate's SHA-256 as people compare by phone (128 bits)."""
     return _grouped(fingerprint(pem), 4)
 
 
 def joint_fingerprint(halves: Iterable[PublicHalf], /) -> str:
-    """One for all of them, in whatever order (192 bits: a party chooses its own half of it)."""
+    """Return one fingerprint for all of them (192 bits: a party chooses its own half of it)."""
     lines = sorted(
         f"{each.kind} {each.name} {each.address} {each.signing_key} {each.certificate_fingerprint}"
         for each in halves
@@ -241,7 +237,7 @@ def renewed_half(certificate: Path, tls_key: Path, keys: Path | None, /) -> Publ
 
 
 def own_half(folder: Path, /) -> PublicHalf:
-    """The public half whose secrets are in a folder."""
+    """Return the public half whose secrets are in a folder."""
     found = [
         each
         for each in sorted(folder.glob("*.public.toml"))
@@ -273,7 +269,7 @@ def _check_empty(folder: Path, file: str) -> None:
 
 
 def _listen(host: str, port: int) -> str:
-    """On all addresses, unless the node is to be found on this machine alone."""
+    """Listen on all addresses, unless the node is to be found on this machine alone."""
     if host in _LOOPBACK:
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     return f"[::]:{port}" if ":" in host else f"0.0.0.0:{port}"

@@ -50,7 +50,7 @@ class Rotated:
     """Of what browsers see: the authority in `ca.pem` is rotated with the certificate."""
 
     def prepare(self) -> None:
-        """Draw new ones. The certificate file holds both certificates then, the old one first."""
+        """Draw new ones; the certificate file then holds both certificates, the old one first."""
         current = split_certificates(read_certificate(self.certificate))
         if len(current) > 1:
             if beside(self.tls_key, "next").exists():
@@ -68,7 +68,7 @@ class Rotated:
         self._write([*current, pem])
 
     def _draw(self, current: str) -> tuple[str, str]:
-        """A new certificate and its key. Whoever has the new `ca.pem` accepts the old one too."""
+        # Whoever has the new `ca.pem` accepts the old certificate too.
         if not self.https_hosts:
             return make_certificate(_common_name(current), hosts=certificate_hosts(current))
         made = make_https_certificate(self.https_hosts)
@@ -78,11 +78,10 @@ class Rotated:
 
     @property
     def to_pin(self) -> Path:
-        """The file that others have to get: the certificate, or the authority that signed it."""
+        """Return the file that others have to get: the certificate, or its authority."""
         return self.certificate.with_name(AUTHORITY_FILE) if self.https_hosts else self.certificate
 
     def switch(self) -> None:
-        """Use the new ones from now on."""
         next_key = beside(self.tls_key, "next")
         if next_key.exists():
             check_secret(next_key)
@@ -124,12 +123,11 @@ class Rotated:
 
     @property
     def previous_keys(self) -> Path:
-        """Where the previous signing key is, between the last two steps."""
+        """Return where the previous signing key is, between the last two steps."""
         return beside(self.keys or self.tls_key, "previous")
 
     @property
     def fingerprint(self) -> str:
-        """Of the certificate that is shown now."""
         return fingerprint(read_certificate(self.certificate))
 
     def _write(self, certificates: list[str]) -> None:
@@ -149,20 +147,19 @@ def _common_name(pem: str) -> str:
 
 
 def _give_to_owner_of(old: Path, new: Path) -> None:
-    """An administrator rotates for a node that runs as another user, who must be able to read."""
+    # An administrator may rotate for a node that runs as another user, who must be able to
+    # read.
     if os.geteuid() == 0:
         owner = old.stat()
         os.chown(new, owner.st_uid, owner.st_gid)
 
 
 def rotated_by_node(config: NodeConfig, /) -> Rotated:
-    """What a node's operator rotates."""
     folder = Path(config.folder)
     return Rotated(folder / config.certificate, folder / config.tls_key, folder / config.keys)
 
 
 def rotated_by_platform(config: ClusterConfig, /) -> Rotated:
-    """What a platform's operator rotates towards a cluster."""
     folder = Path(config.folder)
     return Rotated(folder / config.certificate, folder / config.tls_key)
 

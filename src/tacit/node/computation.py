@@ -51,9 +51,9 @@ from tacit.node.policy import refuse
 from tacit.node.sealed_progress import SealedProgress
 from tacit.node.series import KeptBook
 from tacit.node.threads import BridgedMux, WorkerLoops
-from tacit.records.events import BuiltOnThree, Event
+from tacit.records.events import BuiltOnThree, LogEvent
 from tacit.records.evidence import FrameSigner
-from tacit.records.ledger import DisclosedProof, Kind
+from tacit.records.ledger import DisclosedProof, DisclosureKind
 from tacit.records.messages import Computation, Computed, attempt_of, context_of
 from tacit.records.recording_mux import RecordingMux
 from tacit.records.requests import Attempt
@@ -96,7 +96,7 @@ class ComputingNode(Protocol):
         """Nothing is ever drawn again from the keys of this agreement's epoch."""
         ...
 
-    def note(self, event: Event, /) -> None:
+    def note(self, event: LogEvent, /) -> None:
         """Write a line in the node's own log."""
         ...
 
@@ -218,7 +218,9 @@ class NodeComputation:
             raise refuse("three nodes have this state; they hand it over before it is used")
         return share_without(share, me=self._node.number, lost=lost)
 
-    def log_sent(self, kind: Kind, about: int, /, *, known: DisclosedProof | None = None) -> None:
+    def log_sent(
+        self, kind: DisclosureKind, about: int, /, *, known: DisclosedProof | None = None
+    ) -> None:
         """Log that everything has left the node, which is so once the session has ended."""
         assert self._sent is not None
         self._state.store.log_sent(

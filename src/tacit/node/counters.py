@@ -38,7 +38,7 @@ from tacit.node.store import LEASE, Store, StoredBest
 from tacit.records.events import (
     EvaluationBegun,
     EvaluationRepeated,
-    Event,
+    LogEvent,
     NumberAdopted,
     RevealBegun,
 )
@@ -171,7 +171,7 @@ class Counters:
         self._chosen = self._agreement.search.populations == "chosen"
         self._last_evaluated: dict[int, set[bytes]] = {k: set() for k in objectives}
 
-    def replay(self, event: Event) -> None:
+    def replay(self, event: LogEvent) -> None:
         """Remember what a line of the log says."""
         match event:
             case EvaluationBegun(objective=k, number=n) | NumberAdopted(objective=k, number=n):

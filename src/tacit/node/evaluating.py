@@ -31,7 +31,7 @@ from tacit.node.derivation import Derivation
 from tacit.node.equity import hooks_of
 from tacit.node.policy import Asked, blocks_of, check_plans, check_sizes, refuse
 from tacit.node.threads import in_thread
-from tacit.records.ledger import DisclosedLabels, Kind
+from tacit.records.ledger import DisclosedLabels, DisclosureKind
 from tacit.records.messages import Computed, Evaluate, Reveal
 from tacit.records.requests import REVEAL_NUMBER, request_hash, unpack_candidates
 
@@ -194,7 +194,7 @@ async def _evaluate(
         best.keep(number, computation.attempt, result.best_so_far)
     # The line comes before anything that takes time: a platform may leave as soon as it has the
     # last answer, and without the line that answer is not proven.
-    computation.log_sent(Kind.LABELS, objective)
+    computation.log_sent(DisclosureKind.LABELS, objective)
     # A node that crashes here hears the answer from its peers when the next epoch begins.
     if agreement_state.derivation is not None and result.told is not None:
         answer = DisclosedLabels(
@@ -247,7 +247,9 @@ async def reveal(
         away=_is_large(agreement_state, objective, asked.plans),
     ) as session:
         await computation.run(work)
-    computation.log_sent(Kind.FRONT if agreement.together else Kind.BEST, objective)
+    computation.log_sent(
+        DisclosureKind.FRONT if agreement.together else DisclosureKind.BEST, objective
+    )
     return computation.reply(Computed)
 
 

@@ -40,7 +40,7 @@ from tacit.mpc.transport import (
     delayed,
     link_inside,
 )
-from tacit.records.events import Connected, Event, LinkLost, RelayBegun, RelayEnded
+from tacit.records.events import Connected, LinkLost, LogEvent, RelayBegun, RelayEnded
 from tacit.records.messages import TALK
 from tacit.records.node_log import LineLimit
 from tacit.records.peer_messages import (
@@ -220,7 +220,7 @@ class Relays:
         /,
         *,
         frame_limit: int,
-        log: Callable[[Event], None],
+        log: Callable[[LogEvent], None],
         spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
         accept: Callable[[int, TlsLink, int], None],
     ) -> None:
@@ -380,7 +380,7 @@ class PeerLinks:
         identity: Identity,
         *,
         frame_limit: int,
-        log: Callable[[Event], None],
+        log: Callable[[LogEvent], None],
         lost: Callable[[int], None],
         bind: Binder,
     ) -> None:

@@ -30,7 +30,7 @@ from tacit.node.policy import check_checkpoints, check_generations, refuse
 from tacit.node.store import Store, Stored, StoredShare
 from tacit.node.threads import to_the_end
 from tacit.records.events import BatchBegun, PlanBound, PlanSealed, Sent, StartDrawn
-from tacit.records.ledger import DisclosedProof, HeardBoxes, Kind
+from tacit.records.ledger import DisclosedProof, DisclosureKind, HeardBoxes
 from tacit.records.messages import Advance
 from tacit.records.recording_mux import sent_digest
 from tacit.records.requests import Attempt, decode_attempt, encode_attempt, plan_hash
@@ -279,7 +279,7 @@ class PlanBoxes:
             match event:
                 case PlanSealed(search=k) if k == search:
                     self._logged = event
-                case Sent(kind=Kind.OWNERS_PLAN, about=k) if k == search:
+                case Sent(kind=DisclosureKind.OWNERS_PLAN, about=k) if k == search:
                     self._is_released = True
 
     def released(self, attempt: Attempt, /) -> StoredParts | None:
@@ -324,7 +324,7 @@ class PlanBoxes:
         its boxes to whoever asks, without another look at the peers.
         """
         self._store.log_sent(
-            Kind.OWNERS_PLAN,
+            DisclosureKind.OWNERS_PLAN,
             self._search,
             parts.attempt,
             plan_hash(self._search, parts.attempt),

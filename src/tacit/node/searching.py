@@ -41,7 +41,7 @@ from tacit.node.opening import (
 )
 from tacit.node.sealed_progress import KeptState, SealedProgress
 from tacit.node.threads import in_thread
-from tacit.records.ledger import DisclosedProof, Kind
+from tacit.records.ledger import DisclosedProof, DisclosureKind
 from tacit.records.messages import Advance, BatchDone, OpenPlan, PlanOpened
 from tacit.records.recording_mux import sent_digest
 from tacit.records.requests import plan_hash
@@ -116,7 +116,7 @@ async def _advance(
         # The line comes before the state: after a crash in between the bit is known here, and the
         # same steps are made again from the state before.
         known = DisclosedProof(finished)
-        computation.log_sent(Kind.PROVED, progress.searches[0], known=known)
+        computation.log_sent(DisclosureKind.PROVED, progress.searches[0], known=known)
         if finished:
             progress.finished = end
     await progress.keep(KeptState.of(end, attempt, shares, keys))
@@ -245,7 +245,7 @@ async def open_plan(
     # Before the reply, with which the part leaves: what is out and in no log could be denied.
     # After a crash in between the plan is asked for again, and the log has two lines about it.
     agreement_state.store.log_sent(
-        Kind.PLAN,
+        DisclosureKind.PLAN,
         request.search,
         request.attempt,
         plan_hash(request.search, request.attempt),

@@ -52,8 +52,8 @@ from tacit.records.events import (
     AgreementRemoved,
     CertificateExpires,
     Connected,
-    Event,
     LinkRejected,
+    LogEvent,
     NodeStarted,
     NodeStopped,
 )
@@ -177,7 +177,7 @@ class Node:
                 self.note(AgreementBroken(folder.name, shorten(f"{error!r}")))
                 print(f"{folder}: cannot be used ({error})", file=sys.stderr, flush=True)
 
-    def note(self, event: Event, /) -> None:
+    def note(self, event: LogEvent, /) -> None:
         """A line in the node's own log; a platform or a stranger may cause so many.
 
         A full disk does not stop the node here: what must be written down before it is done stands

@@ -60,7 +60,7 @@ from tacit.files import remove_drafts, replace_secret
 from tacit.identity.config import NodeConfig
 from tacit.mpc import ArithmeticShare
 from tacit.records.events import AgreementAccepted, Sent
-from tacit.records.ledger import DisclosedProof, HeardBoxes, Kind
+from tacit.records.ledger import DisclosedProof, DisclosureKind, HeardBoxes
 from tacit.records.node_log import NodeLog
 from tacit.records.requests import Attempt, decode_attempt, encode_attempt
 
@@ -284,7 +284,7 @@ class Store:
 
     def log_sent(
         self,
-        kind: Kind,
+        kind: DisclosureKind,
         about: int,
         attempt: Attempt,
         request: bytes,

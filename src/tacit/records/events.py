@@ -10,14 +10,14 @@ from typing import Literal
 
 import msgspec
 
-from tacit.records.ledger import DisclosedProof, HeardBoxes, Kind
+from tacit.records.ledger import DisclosedProof, DisclosureKind, HeardBoxes
 from tacit.records.requests import NO_ATTEMPT, Attempt
 
 FORMAT = "tacit-log/1"
 """Of an agreement's log; its first line says so."""
 
 
-class Event(
+class LogEvent(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="event", kw_only=True
 ):
     """What all events have; the log fills it in."""
@@ -29,11 +29,10 @@ class Event(
 
     @property
     def name(self) -> str:
-        """What the event is called in the file."""
         return str(self.__struct_config__.tag)
 
 
-class AgreementAccepted(Event, frozen=True, tag="agreed"):
+class AgreementAccepted(LogEvent, frozen=True, tag="agreed"):
     """The node keeps an agreement that everybody signed: the first line of its log."""
 
     agreement: str
@@ -42,7 +41,7 @@ class AgreementAccepted(Event, frozen=True, tag="agreed"):
     """Of the log."""
 
 
-class InputTaken(Event, frozen=True, tag="input"):
+class InputTaken(LogEvent, frozen=True, tag="input"):
     """The node keeps a participant's sealed rows."""
 
     objective: int
@@ -55,7 +54,7 @@ Fault = Literal["differs", "out of range"]
 """Why rows do not count: another node has other ones, or a weight is out of range."""
 
 
-class InputDropped(Event, frozen=True, tag="input dropped"):
+class InputDropped(LogEvent, frozen=True, tag="input dropped"):
     """The node dropped a participant's rows."""
 
     objective: int
@@ -63,7 +62,7 @@ class InputDropped(Event, frozen=True, tag="input dropped"):
     why: Fault
 
 
-class InputsFrozen(Event, frozen=True, tag="frozen inputs"):
+class InputsFrozen(LogEvent, frozen=True, tag="frozen inputs"):
     """The inputs of an objective are checked, and never change again."""
 
     objective: int
@@ -73,7 +72,7 @@ class InputsFrozen(Event, frozen=True, tag="frozen inputs"):
     """The hashes that bind the nodes to their contributions to the seed."""
 
 
-class SeedDrawn(Event, frozen=True, tag="seed drawn"):
+class SeedDrawn(LogEvent, frozen=True, tag="seed drawn"):
     """All nodes have frozen the inputs of an objective and opened their contributions."""
 
     objective: int
@@ -81,13 +80,13 @@ class SeedDrawn(Event, frozen=True, tag="seed drawn"):
     """Of the nodes to the search's seed."""
 
 
-class EpochBegun(Event, frozen=True, tag="epoch"):
+class EpochBegun(LogEvent, frozen=True, tag="epoch"):
     """An epoch's number is used up."""
 
     number: int
 
 
-class NodeLost(Event, frozen=True, tag="goes on without"):
+class NodeLost(LogEvent, frozen=True, tag="goes on without"):
     """From this epoch on three nodes of four compute, and nobody checks what they send."""
 
     epoch: int
@@ -101,14 +100,14 @@ class NodeNamed(NodeLost, frozen=True, tag="goes on without a cheat"):
     """What proves it: statements with their signatures."""
 
 
-class NodeReturned(Event, frozen=True, tag="all are back"):
+class NodeReturned(LogEvent, frozen=True, tag="all are back"):
     """From this epoch on all four nodes compute again."""
 
     epoch: int
     node: int
 
 
-class BuiltOnThree(Event, frozen=True, tag="builds on three"):
+class BuiltOnThree(LogEvent, frozen=True, tag="builds on three"):
     """All four nodes computed on from a state that three had left: it is not checked either."""
 
     attempt: Attempt
@@ -116,7 +115,7 @@ class BuiltOnThree(Event, frozen=True, tag="builds on three"):
     """The attempt that the three left their state with; the fourth got its share of it."""
 
 
-class EvaluationBegun(Event, frozen=True, tag="evaluate"):
+class EvaluationBegun(LogEvent, frozen=True, tag="evaluate"):
     """An evaluation that counts; written before anything of it leaves the node."""
 
     objective: int
@@ -128,7 +127,7 @@ class EvaluationBegun(Event, frozen=True, tag="evaluate"):
     """The attempt whose best so far it builds on."""
 
 
-class EvaluationRepeated(Event, frozen=True, tag="repeat"):
+class EvaluationRepeated(LogEvent, frozen=True, tag="repeat"):
     """A further attempt at the same evaluation, or at the final reveal."""
 
     objective: int
@@ -137,7 +136,7 @@ class EvaluationRepeated(Event, frozen=True, tag="repeat"):
     parent_attempt: Attempt = NO_ATTEMPT
 
 
-class NumberAdopted(Event, frozen=True, tag="caught up"):
+class NumberAdopted(LogEvent, frozen=True, tag="caught up"):
     """An evaluation number that a peer has used, or that a power cut may have lost."""
 
     objective: int
@@ -146,10 +145,10 @@ class NumberAdopted(Event, frozen=True, tag="caught up"):
     """The hash of the request; empty after a power cut."""
 
 
-class Sent(Event, frozen=True, omit_defaults=True, tag="sent"):
+class Sent(LogEvent, frozen=True, omit_defaults=True, tag="sent"):
     """Something was disclosed: all of this node's part of it is out, or leaves it now."""
 
-    kind: Kind
+    kind: DisclosureKind
     about: int
     """The number of the objective or of the sealed search."""
     attempt: Attempt
@@ -163,7 +162,7 @@ class Sent(Event, frozen=True, omit_defaults=True, tag="sent"):
     """What the node knows of it itself and acts on from now on."""
 
 
-class RevealBegun(Event, frozen=True, tag="reveal"):
+class RevealBegun(LogEvent, frozen=True, tag="reveal"):
     """The one final reveal is used up; written before anything of it leaves the node."""
 
     objective: int
@@ -172,14 +171,14 @@ class RevealBegun(Event, frozen=True, tag="reveal"):
     attempt: Attempt = NO_ATTEMPT
 
 
-class StartDrawn(Event, frozen=True, tag="secret start"):
+class StartDrawn(LogEvent, frozen=True, tag="secret start"):
     """The nodes draw the secret start of a sealed search."""
 
     search: int
     attempt: Attempt
 
 
-class BatchBegun(Event, frozen=True, tag="batch begun"):
+class BatchBegun(LogEvent, frozen=True, tag="batch begun"):
     """A batch of steps of a sealed run begins."""
 
     search: int
@@ -196,7 +195,7 @@ class BatchBegun(Event, frozen=True, tag="batch begun"):
     """The attempt whose state it starts from."""
 
 
-class RunCounted(Event, frozen=True, omit_defaults=True, tag="counted run"):
+class RunCounted(LogEvent, frozen=True, omit_defaults=True, tag="counted run"):
     """The run counts for the balances of its series; its plan may leave the node from now on."""
 
     number: int
@@ -216,7 +215,7 @@ class RunCounted(Event, frozen=True, omit_defaults=True, tag="counted run"):
     """The digest of the plan that counts, where the platform knows it before it does."""
 
 
-class PlanBound(Event, frozen=True, tag="open plan"):
+class PlanBound(LogEvent, frozen=True, tag="open plan"):
     """The node binds itself to the one plan of a search that it may open."""
 
     search: int
@@ -224,7 +223,7 @@ class PlanBound(Event, frozen=True, tag="open plan"):
     """The attempt whose state has the plan."""
 
 
-class PlanSealed(Event, frozen=True, tag="sealed plan"):
+class PlanSealed(LogEvent, frozen=True, tag="sealed plan"):
     """What binds the node to its parts of a plan for its owners, before any of them leaves it."""
 
     search: int
@@ -235,7 +234,7 @@ class PlanSealed(Event, frozen=True, tag="sealed plan"):
     """The hash of the list of its boxes."""
 
 
-class RequestRefused(Event, frozen=True, omit_defaults=True, tag="refused"):
+class RequestRefused(LogEvent, frozen=True, omit_defaults=True, tag="refused"):
     """A request that the node refused."""
 
     request_kind: str
@@ -246,7 +245,7 @@ class RequestRefused(Event, frozen=True, omit_defaults=True, tag="refused"):
     """How many such lines were left out before this one."""
 
 
-class RequestFailed(Event, frozen=True, omit_defaults=True, tag="failed"):
+class RequestFailed(LogEvent, frozen=True, omit_defaults=True, tag="failed"):
     """A computation that was aborted."""
 
     request_kind: str
@@ -261,7 +260,7 @@ class RequestFailed(Event, frozen=True, omit_defaults=True, tag="failed"):
     """What both signed, if they did: then it is one of these two, and not this node."""
 
 
-class AgreementEnded(Event, frozen=True, tag="ended"):
+class AgreementEnded(LogEvent, frozen=True, tag="ended"):
     """The agreement has ended: its sealing key, the boxes and all shares are deleted here."""
 
     why: str
@@ -294,33 +293,33 @@ AgreementEvent = (
 )
 
 
-class NodeStarted(Event, frozen=True, tag="started"):
+class NodeStarted(LogEvent, frozen=True, tag="started"):
     """The node listens."""
 
     node: int
 
 
-class NodeStopped(Event, frozen=True, tag="stopped"):
+class NodeStopped(LogEvent, frozen=True, tag="stopped"):
     """The node was told to stop."""
 
     node: int
 
 
-class AgreementRemoved(Event, frozen=True, tag="removed"):
+class AgreementRemoved(LogEvent, frozen=True, tag="removed"):
     """What the node kept of an agreement is gone."""
 
     agreement: str
     what: str
 
 
-class AgreementBroken(Event, frozen=True, tag="broken"):
+class AgreementBroken(LogEvent, frozen=True, tag="broken"):
     """An agreement does not go on: its files are damaged, or a node's log was set back."""
 
     agreement: str
     what: str
 
 
-class LinkEvent(Event, frozen=True, omit_defaults=True):
+class LinkEvent(LogEvent, frozen=True, omit_defaults=True):
     """What happened on a link."""
 
     peer: str = ""

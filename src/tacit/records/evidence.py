@@ -26,19 +26,17 @@ class FrameSigner:
         self._agreement, self._key = agreement_hash(agreement), key
 
     def sign(self, statement: bytes, /) -> bytes:
-        """Our signature under a statement."""
         if self._key is None:
             raise ValueError("whoever only checks has no key to sign with")
         return sign(self._key, "frame", self._agreement + statement)
 
     def is_signed(self, by: int, statement: bytes, signature: bytes, /) -> bool:
-        """Whether this node of the agreement made a statement."""
         known = 0 <= by < len(self._keys)
         return known and is_signed(self._keys[by], "frame", self._agreement + statement, signature)
 
 
 def read_evidence(agreement: Agreement, evidence: Iterable[bytes], /) -> list[Statement]:
-    """The statements; a `LogError` if one is none that a node of this agreement signed.
+    """Read the statements; a `LogError` if a node of this agreement did not sign one.
 
     Each comes as its bytes with the signature of its author behind.
     """
@@ -61,7 +59,7 @@ def read_evidence(agreement: Agreement, evidence: Iterable[bytes], /) -> list[St
 
 
 def suspects(statements: Sequence[Statement], /) -> frozenset[int]:
-    """The nodes of whom one departed from the protocol; a `LogError` if nothing shows that."""
+    """Return the nodes of whom one departed from the protocol; a `LogError` if none is shown to."""
     found = _contradictions(statements)
     if not found:
         raise LogError("the statements that are shown as evidence do not contradict each other")
@@ -72,7 +70,7 @@ def suspects(statements: Sequence[Statement], /) -> frozenset[int]:
 
 
 def _contradictions(statements: Sequence[Statement]) -> list[frozenset[int]]:
-    """Sets of nodes, of each of which one lies."""
+    """Return sets of nodes; of each set one lies."""
     made: dict[tuple[object, ...], Statement] = {}
     found: list[frozenset[int]] = []
     said: dict[tuple[object, ...], dict[bytes, set[int]]] = {}
@@ -88,14 +86,14 @@ def _contradictions(statements: Sequence[Statement]) -> list[frozenset[int]]:
 
 
 def _liars(sides: list[set[int]]) -> frozenset[int]:
-    """Of nodes that say different things: one that stands alone against two, or all of them."""
+    """Return who lies among nodes that say different things: one against two, or any of them."""
     fewer, *more = sorted(sides, key=len)
     outvoted = len(fewer) == 1 and len(more) == 1 and len(more[0]) > 1
     return frozenset(fewer) if outvoted else frozenset().union(*sides)
 
 
 def describe_suspects(nodes: frozenset[int], /) -> str:
-    """In words.
+    """Say in words which nodes departed from the protocol.
 
     >>> describe_suspects(frozenset({2, 1}))
     'node 1 or node 2 departed from the protocol: their signed statements contradict each other'

@@ -25,7 +25,7 @@ Parts = list[list[tuple[int, list[bytes]]]]
 """Per node, the substreams that it sent to the platform, each with its number and frames."""
 
 
-class Kind(StrEnum):
+class DisclosureKind(StrEnum):
     """The kinds of disclosures, by which payloads are tagged."""
 
     LABELS = "labels"
@@ -37,13 +37,13 @@ class Kind(StrEnum):
 
     @property
     def opens_plan(self) -> bool:
-        """Whether it opens the plan of a sealed search, of which each node sends shares."""
-        return self in (Kind.PLAN, Kind.OWNERS_PLAN)
+        """Return whether it opens the plan of a sealed search, of which each node sends shares."""
+        return self in (DisclosureKind.PLAN, DisclosureKind.OWNERS_PLAN)
 
     @property
     def is_final(self) -> bool:
-        """Whether it is disclosed once per objective or search, however often it is sent."""
-        return self not in (Kind.LABELS, Kind.PROVED)
+        """Return whether it is disclosed once per objective or search, however often it is sent."""
+        return self not in (DisclosureKind.LABELS, DisclosureKind.PROVED)
 
 
 class _Payload(
@@ -56,9 +56,8 @@ class _Payload(
     """The base of all payloads, which gives them a tag."""
 
     @property
-    def kind(self) -> Kind:
-        """The kind of disclosure."""
-        return Kind(str(self.__struct_config__.tag))
+    def kind(self) -> DisclosureKind:
+        return DisclosureKind(str(self.__struct_config__.tag))
 
 
 class DisclosedLabels(_Payload, frozen=True, tag="labels"):
@@ -152,37 +151,34 @@ class Disclosed(
     """Computed by all, from a state that three had left: not checked all the way."""
 
     @property
-    def kind(self) -> Kind:
-        """The kind of disclosure."""
+    def kind(self) -> DisclosureKind:
         return self.payload.kind
 
     @property
     def number(self) -> int:
-        """The number of the evaluation or step."""
         return self.attempt.number
 
     @property
     def words(self) -> str:
-        """What it is about, in words."""
         return in_words(self.kind, self.about, self.number)
 
 
-def in_words(kind: Kind, about: int, number: int, /) -> str:
+def in_words(kind: DisclosureKind, about: int, number: int, /) -> str:
     """Name a disclosure in a sentence.
 
-    >>> in_words(Kind.LABELS, 0, 7), in_words(Kind.PLAN, 2, 40)
+    >>> in_words(DisclosureKind.LABELS, 0, 7), in_words(DisclosureKind.PLAN, 2, 40)
     ('evaluation 7', 'the plan of search 2')
     """
     match kind:
-        case Kind.LABELS:
+        case DisclosureKind.LABELS:
             return f"evaluation {number}"
-        case Kind.BEST:
+        case DisclosureKind.BEST:
             return "the final reveal of the best plan"
-        case Kind.FRONT:
+        case DisclosureKind.FRONT:
             return "the final reveal of the front"
-        case Kind.PROVED:
+        case DisclosureKind.PROVED:
             return f"step {number} of search {about}"
-        case Kind.PLAN | Kind.OWNERS_PLAN:
+        case DisclosureKind.PLAN | DisclosureKind.OWNERS_PLAN:
             return f"the plan of search {about}"
 
 
@@ -201,12 +197,10 @@ _MAKE_ROOM = "make room, and start again"
 
 
 def decode_entry(line: bytes, /) -> Disclosed:
-    """An entry from its line; raises msgspec's errors."""
     return _READ.decode(line)
 
 
 def encode_entry(entry: Disclosed, /) -> bytes:
-    """The line of an entry."""
     return _ENCODER.encode(entry) + b"\n"
 
 
@@ -221,7 +215,6 @@ class Ledger:
                 path.write_bytes(b"")
 
     def add(self, entry: Disclosed, /) -> None:
-        """Write an entry."""
         self.entries.append(entry)
         if self._path is not None:
             with writing(self._path, remedy=_MAKE_ROOM), self._path.open("ab") as file:
@@ -244,23 +237,19 @@ class FileLedger(Ledger):
             self._file.truncate(path.read_bytes().rfind(b"\n") + 1)
 
     def add(self, entry: Disclosed, /) -> None:
-        """Append an entry."""
         self._file.write(encode_entry(entry))
         self._file.flush()
         if self._sync:
             os.fsync(self._file.fileno())
 
     def sync(self) -> None:
-        """Wait until all entries are on the disk."""
         os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """Nothing more is added."""
         self._file.close()
 
 
 def read_ledger(data: bytes, /) -> list[Disclosed]:
-    """All entries of a ledger, or a `LogError`."""
     entries = []
     for number, line in enumerate(data.splitlines(), start=1):
         try:
@@ -273,7 +262,6 @@ def read_ledger(data: bytes, /) -> list[Disclosed]:
 
 
 def load_ledger(path: Path, /) -> list[Disclosed]:
-    """Read a ledger's file."""
     try:
         return read_ledger(read_bytes(path))
     except LogError as error:
@@ -303,7 +291,7 @@ class PlanParts:
             replace_file(path, msgspec.msgpack.encode(merged), durable=True)
 
     def of(self, search: int, /) -> PerNode | None:
-        """What each node sealed of the plan of a search; None as long as it is not opened."""
+        """Return what each node sealed of a search's plan; None as long as it is not opened."""
         path = self._path(search)
         if search not in self._kept and path is not None and path.exists():
             try:

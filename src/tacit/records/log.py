@@ -26,11 +26,18 @@ from tacit.agreement.signatures import is_signed, sign
 from tacit.agreement.terms import Agreement, agreement_hash
 from tacit.errors import LogError
 from tacit.files import other_version, reading
-from tacit.records.events import FORMAT, AgreementAccepted, AnyEvent, Event, InputsFrozen, SeedDrawn
+from tacit.records.events import (
+    FORMAT,
+    AgreementAccepted,
+    AnyEvent,
+    InputsFrozen,
+    LogEvent,
+    SeedDrawn,
+)
 from tacit.records.requests import decode_attempt
 
-Log = Sequence[Event]
-E = TypeVar("E", bound=Event)
+Log = Sequence[LogEvent]
+E = TypeVar("E", bound=LogEvent)
 FIRST = "0" * 64
 LONGEST_LINE = 2 << 20
 """Bytes; what nodes write is a thousandth of that."""
@@ -38,14 +45,13 @@ _READ = msgspec.json.Decoder(AnyEvent, dec_hook=decode_attempt)
 
 
 def events_of(kind: type[E], log: Log, /) -> list[E]:
-    """The events of one kind, in their order."""
     return [event for event in log if isinstance(event, kind)]
 
 
 class Line(NamedTuple):
     """A line of an unbroken chain."""
 
-    event: Event
+    event: LogEvent
     hash: str
     """What the next line calls this one."""
     end: int
@@ -62,14 +68,13 @@ _READ_CHAINED = msgspec.json.Decoder(_Chained)
 
 
 def line_hash(line: bytes, /) -> str:
-    """What the next line calls this one."""
     return hashlib.sha256(line).hexdigest()
 
 
 def read_chain(
     file: BinaryIO, /, *, offset: int = 0, previous: str = FIRST, lines: int = 0
 ) -> Iterator[Line]:
-    """The lines of an unbroken chain, or a `LogError` at the first broken one.
+    """Read an unbroken chain line by line; a `LogError` names the first broken line.
 
     One that does not begin at the first line begins at an offset, after so many `lines`, of which
     the last has the hash `previous`.
@@ -84,24 +89,24 @@ def read_chain(
         yield Line(event, previous, offset)
 
 
-def verify_log(data: bytes, /) -> list[Event]:
-    """All events of an unbroken chain, or a `LogError` with the first broken line."""
+def verify_log(data: bytes, /) -> list[LogEvent]:
+    """Return all events of an unbroken chain; a `LogError` names the first broken line."""
     return [line.event for line in read_chain(io.BytesIO(data))]
 
 
 def read_log(path: Path, /) -> Iterator[Line]:
-    """The lines of a log in a file, or a `LogError` at the first broken one."""
+    """Read a log's file line by line; a `LogError` names the first broken line."""
     with reading(path), path.open("rb") as file:
         yield from read_chain(file)
 
 
-def decode_line(line: bytes, /) -> Event:
-    """The event of a line whose place in the chain is known."""
-    event: Event = _READ.decode(line)
+def decode_line(line: bytes, /) -> LogEvent:
+    """Decode a line whose place in the chain is known."""
+    event: LogEvent = _READ.decode(line)
     return event
 
 
-def _event(number: int, line: bytes, previous: str) -> Event:
+def _event(number: int, line: bytes, previous: str) -> LogEvent:
     try:
         event = decode_line(line)
     except (msgspec.ValidationError, UnicodeDecodeError) as error:
@@ -144,11 +149,11 @@ class LogHead(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return agreement + f"\n{self.size}\n{self.head}\n".encode()
 
     def sign(self, key: Ed25519PrivateKey, agreement: bytes, /) -> bytes:
-        """A node's signature under the head of its log of an agreement, for its peers."""
+        """Sign the head of a node's log of an agreement, for its peers."""
         return sign(key, "log head", self._signed(agreement))
 
     def is_signed(self, agreement: Agreement, node: int, signature: bytes, /) -> bool:
-        """Whether this node of the agreement says that its log has come so far."""
+        """Return whether this node of the agreement says that its log has come so far."""
         key, about = agreement.nodes[node].signing_key, self._signed(agreement_hash(agreement))
         return is_signed(key, "log head", about, signature)
 
@@ -158,7 +163,7 @@ NOWHERE = LogHead(0, FIRST)
 
 
 def has_reached(path: Path, head: LogHead, /) -> bool:
-    """Whether the log in a file contains a head."""
+    """Return whether the log in a file contains a head."""
     if head.size == 0:
         return head == NOWHERE
     with path.open("rb") as file:
@@ -191,7 +196,7 @@ class FrozenInputs:
 
 
 def frozen_inputs(agreement: Agreement, log: Log, /) -> dict[int, FrozenInputs]:
-    """Per objective, what was frozen; a `LogError` if it was drawn twice or against its promise."""
+    """Return what was frozen per objective; a `LogError` if it was drawn twice or otherwise."""
     found: dict[int, FrozenInputs] = {}
     for event in log:
         if isinstance(event, FreezingEvent):
@@ -202,7 +207,7 @@ def frozen_inputs(agreement: Agreement, log: Log, /) -> dict[int, FrozenInputs]:
 def frozen_after(
     agreement: Agreement, before: FrozenInputs | None, event: FreezingEvent, /
 ) -> FrozenInputs:
-    """What is frozen of an objective after an event, or a `LogError`."""
+    """Return what is frozen of an objective after an event, or raise a `LogError`."""
     if isinstance(event, SeedDrawn):
         return _drawn(agreement, before, event)
     if before is not None:
@@ -238,7 +243,7 @@ def _signed(head: str, nonce: bytes, seconds: int) -> bytes:
 
 
 def sign_head(key: Ed25519PrivateKey, head: str, /, *, nonce: bytes, seconds: int) -> bytes:
-    """A node's signature under the head of its log at a time, for whoever drew the nonce."""
+    """Sign the head of a node's log at a time, for whoever drew the nonce."""
     return sign(key, "log", _signed(head, nonce, seconds))
 
 
@@ -252,7 +257,7 @@ def is_head_signed(
     seconds: int,
     signature: bytes,
 ) -> bool:
-    """Whether a node of the agreement signed this head at that time, for this nonce."""
+    """Return whether a node of the agreement signed this head at that time, for this nonce."""
     key = agreement.nodes[node].signing_key
     return is_signed(key, "log", _signed(head, nonce, seconds), signature)
 
@@ -266,8 +271,8 @@ def check_log(
     nonce: bytes,
     seconds: int,
     signature: bytes,
-) -> list[Event]:
-    """The events of a node's log, if it is whole, of this agreement, and signed for this nonce.
+) -> list[LogEvent]:
+    """Check that a node's log is whole, of this agreement, and signed for this nonce.
 
     `seconds` is the time that the node says it is, in seconds since 1970.
     """
@@ -285,7 +290,6 @@ def check_log(
 
 
 def is_of(agreement: Agreement, log: Log, /) -> bool:
-    """Whether a log is about this agreement: its first line says so."""
     first = log[0] if log else None
     return (
         isinstance(first, AgreementAccepted) and first.agreement == agreement_hash(agreement).hex()

@@ -334,7 +334,6 @@ class Advance(Computation[BatchDone], frozen=True, kw_only=True):
 
     @property
     def digest(self) -> bytes:
-        """The hash that names the request."""
         numbers = (self.search, self.first, self.count, self.horizon)
         words = "tacit request/1\nadvance\n" + "".join(f"{number}\n" for number in numbers)
         return hashlib.sha256(words.encode()).digest()
@@ -351,7 +350,7 @@ class CountRun(Computation[RunAccounted], frozen=True, kw_only=True):
 
     @property
     def digest(self) -> bytes:
-        """The hash that names the request: with a plan that the platform knows, that one alone."""
+        """Return the hash that names the request; a plan that the platform knows is part of it."""
         return request_hash("count", "", "", self.plan) if self.plan else b"count"
 
 
@@ -387,7 +386,6 @@ class FetchLog(Request[LogPage], frozen=True, kw_only=True):
 
 
 def attempt_of(request: Computation[Any], /) -> Attempt:
-    """Return the name of the attempt that a request begins."""
     match request:
         case Evaluate(number=number):
             pass
@@ -454,30 +452,27 @@ _READ_REPLY: msgspec.msgpack.Decoder[Reply] = msgspec.msgpack.Decoder(
 
 @cache
 def reply_type(request: type[Message], /) -> type[Message]:
-    """What a node replies to a request that it does."""
+    """Return the type of the reply of a node that does what a request asks."""
     kind: type[Message] = get_args(request.__dict__["__orig_bases__"][0])[0]
     return kind
 
 
 def encode_message(message: Message, /) -> bytes:
-    """A message as it travels."""
     return _ENCODER.encode(message)
 
 
 def decode_request(data: bytes | bytearray | memoryview, /, *, peer: str) -> AnyRequest:
-    """A request from its bytes; anything else is a `FrameError` that names the sender."""
     return decode(_READ_REQUEST, data, peer, "request")
 
 
 def decode_reply(data: bytes | bytearray | memoryview, /, *, peer: str) -> Reply:
-    """A reply from its bytes; anything else is a `FrameError` that names the node."""
     return decode(_READ_REPLY, data, peer, "reply")
 
 
 def decode(
     decoder: msgspec.msgpack.Decoder[T], data: bytes | bytearray | memoryview, peer: str, what: str
 ) -> T:
-    """A message from its bytes; anything else is a `FrameError` that names the sender."""
+    """Decode a message; anything else is a `FrameError` that names the sender."""
     try:
         return decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError):

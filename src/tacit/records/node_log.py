@@ -22,7 +22,7 @@ import msgspec
 
 from tacit.errors import LogError
 from tacit.files import replace_secret
-from tacit.records.events import Event, NodeEvent, RequestFailed, RequestRefused
+from tacit.records.events import LogEvent, NodeEvent, RequestFailed, RequestRefused
 from tacit.records.log import FIRST, LONGEST_LINE, LogHead, decode_line, line_hash, read_chain
 from tacit.records.requests import encode_attempt
 
@@ -42,7 +42,7 @@ class LineLimit:
         self._left_out = 0
 
     def admit(self) -> int | None:
-        """How many lines were left out before this one, or None if it is left out as well."""
+        """Return how many lines were left out before this one; None leaves this one out as well."""
         now = self._clock()
         self._left = min(self._burst, self._left + (now - self._at) * self._rate)
         self._at = now
@@ -65,7 +65,7 @@ class Kept(NamedTuple):
 
     offset: int
     length: int
-    event: Event
+    event: LogEvent
 
 
 class RecentEvents:
@@ -86,7 +86,6 @@ class RecentEvents:
             self._kept[type(event), *about].append(kept)
 
     def in_order(self) -> list[Kept]:
-        """What is remembered, as it stands in the log."""
         return sorted((each for kept in self._kept.values() for each in kept), key=lambda k: k[0])
 
 
@@ -105,12 +104,11 @@ _READ_CHECKPOINT = msgspec.msgpack.Decoder(Checkpoint)
 
 
 def save_checkpoint(path: Path, checkpoint: Checkpoint, /) -> None:
-    """Keep a checkpoint beside its log."""
     replace_secret(path, msgspec.msgpack.encode(checkpoint))
 
 
 def load_checkpoint(path: Path, log: BinaryIO, /) -> tuple[Checkpoint, RecentEvents]:
-    """The checkpoint, if the log bears it out; otherwise one at the log's beginning."""
+    """Return the checkpoint if the log bears it out, else one at the log's beginning."""
     try:
         checkpoint = _READ_CHECKPOINT.decode(path.read_bytes())
         recent = RecentEvents()
@@ -132,7 +130,6 @@ def _read(log: BinaryIO, offset: int, length: int) -> bytes:
 
 
 def _line_before(log: BinaryIO, end: int) -> bytes:
-    """The line that ends just before an offset."""
     begin = max(0, end - LONGEST_LINE)
     data = _read(log, begin, end - begin)
     if len(data) < end - begin or not data.endswith(b"\n"):
@@ -172,7 +169,8 @@ class NodeLog:
             os.close(file)
 
     def _drop_torn_line(self) -> None:
-        """A crash in mid-append leaves half a line, whose event never began."""
+        # A crash in mid-append leaves half a line. Its event never began: nothing leaves a node
+        # before the whole line is written.
         with self._opened() as file:
             size = os.fstat(file).st_size
             begin = max(0, size - LONGEST_LINE)
@@ -197,11 +195,11 @@ class NodeLog:
     def _checkpoint_path(self) -> Path:
         return self.path.with_suffix(".checkpoint")
 
-    def recent(self) -> list[Event]:
-        """The last events of each kind, in their order: what a node's state follows from."""
+    def recent(self) -> list[LogEvent]:
+        """Return the last events of each kind, in order: a node's state follows from them."""
         return [kept.event for kept in self._recent.in_order()]
 
-    def append(self, event: Event, /) -> None:
+    def append(self, event: LogEvent, /) -> None:
         """Write an event; it survives the end of this process, and after `sync` a power cut."""
         event = msgspec.structs.replace(event, at=int(time.time()), previous=self.head)
         line = _ENCODER.encode(event)
@@ -225,7 +223,7 @@ class NodeLog:
             return  # without it the next start takes longer, and that is all
 
     def _write(self, data: bytes) -> None:
-        """Append all of it or nothing: half a line would break the chain."""
+        # All of it or nothing: half a line would break the chain for good.
         if self._torn:
             raise LogError("the log ends in half a line; make room and start the node again")
         began = False
@@ -250,7 +248,7 @@ class NodeLog:
             self._torn = True
 
     def page(self, offset: int, /) -> tuple[bytes, bool]:
-        """Bytes of the log from an offset on, and whether there are more after them."""
+        """Return the log's bytes from an offset on, and whether there are more after them."""
         with self.path.open("rb") as file:
             file.seek(min(offset, self._size))
             data = file.read(min(PAGE_BYTES, max(0, self._size - offset)))
@@ -258,16 +256,13 @@ class NodeLog:
 
     @property
     def size(self) -> int:
-        """Bytes of the log."""
         return self._size
 
     @property
     def is_synced(self) -> bool:
-        """Whether all entries are on the disk."""
         return self._synced == self._size
 
     def sync(self) -> None:
-        """Wait until all entries are on the disk."""
         if self.is_synced:
             return
         size = self._size
@@ -282,6 +277,6 @@ class NodeLog:
 
 
 def head_of(log: NodeLog, /) -> LogHead:
-    """The head of a log, which is on the disk when this returns."""
+    """Return the head of a log, which is on the disk then."""
     log.sync()
     return LogHead(log.size, log.head)

@@ -37,7 +37,7 @@ from tacit.records.ledger import (
     DisclosedPlan,
     DisclosedProof,
     DisclosedToOwners,
-    Kind,
+    DisclosureKind,
     Parts,
     Payload,
 )
@@ -47,20 +47,20 @@ OUTCOMES = ("feasible", "optimum")
 
 
 async def receive_payload(
-    session: Session, agreement: Agreement, kind: Kind, about: int, candidates: int, /
+    session: Session, agreement: Agreement, kind: DisclosureKind, about: int, candidates: int, /
 ) -> Payload:
     """The coordinator's side of a computation: receive what the nodes disclose.
 
     `candidates` is how many there are, where it is about candidates.
     """
     match kind:
-        case Kind.LABELS:
+        case DisclosureKind.LABELS:
             return await receive_labels(session, agreement, about, candidates)
-        case Kind.BEST:
+        case DisclosureKind.BEST:
             return await receive_best(session, agreement, about, candidates)
-        case Kind.FRONT:
+        case DisclosureKind.FRONT:
             return await receive_front(session, agreement, candidates)
-        case Kind.PROVED:
+        case DisclosureKind.PROVED:
             return await receive_proof(session)
         case _:
             raise ValueError(f"{kind} is not computed in a session")
@@ -69,7 +69,6 @@ async def receive_payload(
 async def receive_labels(
     session: Session, agreement: Agreement, objective: int, candidates: int, /
 ) -> DisclosedLabels:
-    """Receive what an evaluation discloses of so many candidates."""
     terms = agreement.objectives[objective]
     if terms.together:
         widths = agreement.pareto_widths(candidates)
@@ -89,7 +88,6 @@ async def receive_labels(
 async def receive_best(
     session: Session, agreement: Agreement, objective: int, candidates: int, /
 ) -> DisclosedBest:
-    """Receive which of so many candidates is truly best."""
     found = await collect(
         session,
         candidates,
@@ -106,7 +104,6 @@ async def receive_best(
 async def receive_front(
     session: Session, agreement: Agreement, candidates: int, /
 ) -> DisclosedFront:
-    """Receive which of so many candidates are non-dominated."""
     widths = agreement.pareto_widths(candidates)
     front = await collect_front(session, widths, values=agreement.front == "values")
     values = None if front.values is None else front.values.tolist()
@@ -114,7 +111,6 @@ async def receive_front(
 
 
 async def receive_proof(session: Session, /) -> DisclosedProof:
-    """Receive whether all plans are proved."""
     return DisclosedProof(await hear_finished(session))
 
 
@@ -153,7 +149,7 @@ def _received_again(agreement: Agreement, entry: Disclosed) -> Payload:
             candidates = entry.payload.candidates
         case _:
             candidates = 0
-    if entry.kind is not Kind.PROVED and candidates < 1:
+    if entry.kind is not DisclosureKind.PROVED and candidates < 1:
         raise LogError(f"the ledger has {entry.words} without any candidates; it was changed")
 
     def receive(session: Session) -> Awaitable[Payload]:
@@ -225,7 +221,7 @@ def join_parts(agreement: Agreement, search: int, parts: Parts, /) -> SealedPlan
 
 
 def join_value(agreement: Agreement, search: int, parts: Parts, /) -> SealedPlan:
-    """What is disclosed of a plan for its owners: its value, or what is proved; of it nothing."""
+    """Return what is disclosed of a plan for its owners: its value, and what is proved."""
     heads = agreement.sealed_run.opened_heads
     if not heads:
         if any(sent for each in parts for _, sent in each):
@@ -237,7 +233,7 @@ def join_value(agreement: Agreement, search: int, parts: Parts, /) -> SealedPlan
 
 
 def _read_heads(agreement: Agreement, search: int, heads: NDArray[np.int64]) -> SealedPlan:
-    """The value and the gap, where they are disclosed, and what is proved, where it is computed."""
+    """Read the words before a plan: its value, what is proved, and the gap, as agreed."""
     run = agreement.sealed_run
     group = run.group_of(search)
     value = group.value_of(search, int(heads[0])) if run.opens_value else None
@@ -261,7 +257,7 @@ def _sum(agreement: Agreement, search: int, whole: list[bytes]) -> NDArray[np.in
 
 
 def _joined(agreement: Agreement, search: int, parts: Parts, *, words: int) -> list[bytes]:
-    """All components, of so many words each, as their holders agree on them."""
+    """Return all components, of so many words each, as their holders agree on them."""
     size = words * agreement.sealed_run.group_of(search).word.itemsize
     senders = senders_of(parts)
     nodes = len(senders)
@@ -278,19 +274,19 @@ def _joined(agreement: Agreement, search: int, parts: Parts, *, words: int) -> l
 
 
 def senders_of(parts: Parts, /) -> list[int]:
-    """The nodes that hold a plan: all, or of four the three that went on without one."""
+    """Return the nodes that hold a plan: all, or of four the three that went on without one."""
     sent = {node: len(each[0][1]) for node, each in enumerate(parts) if each}
     lost_one = len(sent) == len(parts) - 1 and {*sent.values()} == {len(parts) - 2}
     return [node for node in range(len(parts)) if node in sent or not lost_one]
 
 
 def _needed(nodes: int) -> int:
-    """How many holders of a component must say the same: one more than may lie."""
+    # One more than may lie: of three nodes none may, of four one.
     return nodes - 2
 
 
 def _agreed(said: Counter[bytes], nodes: int) -> bytes:
-    """What holders say of a component: one more than may lie must agree, and more than do not."""
+    # One more holder than may lie must say the same, and fewer may say anything else.
     ranked = [*said.most_common(2), (b"", 0), (b"", 0)]
     (part, votes), (_, others) = ranked[:2]
     if votes < _needed(nodes):

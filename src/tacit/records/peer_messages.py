@@ -103,10 +103,8 @@ _READ: msgspec.msgpack.Decoder[PeerMessage] = msgspec.msgpack.Decoder(
 
 
 def encode_peer_message(message: PeerMessage, /) -> bytes:
-    """A message as it travels."""
     return _ENCODER.encode(message)
 
 
 def decode_peer_message(data: bytes | bytearray | memoryview, /, *, peer: str) -> PeerMessage:
-    """A message from its bytes; anything else is a `FrameError` that names the peer."""
     return decode(_READ, data, peer, "message between nodes")

@@ -22,24 +22,20 @@ class ForwardingMux:
 
     @property
     def link(self) -> Link:
-        """The link itself."""
         return self._mux.link
 
     def watch(self, channel: Channel, handler: Callable[[PeerError], None] | None) -> None:
-        """Listen for the other side giving up."""
         self._mux.watch(channel, handler)
 
     async def notify(self, channel: Channel, culprit: str, *, timeout: float) -> None:
-        """Tell the other side that the evaluation failed."""
         await self._mux.notify(channel, culprit, timeout=timeout)
 
     def finish(self, channel: Channel) -> None:
-        """Drop what may still arrive for the evaluation."""
         self._mux.finish(channel)
 
 
 def sent_digest(salt: bytes, substreams: Iterable[tuple[int, Iterable[Buffer]]], /) -> str:
-    """What a log says of the substreams that a node sent, each with its number and frames."""
+    """Hash the substreams that a node sent, each with its number and frames, for its log."""
     return _digest(salt, ((number, _hashed(frames).digest()) for number, frames in substreams))
 
 
@@ -70,23 +66,19 @@ class _RecordedWire:
         self.received: list[bytes] = []
 
     async def send(self, depth: int, payload: Buffer, *, timeout: float) -> None:
-        """Hash and send."""
         self.sent = self.sent or hashlib.sha256()
         _add(self.sent, payload)
         await self._wire.send(depth, payload, timeout=timeout)
 
     async def receive(self, *, timeout: float) -> Frame:
-        """Receive and keep."""
         frame = await self._wire.receive(timeout=timeout)
         self.received.append(bytes(frame.payload))
         return frame
 
     def fail(self, error: PeerError) -> None:
-        """Fail as it is."""
         self._wire.fail(error)
 
     def close(self) -> None:
-        """Close the wire."""
         self._wire.close()
 
 
@@ -98,17 +90,16 @@ class RecordingMux(ForwardingMux):
         self._substreams: dict[int, _RecordedWire] = {}
 
     def open(self, channel: Channel, *, tag: bytes) -> _RecordedWire:
-        """Open a conversation on the link."""
         opened = _RecordedWire(self._mux.open(channel, tag=tag))
         self._substreams[channel.substream] = opened
         return opened
 
     def digest(self, salt: bytes, /) -> str:
-        """One hash of all that was sent, in the order of the substreams."""
+        """Hash all that was sent, in the order of the substreams."""
         sent = sorted((k, each.sent) for k, each in self._substreams.items() if each.sent)
         return _digest(salt, ((k, digest.digest()) for k, digest in sent))
 
     def received(self) -> list[tuple[int, list[bytes]]]:
-        """What arrived: the number of each substream, with its frames."""
+        """Return what arrived: the number of each substream, with its frames."""
         substreams = sorted((k, each.received) for k, each in self._substreams.items())
         return [(k, frames) for k, frames in substreams if frames]

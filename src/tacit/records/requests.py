@@ -35,17 +35,16 @@ class Attempt(str):
 
     @classmethod
     def of(cls, number: int, epoch: int, count: int, /) -> Attempt:
-        """The attempt with this count, in an epoch."""
         return cls(f"{number}:{epoch}:{count}")
 
     @property
     def number(self) -> int:
-        """The number of the evaluation or step; 0 for none."""
+        """Return the number of the evaluation or step; 0 for none."""
         return int(self.partition(":")[0] or 0)
 
     @property
     def epoch(self) -> int:
-        """The epoch that it was computed in; 0 for none."""
+        """Return the epoch that it was computed in; 0 for none."""
         return int(self.partition(":")[2].partition(":")[0] or 0)
 
 
@@ -53,14 +52,12 @@ NO_ATTEMPT = Attempt()
 
 
 def encode_attempt(value: object, /) -> str:
-    """What msgspec writes for an attempt, which it does not know."""
     if not isinstance(value, Attempt):
         raise TypeError(f"{type(value).__name__} is not a type of a message")
     return str(value)
 
 
 def decode_attempt(kind: type, value: object, /) -> Attempt:
-    """An attempt as msgspec reads it."""
     if kind is not Attempt or not isinstance(value, str) or not _TEXT.fullmatch(value):
         raise ValueError(f"{str(value)[:80]!r} does not name an attempt")
     return Attempt(value)
@@ -77,7 +74,7 @@ def _dtype(columns: int) -> np.dtype[Any]:
 
 
 def pack_candidates(problem: Problem, plans: NDArray[np.integer[Any]], /) -> bytes:
-    r"""Plans, one per row, as the nodes take them.
+    r"""Encode plans, one per row, as the nodes take them.
 
     >>> from tacit.problems import generate_assignment
     >>> pack_candidates(generate_assignment(1, rows=2, columns=3), np.array([[2, 0]]))
@@ -87,7 +84,7 @@ def pack_candidates(problem: Problem, plans: NDArray[np.integer[Any]], /) -> byt
 
 
 def unpack_candidates(problem: Problem, data: bytes, /) -> NDArray[np.integer[Any]] | None:
-    """Plans from their bytes, or None if they are not a whole number of plans."""
+    """Return plans from their bytes, or None if these are not a whole number of plans."""
     dtype = _dtype(problem.columns)
     size = problem.plan_length * dtype.itemsize
     if not data or len(data) % size or len(data) // size > MOST_CANDIDATES:
@@ -96,13 +93,13 @@ def unpack_candidates(problem: Problem, data: bytes, /) -> NDArray[np.integer[An
 
 
 def request_hash(kind: str, disclosure: str, best: str, candidates: bytes, /) -> bytes:
-    """What names a request: two with the same hash get the same answer."""
+    """Return the hash that names a request: two with the same hash get the same answer."""
     words = f"tacit request/1\n{kind}\n{disclosure}\n{best}\n".encode()
     return hashlib.sha256(words + candidates).digest()
 
 
 def candidate_hashes(plans: NDArray[np.integer[Any]], /) -> set[bytes]:
-    """A short hash of each plan, to know it again."""
+    """Return a short hash of each plan, to know it again."""
     rows = np.ascontiguousarray(plans, dtype="<u2")
     size = rows.shape[1] * 2
     data = rows.tobytes()
@@ -113,5 +110,5 @@ def candidate_hashes(plans: NDArray[np.integer[Any]], /) -> set[bytes]:
 
 
 def plan_hash(search: int, attempt: Attempt, /) -> bytes:
-    """What names a request to open the plan that an attempt left."""
+    """Return the hash that names a request to open the plan that an attempt left."""
     return hashlib.sha256(f"tacit request/2\nopen\n{search}\n{attempt}\n".encode()).digest()

@@ -61,7 +61,7 @@ class BundledManifest(msgspec.Struct, frozen=True):
     signature: str
 
 
-class _Head(msgspec.Struct, frozen=True, kw_only=True):
+class _BundleHead(msgspec.Struct, frozen=True, kw_only=True):
     format: Literal["tacit-bundle/1"] = FORMAT
     run: str
     state: str
@@ -89,26 +89,24 @@ class Bundle:
 
     @property
     def nonce(self) -> bytes:
-        """What the nodes signed their logs for."""
         return bundle_nonce(self.agreement)
 
     def claimed(self) -> ClaimedResult:
-        """The result as far as it can be checked."""
         return read_claimed(self.result)
 
 
-_HEAD = msgspec.json.Decoder(_Head)
+_HEAD = msgspec.json.Decoder(_BundleHead)
 _PUBLIC = msgspec.json.Decoder(dict[int, list[list[int]]])
 
 
 def bundle_nonce(agreement: bytes, /) -> bytes:
-    """The nonce for the logs of this agreement, which nobody can choose."""
+    """Return the nonce for the logs of this agreement, which nobody can choose."""
     return hashlib.sha256(FORMAT.encode() + b"\n" + hashlib.sha256(agreement).digest()).digest()
 
 
 def write_bundle(bundle: Bundle, /) -> bytes:
-    """A bundle as a ZIP file: the same bytes for the same bundle."""
-    head = _Head(
+    """Write a bundle as a ZIP file: the same bytes for the same bundle."""
+    head = _BundleHead(
         run=bundle.run,
         state=bundle.state,
         signatures=bundle.signatures,
@@ -137,7 +135,7 @@ def _json(value: Any) -> bytes:  # noqa: ANN401 - whatever msgspec can write
     return msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=1) + b"\n"
 
 
-def _head(data: bytes) -> _Head:
+def _head(data: bytes) -> _BundleHead:
     if other := other_version(data, FORMAT):
         raise LogError(f"this audit bundle {other}")
     return _HEAD.decode(data)
@@ -186,7 +184,6 @@ class _Unpacking:
         self._archive, self._left = archive, MOST_BYTES
 
     def entry(self, name: str, /) -> bytes:
-        """One file, unpacked."""
         # What a file says of its own size need not be true.
         if self._archive.getinfo(name).file_size <= self._left:
             with self._archive.open(name) as file:
@@ -201,7 +198,7 @@ class _Unpacking:
 
 
 @dataclass(frozen=True)
-class _Read:
+class _ReadBundle:
     """A bundle with its agreement read."""
 
     bundle: Bundle
@@ -218,13 +215,13 @@ class _Read:
 
 
 def check_bundle(bundle: Bundle, /) -> Verdict:
-    """Whether everybody did what was signed, as far as a bundle shows.
+    """Check that everybody did what was signed, as far as a bundle shows.
 
     The keys of nodes and participants are those that the agreement names. Whose they are is to be
     compared with their owners: a bundle that somebody made up has keys that are nobody's.
     """
     try:
-        read = _Read(bundle, read_agreement(bundle.agreement))
+        read = _ReadBundle(bundle, read_agreement(bundle.agreement))
     except AgreementError as error:
         raise LogError(f"the bundle has no agreement that can be read: {error}") from None
     agreement = read.agreement
@@ -237,12 +234,11 @@ def check_bundle(bundle: Bundle, /) -> Verdict:
 
 
 def claim_of(bundle: Bundle, /) -> Claim:
-    """What the platform claims in a bundle."""
     return bundle.claimed().claim()
 
 
 def bundled_logs(bundle: Bundle, agreement: Agreement, verdict: Verdict, /) -> list[Log]:
-    """The logs that are whole, of this agreement, and signed by their nodes."""
+    """Return the logs that are whole, of this agreement, and signed by their nodes."""
     by_node = {each.node: each for each in bundle.log_signatures}
     logs: list[Log] = []
 
@@ -281,7 +277,7 @@ def check_rest(
     own: Mapping[int, list[bytes]],
     claim: Claim,
 ) -> None:
-    """What the logs show once they are verified: inputs, search, answers, plan."""
+    """Check what verified logs show: inputs, search, answers, plan."""
     manifests = {
         (each.participant, each.objective): (each.manifest, each.signature)
         for each in bundle.manifests

@@ -41,17 +41,16 @@ class Claim:
 
     @property
     def told(self) -> list[Claim]:
-        """What is said now, and what was said before."""
+        """Return what is said now, and what was said before."""
         return [self] if self.earlier is None else [self, self.earlier]
 
     def all_are_of(self, found: Iterable[Sequence[int]], /) -> bool:
-        """Whether all plans are among those that were found."""
         known = {tuple(plan) for plan in found}
         plans = [*([] if self.plan is None else [self.plan]), *self.others]
         return all(tuple(plan) in known for plan in plans)
 
     def check_shown(self) -> None:
-        """The plan must be the one that was shown before, and there if there are several."""
+        """Check that the plan is the one shown before, and there if there are several."""
         if any(each.plan is None and each.others for each in self.told):
             raise LogError(
                 "the platform shows several plans and not which of them is the first; ask the "
@@ -85,16 +84,14 @@ class ClaimedResult(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def of(cls, result: object, /) -> ClaimedResult:
-        """As much of a result as is checked."""
         return msgspec.convert(result, cls, from_attributes=True)
 
     @property
     def says_something(self) -> bool:
-        """Whether there is anything in it to be held against the ledger."""
+        """Return whether there is anything in it to be held against the ledger."""
         return any(each is not None for each in (self.plan, self.front, self.proved, self.gaps))
 
     def claim(self) -> Claim:
-        """All that is to be held against logs and ledger."""
         front = self.front or []
         plans = [*([] if self.plan is None else [self.plan]), *front]
         return Claim(
@@ -121,7 +118,6 @@ KnownValues = dict[tuple[int, ...], dict[int, float]]
 
 
 def opened_plans(ledger: Iterable[Disclosed], /) -> dict[int, DisclosedPlan | DisclosedToOwners]:
-    """Return by search what was disclosed of its plan, to all or to its owners."""
     return {
         entry.about: entry.payload
         for entry in ledger
@@ -130,7 +126,7 @@ def opened_plans(ledger: Iterable[Disclosed], /) -> dict[int, DisclosedPlan | Di
 
 
 def check_claimed(agreement: Agreement, ledger: Sequence[Disclosed], claim: Claim, /) -> None:
-    """All that is said of opened plans, now and before, must be what the nodes opened with them."""
+    """Check that all that is said of opened plans, now and before, is what the nodes opened."""
     for each in claim.told:
         check_proved(ledger, each)
         check_weightings(agreement, ledger, each)
@@ -139,7 +135,7 @@ def check_claimed(agreement: Agreement, ledger: Sequence[Disclosed], claim: Clai
 
 
 def check_nothing_proved(claim: Claim, /) -> None:
-    """Where no search is sealed, nodes prove nothing and know no weightings."""
+    # Where no search is sealed, nodes prove nothing and know no weightings.
     for each in claim.told:
         if each.proved or each.gaps:
             raise LogError(
@@ -154,7 +150,7 @@ def check_nothing_proved(claim: Claim, /) -> None:
 
 
 def what_nodes_proved(agreement: Agreement, ledger: Sequence[Disclosed], /) -> str:
-    """The nodes' own word on the plans, whatever the platform says; empty if they have none."""
+    """Say what the nodes proved of the plans, whatever the platform says; empty for nothing."""
     opened = opened_plans(ledger)
     outcomes = [each.outcome for each in opened.values() if each.outcome is not None]
     if not outcomes:
@@ -170,7 +166,7 @@ def what_nodes_proved(agreement: Agreement, ledger: Sequence[Disclosed], /) -> s
 
 
 def check_proved(ledger: Sequence[Disclosed], claim: Claim, /) -> None:
-    """Plans are said to be proved if the nodes said so of all of them."""
+    """Check that plans are said to be proved only if the nodes said so of all of them."""
     opened = opened_plans(ledger)
     proved = bool(opened) and all(each.outcome == "optimum" for each in opened.values())
     if claim.proved and not proved:
@@ -186,7 +182,7 @@ def check_proved(ledger: Sequence[Disclosed], claim: Claim, /) -> None:
 
 
 def check_gaps(agreement: Agreement, ledger: Sequence[Disclosed], claim: Claim, /) -> None:
-    """Gaps must be those that the nodes opened with the plans."""
+    """Check that gaps are those that the nodes opened with the plans."""
     if claim.gaps is None:
         return
     if [float(gap) for gap in claim.gaps] != _opened_gaps(agreement, ledger):
@@ -204,7 +200,7 @@ def _opened_gaps(agreement: Agreement, ledger: Sequence[Disclosed]) -> list[floa
 
 
 def opened_plan_values(agreement: Agreement, ledger: Sequence[Disclosed], /) -> KnownValues:
-    """Per opened plan what was opened of its own values, whatever it was found for."""
+    """Return what was opened of each plan's own values, whatever it was found for."""
     found: KnownValues = {}
     weightings = agreement.sealed_run.weightings
     for search, each in opened_plans(ledger).items():
@@ -215,13 +211,12 @@ def opened_plan_values(agreement: Agreement, ledger: Sequence[Disclosed], /) -> 
 
 
 def add_values(found: KnownValues, plan: Sequence[int], values: Sequence[float | None], /) -> None:
-    """One more thing that is known of a plan."""
     known = found.setdefault(tuple(plan), {})
     known.update({k: value for k, value in enumerate(values) if value is not None})
 
 
 def check_values(known: KnownValues, claim: Claim, /) -> None:
-    """What plans are said to be worth must be what was disclosed of them."""
+    """Check that what plans are said to be worth was disclosed of them."""
     for plan, values in claim.values:
         here = known.get(tuple(plan), {})
         for k, value in enumerate(values):
@@ -233,7 +228,7 @@ def check_values(known: KnownValues, claim: Claim, /) -> None:
 
 
 def check_weightings(agreement: Agreement, ledger: Sequence[Disclosed], claim: Claim, /) -> None:
-    """Each plan must be the one that was opened for the weightings it is said to be found for."""
+    """Check that each plan was opened for the weightings it is said to be found for."""
     written = [":".join(map(str, each)) for each in agreement.sealed_run.weightings]
     plans = {
         search: each.plan

@@ -27,7 +27,7 @@ from tacit.records import (
     DisclosedBest,
     DisclosedFront,
     DisclosedProof,
-    Kind,
+    DisclosureKind,
     Log,
     Sent,
     events_of,
@@ -94,17 +94,19 @@ def is_agreed(agreement: Agreement, disclosure: Disclosed | Sent, /) -> bool:
     """Return whether something of this kind was to be disclosed, about this and then."""
     kind, about, attempt = disclosure.kind, disclosure.about, disclosure.attempt
     if agreement.sealed:
-        if kind is Kind.PROVED:
+        if kind is DisclosureKind.PROVED:
             return (about, attempt.number) in agreed_checkpoints(agreement)
         is_search = about in range(len(agreement.sealed_run.weightings))
         asked = disclosure.request == plan_hash(about, attempt).hex()
         return kind is _kind_of_plan(agreement) and is_search and asked
-    final = {None: None, "top:1": Kind.BEST}.get(agreement.final_reveal, Kind.FRONT)
-    return kind in (Kind.LABELS, final) and about in agreement.evaluated()
+    final = {None: None, "top:1": DisclosureKind.BEST}.get(
+        agreement.final_reveal, DisclosureKind.FRONT
+    )
+    return kind in (DisclosureKind.LABELS, final) and about in agreement.evaluated()
 
 
-def _kind_of_plan(agreement: Agreement) -> Kind:
-    return Kind.OWNERS_PLAN if agreement.for_owners else Kind.PLAN
+def _kind_of_plan(agreement: Agreement) -> DisclosureKind:
+    return DisclosureKind.OWNERS_PLAN if agreement.for_owners else DisclosureKind.PLAN
 
 
 def _took_part(entry: Disclosed, logs: Sequence[LoggedDisclosures]) -> list[int]:
@@ -133,11 +135,9 @@ class Answers:
 
     @property
     def counts(self) -> tuple[int, int]:
-        """How many are proven, and how many not."""
         return len(self.proven), len(self.unproven)
 
-    def of(self, *kinds: Kind) -> Answers:
-        """Return those of some kinds."""
+    def of(self, *kinds: DisclosureKind) -> Answers:
         proven, unproven = (
             {key: count for key, count in found.items() if key[0] in kinds}
             for found in (self.proven, self.unproven)
@@ -181,7 +181,7 @@ def _needed(agreement: Agreement, confirmed: Confirmed) -> int:
 
 
 def _check_different_nodes(confirmed: Sequence[Confirmed]) -> None:
-    """Each log must be of one node throughout, and no two of the same."""
+    """Check that each log is of one node throughout, and no two of the same."""
     may_be: dict[int, set[int]] = {}
     for each in confirmed:
         for k, nodes in each.senders.items():
@@ -208,7 +208,7 @@ def _check_may_lack_proof(
     if unasked > entry.kind.opens_plan or (all_are_here and answered_attempts(involved, key)):
         raise another_answer(entry)
     may_be_lost = is_last or any(log.has_lost(key) for log in involved)
-    if entry.kind is Kind.LABELS and not may_be_lost:
+    if entry.kind is DisclosureKind.LABELS and not may_be_lost:
         raise LogError(
             f"not all nodes logged an answer to {entry.words}, and the platform went on without; "
             "what its ledger says of it is not proven"
@@ -219,7 +219,7 @@ def _check_may_lack_proof(
 
 
 def check_populations(logs: Sequence[Log], /) -> str:
-    """All nodes must have been asked the same."""
+    """Check that all nodes were asked the same."""
     requests = [LoggedDisclosures.of(log).requests for log in logs]
     everything = {key for each in requests for key in each}
     for key in sorted(everything):
@@ -234,13 +234,13 @@ def check_populations(logs: Sequence[Log], /) -> str:
 def check_disclosed(
     agreement: Agreement, logs: Sequence[Log], ledger: Sequence[Disclosed], /
 ) -> str:
-    """Ledger and logs must have the same disclosures; `UnprovenError` if not all are proven."""
+    """Compare ledger and logs; `UnprovenError` if not all disclosures are proven."""
     if agreement.sealed:
         return _check_sealed(agreement, to_the_end(logs), ledger)
     nodes = [LoggedDisclosures.of(log) for log in logs]
     _check_asked(nodes, ledger)
     answers = check_answers(agreement, logs, ledger)
-    evaluations, count = answers.of(Kind.LABELS), len(agreement.nodes)
+    evaluations, count = answers.of(DisclosureKind.LABELS), len(agreement.nodes)
     words = f"{len(evaluations.proven)} answers in the ledger are what all {COUNTS[count]} nodes"
     words += " sent"
     if len(logs) < count:
@@ -258,9 +258,9 @@ def check_disclosed(
 
 
 def _check_asked(nodes: Sequence[LoggedDisclosures], ledger: Iterable[Disclosed]) -> None:
-    """Every evaluation in the ledger must be one that the nodes which computed it were asked."""
+    """Check that the nodes which computed an evaluation of the ledger were asked for it."""
     for entry in ledger:
-        if entry.kind is not Kind.LABELS:
+        if entry.kind is not DisclosureKind.LABELS:
             continue
         for k in _took_part(entry, nodes):
             if not nodes[k].was_asked(entry):
@@ -271,8 +271,8 @@ def _check_asked(nodes: Sequence[LoggedDisclosures], ledger: Iterable[Disclosed]
 
 
 def _check_no_evaluation_left_out(nodes: Sequence[LoggedDisclosures], answered: set[Key]) -> bool:
-    """Return whether the ledger lacks the last evaluation; any other must be there."""
-    lines = Counter(key for node in nodes for key in node.sent if key[0] is Kind.LABELS)
+    """Check that the ledger lacks no evaluation but the last; return whether it lacks that."""
+    lines = Counter(key for node in nodes for key in node.sent if key[0] is DisclosureKind.LABELS)
     # Of four logs one may lie, or be of a node that was lost.
     sent = {key for key, count in lines.items() if count >= min(len(nodes), 3)}
     last = max((number for _, _, number in sent | answered), default=0)
@@ -295,7 +295,7 @@ def _check_no_evaluation_left_out(nodes: Sequence[LoggedDisclosures], answered: 
 def _check_nothing_left_out(
     agreement: Agreement, nodes: Sequence[LoggedDisclosures], answers: Answers
 ) -> None:
-    """Whatever else left a node was agreed on, and should be in the ledger.
+    """Check that whatever else left a node was agreed on, and is in the ledger.
 
     A platform that is killed just then loses it too, so a gap does not prove bad intent.
     """
@@ -309,7 +309,7 @@ def _check_nothing_left_out(
             )
     shown = {*answers.proven, *answers.unproven}
     for line in sent:
-        if line.kind is not Kind.LABELS and key_of(line) not in shown:
+        if line.kind is not DisclosureKind.LABELS and key_of(line) not in shown:
             raise UnprovenError(
                 f"the nodes disclosed {_words(line)}, which the ledger leaves out: the platform "
                 "knows more than it shows, unless it was interrupted just then"
@@ -321,7 +321,7 @@ def _words(line: Sent) -> str:
 
 
 def _revealed_words(answers: Answers, ledger: Iterable[Disclosed]) -> str:
-    """What the final reveal told, in words."""
+    """Say what the final reveal disclosed."""
     for entry in ledger:
         if not isinstance(entry.payload, DisclosedBest | DisclosedFront):
             continue
@@ -337,7 +337,7 @@ def _revealed_words(answers: Answers, ledger: Iterable[Disclosed]) -> str:
 
 
 def _check_sealed(agreement: Agreement, logs: Sequence[Log], ledger: Sequence[Disclosed]) -> str:
-    """Of a sealed run: the plans were opened as agreed, and nothing else but agreed proofs."""
+    """Check that plans were opened as agreed, and nothing else but agreed proofs."""
     if not ledger and not any(events_of(BatchBegun, log) for log in logs):
         return "sealed: nothing was opened"
     check_generations_asked(logs)
@@ -359,7 +359,7 @@ def _check_sealed(agreement: Agreement, logs: Sequence[Log], ledger: Sequence[Di
 
 
 def _sealed_words(agreement: Agreement, answers: Answers, ledger: Iterable[Disclosed]) -> str:
-    plans, proofs = answers.of(_kind_of_plan(agreement)), answers.of(Kind.PROVED)
+    plans, proofs = answers.of(_kind_of_plan(agreement)), answers.of(DisclosureKind.PROVED)
     opened = {**plans.proven, **plans.unproven}
     words = "sealed: no plan was opened"
     if opened:

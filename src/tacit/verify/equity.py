@@ -9,8 +9,8 @@ from tacit.equity import RunEntry, head_after
 from tacit.errors import LogError, UnprovenError
 from tacit.records import (
     EvaluationBegun,
-    Event,
     Log,
+    LogEvent,
     NumberAdopted,
     RevealBegun,
     RunCounted,
@@ -23,13 +23,13 @@ NEEDED_WHERE_KNOWN = 3
 
 
 def counted_run(logs: Sequence[Log], /) -> RunCounted | None:
-    """What the first node that counted the run says of it; None if it counts nowhere."""
+    """Return what the first node that counted the run says of it; None if it counts nowhere."""
     lines = (event for log in logs for event in log if isinstance(event, RunCounted))
     return next(lines, None)
 
 
 def surely_counted(agreement: Agreement, logs: Sequence[Log], /) -> RunCounted | None:
-    """What nodes say of a run that counts, if at least one of them is honest.
+    """Return what nodes say of a run that counts, if at least one of them is honest.
 
     An honest node counts what all have prepared, for good: its line alone is enough. Of four nodes
     one may lie, of three none.
@@ -43,7 +43,7 @@ def _lines(logs: Sequence[Log]) -> int:
 
 
 def check_counted(agreement: Agreement, logs: Sequence[Log], claim: Claim, /) -> str:
-    """No part of a plan left a node before the run counted, and it counts everywhere alike.
+    """Check that a run counts before any part of a plan leaves a node, and everywhere alike.
 
     Where the platform knows its candidates, the plan that it shows is the one that counts.
     """
@@ -85,8 +85,7 @@ def check_counted(agreement: Agreement, logs: Sequence[Log], claim: Claim, /) ->
     )
 
 
-def _opens_plan(event: Event) -> bool:
-    """Return whether a part of a plan left the node."""
+def _opens_plan(event: LogEvent) -> bool:
     return isinstance(event, Sent) and event.kind.opens_plan
 
 
@@ -106,7 +105,7 @@ def _check_enough(agreement: Agreement, logs: Sequence[Log]) -> None:
 
 
 def _check_plan(agreement: Agreement, logs: Sequence[Log], claim: Claim) -> None:
-    """What is shown is what was counted, and nothing was evaluated once it was."""
+    # What is shown is what was counted, and nothing was evaluated once it was.
     found = counted_run(logs)
     for each in claim.told:
         if each.plan is None:
@@ -127,7 +126,7 @@ def _check_plan(agreement: Agreement, logs: Sequence[Log], claim: Claim) -> None
 
 
 def _check_nothing_more(logs: Sequence[Log]) -> None:
-    """A node that lacks the line has evaluated nothing that those with it had not."""
+    # A node that lacks the line must have evaluated nothing that those with it had not.
     before = {each for log in logs if counted_run([log]) for each in _evaluated(log)}
     for node, log in enumerate(logs):
         if counted_run([log]) is None and _evaluated(log) - before:
@@ -138,7 +137,6 @@ def _check_nothing_more(logs: Sequence[Log]) -> None:
 
 
 def _evaluated(log: Log) -> set[tuple[int, int | None]]:
-    """Objectives and numbers of all evaluations; the reveal has no number."""
     return {
         (event.objective, None if isinstance(event, RevealBegun) else event.number)
         for event in log

@@ -27,10 +27,10 @@ from tacit.records import (
     BatchBegun,
     BuiltOnThree,
     Disclosed,
+    DisclosureKind,
     EvaluationBegun,
     EvaluationRepeated,
     FromParts,
-    Kind,
     Log,
     NodeLost,
     NodeNamed,
@@ -59,7 +59,7 @@ class PhaseOfThree:
     """The epoch that all four were back with."""
 
     def has(self, attempt: Attempt, /) -> bool:
-        """Whether an attempt was computed by the three.
+        """Return whether an attempt was computed by the three.
 
         >>> phase = PhaseOfThree(2, first=50, end=90)
         >>> [phase.has(Attempt.of(1, epoch, 0)) for epoch in (49, 50, 89, 90)]
@@ -69,26 +69,24 @@ class PhaseOfThree:
 
 
 def phase_of_three(log: Log, /) -> PhaseOfThree | None:
-    """When this node went on without another, if it did."""
     lost = next((event for event in log if isinstance(event, NodeLost)), None)
     back = next((event.epoch for event in log if isinstance(event, NodeReturned)), None)
     return None if lost is None else PhaseOfThree(lost.node, lost.epoch, back)
 
 
 def lost_by(log: Log, /) -> int | None:
-    """The node that was lost, if this log is of one of those that went on."""
     phase = phase_of_three(log)
     return None if phase is None else phase.lost
 
 
 def fits_loss(phase: PhaseOfThree | None, without: int | None, attempt: Attempt, /) -> bool:
-    """Whether a node computed an attempt together with those that a ledger names."""
+    """Return whether a node computed an attempt together with those that a ledger names."""
     by_three = phase is not None and phase.has(attempt)
     return without == (phase.lost if phase is not None and by_three else None)
 
 
 def took_part(logs: Sequence[Log], lost: int | None, /) -> list[Log]:
-    """The logs of the nodes that computed while a node was lost, of which one may be missing."""
+    """Return the logs of the nodes that computed while one was lost; one may be missing."""
     if lost is None:
         return list(logs)
     found = [log for log in logs if lost_by(log) == lost]
@@ -101,20 +99,20 @@ def took_part(logs: Sequence[Log], lost: int | None, /) -> list[Log]:
 
 
 def throughout(logs: Sequence[Log], /) -> list[Log]:
-    """The logs of the nodes that took part all the time: all, or all but the lost one's."""
+    """Return the logs of the nodes that took part all the time: all, or all but the lost one's."""
     lost = next((node for log in logs if (node := lost_by(log)) is not None), None)
     return took_part(logs, lost)
 
 
 def to_the_end(logs: Sequence[Log], /) -> list[Log]:
-    """The logs of the nodes that took part until the end of the run."""
+    """Return the logs of the nodes that took part until the end of the run."""
     lost = next((node for log in logs if (node := lost_by(log)) is not None), None)
     back = any(isinstance(event, NodeReturned) for log in logs for event in log)
     return list(logs) if lost is None or back else took_part(logs, lost)
 
 
 def describe_loss(logs: Sequence[Log], /) -> str:
-    """What a reader must know of a run in which a node was lost; empty if none was.
+    """Say that a node was lost in a run; empty if none was.
 
     >>> describe_loss([[NodeLost(7, 2)], [NodeLost(7, 2)], []])
     'node 2 was lost: from then on computed by three, not checked'
@@ -137,7 +135,7 @@ def describe_loss(logs: Sequence[Log], /) -> str:
 
 
 def check_evidence(agreement: Agreement, logs: Sequence[Log], /) -> str:
-    """Whom the logs of all nodes, in their order, prove to have departed; empty if nobody.
+    """Say whom the logs of all nodes, in their order, prove to have departed; empty for nobody.
 
     A `LogError` names nodes that show as evidence what proves nothing, beside what is proven.
     """
@@ -159,7 +157,7 @@ def check_evidence(agreement: Agreement, logs: Sequence[Log], /) -> str:
 
 
 def _checked(agreement: Agreement, node: int, event: RequestFailed | NodeNamed) -> list[bytes]:
-    """What an event shows, if it proves what the event says."""
+    """Return what an event shows, if it proves what the event says."""
     evidence = [bytes.fromhex(each) for each in event.evidence]
     statements = read_evidence(agreement, evidence)
     left = suspects(statements)
@@ -171,7 +169,7 @@ def _checked(agreement: Agreement, node: int, event: RequestFailed | NodeNamed) 
     return evidence
 
 
-Key = tuple[Kind, int, int]
+Key = tuple[DisclosureKind, int, int]
 """A disclosure: its kind, the objective or search, and the number of an evaluation or step.
 
 The number is 0 where there is one disclosure per objective or search.
@@ -179,7 +177,6 @@ The number is 0 where there is one disclosure per objective or search.
 
 
 def key_of(disclosure: Disclosed | Sent, /) -> Key:
-    """Return which disclosure an entry or a line is about."""
     kind = disclosure.kind
     return kind, disclosure.about, 0 if kind.is_final else disclosure.attempt.number
 
@@ -208,7 +205,6 @@ class LoggedDisclosures:
 
     @classmethod
     def of(cls, log: Log, /) -> LoggedDisclosures:
-        """Gather the lines of a verified log."""
         found, reveals = cls(by_three=phase_of_three(log)), dict[int, str]()
         for event in log:
             match event:
@@ -229,13 +225,14 @@ class LoggedDisclosures:
                 case NumberAdopted(objective=k, number=n) if event.request:
                     found.requests[k, n] = event.request
                 case NumberAdopted(objective=k, number=n):
-                    kept = [n for kind, j, n in found.sent if (kind, j) == (Kind.LABELS, k)]
+                    kept = [
+                        n for kind, j, n in found.sent if (kind, j) == (DisclosureKind.LABELS, k)
+                    ]
                     found.lost.append((k, max(kept, default=0), n))
         return found
 
     @property
     def lost_node(self) -> int | None:
-        """The node that this one went on without."""
         return self.by_three.lost if self.by_three is not None else None
 
     def senders(self, entry: Disclosed, made: FromParts, /) -> set[int]:
@@ -279,13 +276,12 @@ class LoggedDisclosures:
     def has_lost(self, key: Key, /) -> bool:
         """Return whether a power cut may have taken lines about an evaluation."""
         kind, about, number = key
-        return kind is Kind.LABELS and any(
+        return kind is DisclosureKind.LABELS and any(
             about == k and after < number <= up_to for k, after, up_to in self.lost
         )
 
 
 def another_answer(entry: Disclosed, /) -> LogError:
-    """Say that an entry is not what the nodes logged."""
     return LogError(f"the nodes logged another answer to {entry.words}; the platform changed it")
 
 

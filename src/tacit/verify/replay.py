@@ -49,7 +49,6 @@ class Replay:
 
     @property
     def complete(self) -> bool:
-        """Whether every logged population is the one that the search asks for."""
         return self.generations == self.followed
 
 
@@ -102,7 +101,7 @@ def replay(
 
 
 def _values(search: AgreedSearch, known: BestKnown) -> KnownValues:
-    """What is known of the best plans' own values, as long as they are of the last generation."""
+    """Return what is known of the best plans' own values, if they are of the last generation."""
     found: KnownValues = {}
     several = len(search.problem.objectives) > 1
     if several and known.generation == search.state.generation:
@@ -132,7 +131,7 @@ def check_search(
     *,
     public: Problem | None = None,
 ) -> str:
-    """Every population must be the one that the agreed search asks for, and the plan its result."""
+    """Check that populations are those of the agreed search, and the plan its result."""
     claim.check_shown()
     check_nothing_proved(claim)
     if not LoggedDisclosures.of(log).begun:
@@ -165,7 +164,7 @@ def check_search(
 def _check_revealed(
     agreement: Agreement, found: Sequence[BestKnown], entry: Disclosed, claim: Claim
 ) -> None:
-    """What was revealed must be of a best-known set, and the plans that are shown those revealed.
+    """Check that what was revealed is of a best-known set, and shown as it was revealed.
 
     Else a platform shows any other plan of the set that was revealed as the truly best one.
     """
@@ -201,7 +200,7 @@ def _check_revealed(
 
 
 def _check_found(agreement: Agreement, found: Replay, claim: Claim) -> None:
-    """Plans must be the best of a generation, and worth what the nodes disclosed of them."""
+    """Check that plans are the best of a generation, and worth what the nodes disclosed."""
     if claim.generation is None or not 0 <= claim.generation < len(found.best_known):
         raise LogError(
             f"the result is of generation {claim.generation}, and the ledger has "
@@ -217,7 +216,7 @@ def _check_found(agreement: Agreement, found: Replay, claim: Claim) -> None:
 
 
 def _was_asked(agreement: Agreement, plans: NDArray[np.int32], requests: dict[int, str]) -> bool:
-    """Whether these plans are what the node was asked to evaluate, for every objective."""
+    """Return whether these plans are what the node was asked to evaluate, for every objective."""
     packed = pack_candidates(agreement.known_problem, plans)
     for k, request in requests.items():
         terms = agreement.objectives[k]
@@ -227,7 +226,7 @@ def _was_asked(agreement: Agreement, plans: NDArray[np.int32], requests: dict[in
 
 
 def _logged_requests(agreement: Agreement, log: Log) -> dict[int, dict[int, str]]:
-    """The hashes of the populations by number and objective."""
+    """Return the hashes of the populations by number and objective."""
     logged: dict[int, dict[int, str]] = {}
     for (objective, number), request in LoggedDisclosures.of(log).requests.items():
         if objective in agreement.confidential():

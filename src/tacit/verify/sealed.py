@@ -22,8 +22,8 @@ from tacit.records import (
     Disclosed,
     DisclosedProof,
     DisclosedToOwners,
+    DisclosureKind,
     HeardBoxes,
-    Kind,
     Log,
     PlanBound,
     PlanSealed,
@@ -39,7 +39,7 @@ _Step = tuple[int, int]
 
 
 def check_asked(logs: Sequence[Log], /) -> str:
-    """All nodes must have been asked for the same steps.
+    """Check that all nodes were asked for the same steps.
 
     The temperature of a tour follows from how many the platform says there will be.
     """
@@ -57,7 +57,7 @@ def check_asked(logs: Sequence[Log], /) -> str:
 
 
 def check_generations_asked(logs: Sequence[Log], /) -> int:
-    """How many steps the plans come from, or were begun; all nodes were asked for the same.
+    """Return how many steps the plans come from; all nodes were asked for the same.
 
     What was asked for last may not have reached all of them, if no plan was opened after it: no
     node computes it alone. One that was lost was not asked meanwhile, and goes on where the others
@@ -89,7 +89,7 @@ def check_generations_asked(logs: Sequence[Log], /) -> int:
 
 
 def early_words(agreement: Agreement, logs: Sequence[Log], /) -> str:
-    """That a plan was opened before the least iterations, if one was; empty if none.
+    """Say that a plan was opened before the least iterations; empty if none was.
 
     By its own clock a node allows that when the deadline has come. A platform that lets it come
     learns from an early plan which of the first changes were worth it.
@@ -112,13 +112,12 @@ def early_words(agreement: Agreement, logs: Sequence[Log], /) -> str:
 
 
 def agreed_checkpoints(agreement: Agreement, /) -> set[_Step]:
-    """Return after which steps of which groups it may be told that all is proved."""
     run = agreement.sealed_run
     return {(group.searches[0], step) for group in run.groups for step in run.checkpoints}
 
 
 def _told(logs: Sequence[Log]) -> list[tuple[_Step, bool]]:
-    """Return what the nodes themselves heard of whether all was proved."""
+    """Return after which steps nodes heard whether all was proved."""
     return [
         ((event.about, event.attempt.number), event.known.finished)
         for log in logs
@@ -128,10 +127,10 @@ def _told(logs: Sequence[Log]) -> list[tuple[_Step, bool]]:
 
 
 def check_told(agreement: Agreement, logs: Sequence[Log], /) -> dict[_Step, bool]:
-    """Return what the nodes say was proved after which step: all the same, and the end of it."""
+    """Check that nodes heard the same after each step, and begin no step once all is proved."""
     agreed, found = agreed_checkpoints(agreement), dict[_Step, bool]()
     if any(
-        (each.kind is Kind.PROVED) != isinstance(each.known, DisclosedProof)
+        (each.kind is DisclosureKind.PROVED) != isinstance(each.known, DisclosedProof)
         for log in logs
         for each in events_of(Sent, log)
     ):
@@ -155,7 +154,7 @@ def check_told(agreement: Agreement, logs: Sequence[Log], /) -> dict[_Step, bool
 def check_all_told(
     agreement: Agreement, logs: Sequence[Log], told: Mapping[_Step, bool], /
 ) -> None:
-    """After every step with a checkpoint that was begun, some log must have what was told.
+    """Check that a log has what was disclosed after every checkpoint that was begun.
 
     The bit is out before a node logs it, so that a node which is stopped just then has no line. If
     the step was done again, the word was the same, and is in the logs.
@@ -175,7 +174,7 @@ def _end(runs: Sequence[_Run]) -> int:
 
 
 def _opened_after(logs: Sequence[Log], search: int) -> int | None:
-    """After which step the plan of a search was opened, if it was: once."""
+    """Return after which step the plan of a search was opened, if it was: once."""
     bound = {e.attempt for log in logs for e in events_of(PlanBound, log) if e.search == search}
     if len(bound) > 1:
         raise LogError(f"the nodes were asked for two plans of search {search}; one is opened")
@@ -183,7 +182,7 @@ def _opened_after(logs: Sequence[Log], search: int) -> int | None:
 
 
 def _course(log: Log, *, gaps: bool) -> dict[int, list[_Run]]:
-    """Per search the steps that were begun, repetitions left out.
+    """Return the steps that were begun per search, repetitions left out.
 
     Without `gaps`, unless it builds on what others computed meanwhile.
     """
@@ -206,7 +205,7 @@ Seen = Mapping[int, Mapping[int, PlanHeads]]
 
 
 def check_boxes(agreement: Agreement, logs: Sequence[Log], ledger: Iterable[Disclosed], /) -> None:
-    """What binds the nodes to a plan for its owners must be the same in the ledger and all logs."""
+    """Check that ledger and logs have the same hashes of a plan for its owners."""
     for entry in ledger:
         if isinstance(entry.payload, DisclosedToOwners):
             _check_heads(agreement, logs, entry, entry.payload.heads)
@@ -220,7 +219,7 @@ def _check_heads(
     entry: Disclosed,
     heads_of_nodes: Sequence[PlanHeads | None],
 ) -> None:
-    """Holders of a component must be bound to the same."""
+    """Check that all holders of a component are bound to the same."""
     nodes = len(agreement.nodes)
     if len(heads_of_nodes) != nodes:
         raise LogError(f"the ledger has not kept what binds the nodes to {entry.words}")
@@ -244,7 +243,7 @@ def _check_heads(
 
 
 def _check_releases(log: Log, entry: Disclosed, heads_of_nodes: Sequence[PlanHeads | None]) -> None:
-    """A node must have released the boxes that the ledger names, and been bound to them before."""
+    """Check that a node released the boxes of the ledger, and was bound to them before."""
     bound = [event for event in events_of(PlanBound, log) if event.search == entry.about]
     sealed = [event for event in events_of(PlanSealed, log) if event.search == entry.about]
     attempts = {each.attempt for each in bound} | {each.attempt for each in sealed}
@@ -258,7 +257,7 @@ def _check_releases(log: Log, entry: Disclosed, heads_of_nodes: Sequence[PlanHea
             raise LogError("a node logged other boxes, or other parts of the plan, than the ledger")
     named = [None if heads is None else heads.boxes for heads in heads_of_nodes]
     for line in events_of(Sent, log):
-        if line.kind is not Kind.OWNERS_PLAN or line.about != entry.about:
+        if line.kind is not DisclosureKind.OWNERS_PLAN or line.about != entry.about:
             continue
         heard = line.known.boxes if isinstance(line.known, HeardBoxes) else []
         pairs = zip(heard, named, strict=True)
@@ -269,7 +268,7 @@ def _check_releases(log: Log, entry: Disclosed, heads_of_nodes: Sequence[PlanHea
 
 
 def check_own_parts(ledger: Iterable[Disclosed], seen: Seen, /) -> None:
-    """What a participant put its rows together from must be what the nodes were bound to."""
+    """Check that a participant's rows come from what the nodes were bound to."""
     heads_by_search: dict[int, list[Sequence[PlanHeads | None]]] = {search: [] for search in seen}
     for entry in ledger:
         if isinstance(entry.payload, DisclosedToOwners):

@@ -63,7 +63,7 @@ def check_inputs(
 def _manifests(
     agreement: Agreement, shown: Manifests, objective: int
 ) -> dict[str, tuple[bytes, Manifest]]:
-    """The signed manifests of an objective in the agreement's order of owners."""
+    """Return the signed manifests of an objective in the agreement's order of owners."""
     found = {}
     for owner in agreement.objectives[objective].owners:
         who = owner.participant
@@ -81,7 +81,7 @@ def _manifests(
 
 
 def _check_own(frozen: tuple[bytes, Manifest], own: Sequence[bytes], logs: Sequence[Log]) -> bool:
-    """Whether our latest rows are in use; False if this machine has sealed none."""
+    """Check that our latest rows are in use; return False if this machine has sealed none."""
     data, manifest = frozen
     for node, log in enumerate(logs):
         boxes = [
@@ -143,7 +143,6 @@ class Finding:
             return cls(about, False, f"{what}; ask the operator for the whole of it")
 
     def check(self) -> None:
-        """Raise an error if something is off."""
         if not self.ok:
             raise UnprovenError(self.detail) if self.unproven else LogError(self.detail)
 
@@ -160,12 +159,12 @@ class Verdict:
 
     @property
     def ok(self) -> bool:
-        """Whether every check was made and nothing is off."""
+        """Return whether every check was made and nothing is off."""
         made = {finding.about for finding in self.findings}
         return made >= ALWAYS and all(finding.ok for finding in self.findings)
 
     def lines(self) -> list[str]:
-        """The verdict in words, some of which come from others: see `plain_line`."""
+        """Return the verdict in words, some of which come from others: see `plain_line`."""
         shown = [f"run {self.run} ({self.state})"]
         for finding in self.findings:
             mark = "ok " if finding.ok else "???" if finding.unproven else "BAD"
@@ -181,7 +180,6 @@ class Verdict:
         return shown
 
     def check(self) -> None:
-        """Raise an error that names everything that is off."""
         if self.ok:
             return
         failed = [finding for finding in self.findings if not finding.ok]

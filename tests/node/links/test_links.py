@@ -19,7 +19,7 @@ from tacit.node import platform_connection
 from tacit.node.computation import NodeComputation
 from tacit.node.links import PeerLine, PeerLinks
 from tacit.node.platform_connection import PlatformConnection
-from tacit.records.events import Event, LinkLost, NodeFault
+from tacit.records.events import LinkLost, LogEvent, NodeFault
 from tacit.records.messages import (
     TALK,
     Failed,
@@ -234,7 +234,7 @@ class Platform:
 
     def __init__(self, *, pending_limit: int = 1 << 20) -> None:
         here, there = memory_pair("platform", "node 0")
-        self.notes: list[Event] = []
+        self.notes: list[LogEvent] = []
         node = SimpleNamespace(
             name="node 0", agreement_states={}, metrics=None, note=self.notes.append
         )
@@ -290,7 +290,7 @@ def test_work_for_a_platform_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_number_used_for_two_requests_ends_the_link(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def attack() -> list[Event]:
+    async def attack() -> list[LogEvent]:
         platform = Platform()
 
         async def work(request: FetchLog) -> LogPage:
@@ -310,7 +310,7 @@ def test_a_number_used_for_two_requests_ends_the_link(monkeypatch: pytest.Monkey
 
 
 def test_unexpected_errors_and_long_texts_are_not_echoed(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def attack(error: Exception) -> tuple[Reply, list[Event]]:
+    async def attack(error: Exception) -> tuple[Reply, list[LogEvent]]:
         platform = Platform()
 
         async def work(request: FetchLog) -> LogPage:

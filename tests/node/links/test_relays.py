@@ -16,7 +16,7 @@ from tacit.mpc import party_name
 from tacit.mpc.transport import Identity, TlsLink, make_certificate, memory_pair
 from tacit.node import links as node_links
 from tacit.node.links import PeerLinks
-from tacit.records.events import Event
+from tacit.records.events import LogEvent
 from tacit.records.peer_messages import RelayComes, RelayWanted
 from tests.node.links.test_links import bound_alike
 from tests.on_nodes.agreed_cluster import run
@@ -53,7 +53,7 @@ class Nodes:
     """The links of four nodes, and what they write down."""
 
     def __init__(self, identities: list[Identity], unwilling: int | None) -> None:
-        self.events: list[tuple[int, Event]] = []
+        self.events: list[tuple[int, LogEvent]] = []
         self.ended: list[tuple[int, int]] = []
         self.links = [self._make(node, identities[node], node != unwilling) for node in NODES]
 

@@ -18,7 +18,7 @@ from tacit.node.opening import bind_for_peer
 from tacit.node.sealed_progress import KeptState
 from tacit.node.store import Store
 from tacit.problems import Problem, generate_assignment
-from tacit.records.ledger import DisclosedProof, Kind
+from tacit.records.ledger import DisclosedProof, DisclosureKind
 from tacit.records.messages import Advance
 from tacit.records.peer_messages import Bind
 from tacit.records.requests import Attempt
@@ -150,7 +150,7 @@ def test_what_is_proved_is_opened_at_once_and_nothing_before_it(tmp_path: Path) 
 
     def sent(attempt: Attempt, finished: bool) -> None:
         known = DisclosedProof(finished)
-        state.store.log_sent(Kind.PROVED, 0, attempt, b"", bytes.hex, known=known)
+        state.store.log_sent(DisclosureKind.PROVED, 0, attempt, b"", bytes.hex, known=known)
 
     sent(Attempt("4:1:1"), False)
     assert not opens(opened_again(state.store), Attempt("4:1:1"), 0)

@@ -21,11 +21,11 @@ from tacit.node.store import Store, folder_name
 from tacit.records.events import (
     EvaluationBegun,
     EvaluationRepeated,
-    Event,
+    LogEvent,
     NumberAdopted,
     Sent,
 )
-from tacit.records.ledger import Kind, load_ledger
+from tacit.records.ledger import DisclosureKind, load_ledger
 from tacit.records.requests import Attempt
 from tacit.runs.agreed.agreed import LEDGER
 from tacit.runs.agreed.evaluating import CHECKPOINTS, search_up_to
@@ -101,7 +101,7 @@ def followed(agreed: AgreedCluster, folder: Path, evaluations: int = EVALUATIONS
     for log in logs:
         assert replay(agreed.agreement, log, ledger).complete
     answers = check_answers(agreed.agreement, logs, ledger)
-    assert answers.of(Kind.LABELS).counts == (evaluations, 0)
+    assert answers.of(DisclosureKind.LABELS).counts == (evaluations, 0)
     assert not answers.unproven
 
 
@@ -276,7 +276,7 @@ def test_a_replay_follows_numbers_that_were_left_out_and_caught_up_with(
     finish_in_parts(folder, 1)
     log, ledger = agreed.log(0), load_ledger(folder / LEDGER)
 
-    def changed(event: Event) -> list[Event]:
+    def changed(event: LogEvent) -> list[LogEvent]:
         if not isinstance(event, EvaluationBegun) or event.number < 7:
             return [event]
         if event.number == 7:

@@ -14,7 +14,7 @@ from tacit.derived import agreed_parameters
 from tacit.errors import UnprovenError
 from tacit.local.cluster import LocalCluster
 from tacit.problems import generate_assignment
-from tacit.records import Kind, Sent, load_ledger
+from tacit.records import DisclosureKind, Sent, load_ledger
 from tacit.runs import EngineChoice, Limits, StopReason, with_disclosures
 from tacit.runs.agreed.agreed import LEDGER
 from tacit.runs.agreed.evaluating import search_up_to
@@ -84,14 +84,14 @@ def test_a_run_goes_on_from_its_files_and_is_proven(cluster: LocalCluster, tmp_p
     assert front == twin.front
     logs = [agreed.log(node) for node in range(3)]
     ledger = load_ledger(folder / LEDGER)
-    assert [entry.kind for entry in ledger].count(Kind.FRONT) == 1
-    left_out = [entry for entry in ledger if entry.kind is not Kind.FRONT]
-    cut_off = [e for e in logs[0] if not (isinstance(e, Sent) and e.kind is Kind.FRONT)]
+    assert [entry.kind for entry in ledger].count(DisclosureKind.FRONT) == 1
+    left_out = [entry for entry in ledger if entry.kind is not DisclosureKind.FRONT]
+    cut_off = [e for e in logs[0] if not (isinstance(e, Sent) and e.kind is DisclosureKind.FRONT)]
     with pytest.raises(UnprovenError, match="which the ledger leaves out"):
         check_disclosed(agreed.agreement, [cut_off, *logs[1:]], left_out)
     for log in logs:
         assert replay(agreed.agreement, log, ledger).complete
     # The last may still be unproven: nobody asked for another after it.
     answers = check_answers(agreed.agreement, logs, ledger)
-    assert answers.of(Kind.FRONT).counts == (1, 0)
-    assert answers.of(Kind.LABELS).counts in ((EVALUATIONS, 0), (EVALUATIONS - 1, 1))
+    assert answers.of(DisclosureKind.FRONT).counts == (1, 0)
+    assert answers.of(DisclosureKind.LABELS).counts in ((EVALUATIONS, 0), (EVALUATIONS - 1, 1))

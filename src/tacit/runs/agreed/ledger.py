@@ -38,7 +38,7 @@ from tacit.records import (
     DisclosedBest,
     DisclosedFront,
     DisclosedLabels,
-    Kind,
+    DisclosureKind,
     decode_entry,
     pack_candidates,
     request_hash,
@@ -194,7 +194,7 @@ def run_from_ledger(
 class _BriefPayload(msgspec.Struct, frozen=True):
     """Of a payload, its kind."""
 
-    kind: Kind
+    kind: DisclosureKind
 
 
 class _Brief(msgspec.Struct, frozen=True):
@@ -207,7 +207,7 @@ class _Brief(msgspec.Struct, frozen=True):
     @property
     def is_answer(self) -> bool:
         """Whether the search made something of it."""
-        return self.payload.kind is Kind.LABELS and not self.again
+        return self.payload.kind is DisclosureKind.LABELS and not self.again
 
 
 _READ_BRIEF = msgspec.json.Decoder(_Brief)
@@ -230,7 +230,7 @@ def answered(path: Path, objectives: Iterable[int], /) -> dict[int, int]:
 def revealed(path: Path, /) -> DisclosedBest | DisclosedFront | None:
     """What the final reveal disclosed, if there was one."""
     for line in _whole_lines(path):
-        if _READ_BRIEF.decode(line).payload.kind is not Kind.LABELS:
+        if _READ_BRIEF.decode(line).payload.kind is not DisclosureKind.LABELS:
             payload = decode_entry(line).payload
             if isinstance(payload, DisclosedBest | DisclosedFront):
                 return payload

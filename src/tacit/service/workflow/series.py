@@ -16,10 +16,10 @@ from msgspec.structs import replace
 from sqlalchemy.orm import Session
 
 from tacit.agreement import (
-    Schedule,
     Series,
     SeriesLimits,
     SeriesNode,
+    SeriesSchedule,
     SignedSeries,
     Varying,
     canonical,
@@ -67,17 +67,17 @@ from tacit.service.workflow.drafting import (
 from tacit.service.workflow.inviting import accounts_of, invite_members
 
 
-def next_time(schedule: Schedule, after: float, /) -> float:
+def next_time(schedule: SeriesSchedule, after: float, /) -> float:
     """The schedule's first time after this one; both in seconds since 1970.
 
     Minutes are counted from midnight UTC of 1970-01-01, so that a restart of the platform changes
     nothing, and times that were missed are not made up for.
 
-    >>> next_time(Schedule(every_minutes=30), 1_000_000_000.0)
+    >>> next_time(SeriesSchedule(every_minutes=30), 1_000_000_000.0)
     1000000800.0
-    >>> next_time(Schedule(at=["01:30", "02:00"]), 1_000_000_000.0)  # at 01:46:40
+    >>> next_time(SeriesSchedule(at=["01:30", "02:00"]), 1_000_000_000.0)  # at 01:46:40
     1000000800.0
-    >>> next_time(Schedule(at=["01:30"]), 1_000_000_000.0) - 1_000_000_000.0
+    >>> next_time(SeriesSchedule(at=["01:30"]), 1_000_000_000.0) - 1_000_000_000.0
     85400.0
     """
     if schedule.every_minutes:
@@ -193,9 +193,9 @@ def _varying(terms: SeriesTerms) -> Varying:
     )
 
 
-def _schedule(terms: SeriesTerms) -> Schedule:
+def _schedule(terms: SeriesTerms) -> SeriesSchedule:
     assert terms.schedule is not None
-    return Schedule(terms.schedule.every_minutes or 0, sorted(set(terms.schedule.at)))
+    return SeriesSchedule(terms.schedule.every_minutes or 0, sorted(set(terms.schedule.at)))
 
 
 def checked_series_terms(terms: SeriesTerms, settings: Settings, cluster: str, /) -> SeriesTerms:

@@ -25,8 +25,8 @@ from tacit.equity import (
     steps_of,
     weighted,
 )
-from tacit.mpc.assignment import Layout, Ties, iterations, outcome
-from tacit.mpc.assignment.start import drawn_matching
+from tacit.mpc.assignment import Layout, Ties, iterations, proof
+from tacit.mpc.assignment.state import drawn_matching
 from tacit.mpc.local import deal_integers, reveal, run_parties
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, concatenate, reconstruct
@@ -53,8 +53,8 @@ async def solved(s: Session, weights: ArithmeticShare) -> tuple[ArithmeticShare,
     plan = await drawn_matching(s, shape, label="drawn")
     state = await iterations.first_state(s, *plan, costs, shape, ties)
     state = await iterations.advance(s, state, costs, shape, ties, iterations=4 * ROWS)
-    answer = await outcome.finish(s, state, costs, layout, shape, ties)
-    heads = outcome.heads(steps=())
+    answer = await proof.finish(s, state, costs, layout, shape, ties)
+    heads = proof.heads(steps=())
     return answer.plans[0, 1:heads], answer.plans[0, heads:]
 
 

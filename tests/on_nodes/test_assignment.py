@@ -12,7 +12,7 @@ from scipy.optimize import linear_sum_assignment
 from tacit.coordinator.sealed_search import OpenedByNodes, SealedSearch
 from tacit.errors import MpcError, RefusedError
 from tacit.local.cluster import LocalCluster
-from tacit.mpc.assignment import iterations, outcome
+from tacit.mpc.assignment import iterations, minima, proof
 from tacit.mpc.epoch import greeting_cost
 from tacit.problems import Problem
 from tacit.runs import EngineChoice, Limits, solve
@@ -142,9 +142,9 @@ def test_rounds_and_bytes_are_those_declared(four: LocalCluster) -> None:
             return search.rounds, search.sent
 
     shape = group.shape
-    cost = greeting_cost(4, iterations.first_letters(4, shape))
-    cost = cost.then(iterations.cost(4, shape, iterations=3))
-    cost = cost.then(outcome.cost(4, shape))
+    cost = greeting_cost(4, minima.letters_of_paid(4, shape))
+    cost = cost.then(iterations.cost_of_iterations(4, shape, count=3))
+    cost = cost.then(proof.cost_of_end(4, shape))
     assert run(work()) == (cost.rounds, max(cost.sent))
 
 

@@ -10,7 +10,7 @@ import pytest
 from tacit.coordinator.sealed_search import SealedSearch
 from tacit.errors import LogError, MpcError, RefusedError, UnprovenError
 from tacit.local.cluster import LocalCluster
-from tacit.mpc.assignment import checkpoint, iterations, outcome
+from tacit.mpc.assignment import iterations, minima, proof
 from tacit.mpc.epoch import greeting_cost
 from tacit.records import Disclosed, DisclosedProof, DisclosureKind, Log, LogEvent, Sent
 from tacit.records.messages import Advance
@@ -137,10 +137,10 @@ def test_four_nodes_open_it_at_the_declared_cost_and_never_pass_by(four: LocalCl
             with pytest.raises(RefusedError, match="opened after step 1 whether all is proved"):
                 await ask(coordinator.clients[0], beyond)
             done = await search.advance(1, 20, until=None)
-            cost = greeting_cost(4, iterations.first_letters(4, shape))
-            cost = cost.then(iterations.cost(4, shape, iterations=1))
-            cost = cost.then(outcome.cost(4, shape))
-            cost = cost.then(checkpoint.cost(4, 1))
+            cost = greeting_cost(4, minima.letters_of_paid(4, shape))
+            cost = cost.then(iterations.cost_of_iterations(4, shape, count=1))
+            cost = cost.then(proof.cost_of_end(4, shape))
+            cost = cost.then(proof.cost_of_checkpoint(4, 1))
             assert (search.rounds, search.sent) == (cost.rounds, max(cost.sent))
             return done.entry(0)
 

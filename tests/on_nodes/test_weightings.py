@@ -11,7 +11,7 @@ from tacit.coordinator.coordinator import Coordinator
 from tacit.coordinator.sealed_search import OpenedByNodes, SealedSearch
 from tacit.errors import MpcError, RefusedError
 from tacit.local.cluster import LocalCluster
-from tacit.mpc.assignment import descent, iterations, outcome
+from tacit.mpc.assignment import descent, iterations, proof
 from tacit.mpc.epoch import greeting_cost
 from tacit.problems import generate_assignment
 from tacit.records import Disclosed
@@ -115,17 +115,17 @@ def test_rounds_and_bytes_are_those_declared_for_the_group(cluster: LocalCluster
     # One generation of the descent is left, then two iterations.
     cost = greeting_cost(3, descent.first_letters(3, blocks.generation(2), shape.word))
     cost = cost.then(
-        descent.cost(
+        descent.cost_of_generations(
             3,
             shape,
             blocks.generation(2),
             bits=blocks.key_bits,
-            generations=1,
+            count=1,
             levels=blocks.levels,
         )
     )
-    cost = cost.then(iterations.cost(3, shape, iterations=2))
-    cost = cost.then(outcome.cost(3, shape))
+    cost = cost.then(iterations.cost_of_iterations(3, shape, count=2))
+    cost = cost.then(proof.cost_of_end(3, shape))
     assert run(work()) == (cost.rounds, max(cost.sent))
 
 

@@ -225,10 +225,12 @@ class AssignmentGroup(SealedGroup):
     @property
     def largest_message(self) -> int:
         """Bytes of the proof's comparisons, or of one bit per bit of those of a level."""
-        size, word = self.shape.size, self.shape.word.itemsize * self.shape.weightings
-        compared = most_compared(self.shape) * self.shape.key_bits // 8
+        shape, word = self.shape, self.shape.word.itemsize * self.shape.weightings
+        compared = most_compared(shape) * shape.key_bits // 8
         # The proof compares every reduced cost with both ends of its range, in whole words.
-        most = max(compared, (2 * size * size + 4 * size + 1) * word)
+        proof = (2 * shape.pairs + 4 * shape.size + 1) * word
+        # A drawn plan is shuffled, and a lost node gets the matching back, in whole lines.
+        most = max(compared, proof, shape.size**2 * word)
         return max(most, self._largest_of_descent) if self.parameters.generations else most
 
     @property
@@ -373,7 +375,9 @@ def _group(
     if parameters.generations:
         descent_bits = BlockDescent(layout.rows, layout.size, layout.widest, seed).key_bits
     try:
-        shape = layout.shape(weightings=len(searches), descent_bits=descent_bits)
+        shape = layout.shape(
+            weightings=len(searches), descent_bits=descent_bits, iterations=parameters.iterations
+        )
     except ParameterError as error:
         raise AgreementError(str(error)) from None
     return AssignmentGroup(

@@ -118,7 +118,7 @@ def _check_message(what: str, size: int) -> None:
 
 CHILD_BYTES = 256
 """Of a child of a generation: where its gain comes from, what it moves, its key."""
-CELL_BYTES = {(3, 0): 180, (3, 1): 250, (4, 0): 220, (4, 1): 290}
+CELL_BYTES = {(3, 0): 180, (3, 1): 250, (4, 0): 220, (4, 1): 310}
 """Of a cell of the square of an assignment, by the number of nodes and the lag: costs, matching and
 parents in shares, tables and tie-breaks; with lag 1 those of two steps that go on side by side."""
 DESCENT_BYTES = 100

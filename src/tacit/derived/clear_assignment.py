@@ -20,7 +20,7 @@ class ClearRun:
     def __init__(self, group: AssignmentGroup, search: int, values: NDArray[np.int64], /) -> None:
         self.group, self.search = group.alone(search), search
         costs, lag = self.group.clear_costs(values), group.parameters.lag
-        self._twin = ClearAssignment(costs, self.group.ties, lag)
+        self._twin = ClearAssignment(costs, self.group.ties, lag, self.group.layout.allowed)
         first = group.start
         if first is None:
             words = np.random.PCG64([group.seed, search, _START_STREAM]).random_raw(len(costs))

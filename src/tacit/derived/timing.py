@@ -106,7 +106,7 @@ def step_seconds(group: SealedGroup, /, *, nodes: int = 3, delay: float = 0.0) -
             nodes, shape, moves, bits=blocks.key_bits, levels=blocks.levels, count=count
         )
 
-    end = seconds_of(cost_of_end(nodes, shape, ladder=group.ladder), delay=delay)
+    end = seconds_of(cost_of_end(nodes, shape, steps=group.ladder), delay=delay)
     generation = _between(descending(1), descending(2), delay)
     # With lag 1 the first iteration of a batch has no exchange beside it.
     return StepSeconds(generation, _between(iterating(2), iterating(3), delay), end)

@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from tacit.mpc.assignment import descent, iterations, outcome, start
+from tacit.mpc.assignment import descent, iterations, proof
+from tacit.mpc.assignment import state as kept_state
 from tacit.mpc.assignment.clear import ClearAssignment, ClearState
-from tacit.mpc.assignment.gap import ladder
-from tacit.mpc.assignment.layout import Layout
-from tacit.mpc.assignment.outcome import Answer
-from tacit.mpc.assignment.shape import AssignmentShape
+from tacit.mpc.assignment.layout import AssignmentShape, Layout
+from tacit.mpc.assignment.minima import Ties
+from tacit.mpc.assignment.proof import PlanShares, ladder
 from tacit.mpc.assignment.state import AssignmentState
-from tacit.mpc.assignment.ties import Ties
 from tacit.mpc.cost import Cost
 from tacit.mpc.local import PartiesRun, deal_integers, run_parties
 from tacit.mpc.sealed.moves import Step
@@ -43,7 +42,7 @@ def signed(words: NDArray[np.unsignedinteger]) -> Numbers:
 class Solved:
     """What nodes hold of an assignment in the end, and after each batch of steps."""
 
-    run: PartiesRun[tuple[list[AssignmentState], Answer]]
+    run: PartiesRun[tuple[list[AssignmentState], PlanShares]]
 
     def states(self, batch: int) -> list[AssignmentState]:
         """The state of each node: first the one before all steps."""
@@ -144,10 +143,10 @@ class Asked:
 
     async def begin(self, session: Session, costs: ArithmeticShare) -> AssignmentState:
         if self.start is None:
-            plan = await start.drawn_matching(session, self.shape, label="drawn")
+            plan = await kept_state.drawn_matching(session, self.shape, label="drawn")
         else:
             starts = [self.start] * len(self.weights)
-            plan = start.public_matching(session, starts, self.shape)
+            plan = kept_state.public_matching(session, starts, self.shape)
         return await iterations.first_state(session, *plan, costs, self.shape, self.ties)
 
     async def advance(
@@ -166,10 +165,10 @@ class Asked:
 
     async def finish(
         self, session: Session, state: AssignmentState, costs: ArithmeticShare
-    ) -> Answer:
+    ) -> PlanShares:
         if state.step <= self.generations:
-            return await outcome.unproved(session, state, costs, self.layout, steps=self.ladder)
-        return await outcome.finish(
+            return await proof.unproved(session, state, costs, self.layout, steps=self.ladder)
+        return await proof.finish(
             session, state, costs, self.layout, self.shape, self.ties, steps=self.ladder
         )
 
@@ -177,7 +176,7 @@ class Asked:
         """Solve with all nodes in one process, batch by batch."""
         dealt = self.dealt(nodes)
 
-        async def node(s: Session) -> tuple[list[AssignmentState], Answer]:
+        async def node(s: Session) -> tuple[list[AssignmentState], PlanShares]:
             costs = dealt[s.me]
             states = [await self.begin(s, costs)]
             for batch in batches:
@@ -189,23 +188,27 @@ class Asked:
     def declared(self, nodes: int, batches: Sequence[int]) -> Cost:
         """Return the declared cost of all of it."""
         shape, done = self.shape, 0
-        total = Cost.free(nodes) if self.start is not None else start.cost(nodes, shape)
+        total = (
+            Cost.free(nodes) if self.start is not None else kept_state.cost_of_drawing(nodes, shape)
+        )
         total = total.then(iterations.cost_of_start(nodes, shape))
         moves = self.descent.generation(1)
         for batch in batches:
             falls = max(0, min(self.generations - done, batch))
             total = total.then(
-                descent.cost(
+                descent.cost_of_generations(
                     nodes, shape, moves,
-                    bits=self.descent.key_bits, generations=falls, levels=self.descent.levels,
+                    bits=self.descent.key_bits, count=falls, levels=self.descent.levels,
                 )
             )  # fmt: skip
             rest = batch - falls
-            total = total.then(iterations.cost(nodes, shape, iterations=rest, lag=self.lag))
+            total = total.then(
+                iterations.cost_of_iterations(nodes, shape, count=rest, lag=self.lag)
+            )
             done += batch
         if done <= self.generations:
-            return total.then(outcome.cost_unproved(nodes, shape))
-        return total.then(outcome.cost(nodes, shape, steps=self.ladder))
+            return total.then(proof.cost_unproved(nodes, shape))
+        return total.then(proof.cost_of_end(nodes, shape, steps=self.ladder))
 
     def clear_costs(self, weighting: int) -> Numbers:
         share = ArithmeticShare({0: self.weights.astype(np.uint64)})
@@ -213,7 +216,12 @@ class Asked:
         return table
 
     def twin(self, weighting: int) -> ClearAssignment:
-        return ClearAssignment(self.clear_costs(weighting), Ties(self.seed, (weighting,)), self.lag)
+        return ClearAssignment(
+            self.clear_costs(weighting),
+            Ties(self.seed, (weighting,)),
+            self.lag,
+            self.layout.allowed,
+        )
 
     def clear(
         self, weighting: int, first: Sequence[int], batches: Sequence[int]

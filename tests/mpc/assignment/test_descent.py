@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tacit.mpc.assignment import descent
 from tacit.mpc.assignment.clear import ClearAssignment
-from tacit.mpc.assignment.ties import Ties
+from tacit.mpc.assignment.minima import Ties
 from tacit.mpc.cost import Cost
 from tacit.mpc.shares import reconstruct
 from tests.mpc.assignment import hard_costs
@@ -101,7 +101,7 @@ def test_no_generation_costs_nothing() -> None:
     asked = Asked.family("ap", 1, 6)
     assert asked.declared(3, [0]).rounds < asked.declared(3, [1]).rounds
     moves = asked.descent.generation(1)
-    free = descent.cost(3, asked.shape, moves, bits=asked.descent.key_bits, generations=0)
+    free = descent.cost_of_generations(3, asked.shape, moves, bits=asked.descent.key_bits, count=0)
     assert (free.rounds, free.sent) == (Cost.free(3).rounds, Cost.free(3).sent)
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tacit.mpc.assignment import AssignmentShape, iterations, polynomial
+from tacit.mpc.assignment import AssignmentShape, exchange, iterations
 from tacit.mpc.assignment.clear import on_cycles
-from tacit.mpc.assignment.gap import rung_of
+from tacit.mpc.assignment.proof import rung_of
 from tacit.mpc.local import run_parties
 from tacit.mpc.protocols.minimum import levels_for
 from tacit.mpc.shares import deal_bits, reconstruct
@@ -129,11 +129,11 @@ def test_capacities_and_forbidden_pairs() -> None:
 def test_rounds_of_an_iteration_with_100_columns() -> None:
     shape = AssignmentShape(100, spread=1000)
     rounds = [
-        iterations.cost(3, shape, iterations=11, lag=lag).rounds
-        - iterations.cost(3, shape, iterations=1, lag=lag).rounds
+        iterations.cost_of_iterations(3, shape, count=12, lag=lag).rounds
+        - iterations.cost_of_iterations(3, shape, count=2, lag=lag).rounds
         for lag in (0, 1)
     ]
-    assert rounds == [280, 140]
+    assert rounds == [280, 150]
 
 
 @three_and_four
@@ -147,16 +147,16 @@ def test_the_polynomial_finds_all_columns_on_cycles(size: int, nodes: int) -> No
     rows = np.eye(size, dtype=np.uint8)[np.stack([rng.permutation(size) for _ in chosen])]
     parents, matched = deal_bits(edges, nodes=nodes), deal_bits(rows, nodes=nodes)
     run = run_parties(
-        lambda s: polynomial.on_cycles(s, parents[s.me], matched[s.me], label="cycles"), nodes=nodes
+        lambda s: exchange.on_cycles(s, parents[s.me], matched[s.me], label="cycles"), nodes=nodes
     )
     found = reconstruct([each for each, _ in run.results])
     assert (found == np.stack([on_cycles(each) for each in chosen])).all()
     taken = reconstruct([each for _, each in run.results])
     assert (taken == np.matmul(edges, rows) % 2).all()
-    check_cost(run, polynomial.cost(nodes, len(chosen), size))
+    check_cost(run, exchange.cost_of_cycles(nodes, len(chosen), size))
 
 
 def test_coefficients_of_the_multiples_of_each_length_add_up_to_one() -> None:
     for size in (1, 2, 7, 64, 100, 333):
-        f = polynomial.coefficients(size)
+        f = exchange.coefficients(size)
         assert all(sum(f[length::length]) % 2 == 1 for length in range(1, size + 1))

@@ -13,8 +13,7 @@ from tacit.mpc.local import PartiesRun, deal_integers, run_parties
 from tacit.mpc.masks import MaskSource
 from tacit.mpc.sealed.generations import advance
 from tacit.mpc.sealed.moves import Step, TableShape
-from tacit.mpc.sealed.start import secret_start
-from tacit.mpc.sealed.state import SealedState
+from tacit.mpc.sealed.state import SealedState, secret_start
 from tacit.mpc.shares import ArithmeticShare
 from tacit.search.moves import PublicShape, Schedule, TourParameters
 

@@ -7,10 +7,9 @@ import pytest
 
 from tacit.errors import AbortError
 from tacit.mpc.local import deal_integers, reveal, run_parties
-from tacit.mpc.sealed import generations, start
-from tacit.mpc.sealed.best import settle
-from tacit.mpc.sealed.moves import TableShape
-from tacit.mpc.sealed.winners import child_keys, find_winners
+from tacit.mpc.sealed import generations, state
+from tacit.mpc.sealed.generations import find_winners, settle
+from tacit.mpc.sealed.moves import TableShape, child_keys
 from tacit.search.sealed import ClearTour
 from tests.mpc.both import check_cost, three_and_four
 from tests.mpc.sealed.searches import Search
@@ -43,7 +42,7 @@ SEARCHES = {
 def test_the_clear_search_finds_the_same_and_costs_are_as_declared(name: str, nodes: int) -> None:
     search = SEARCHES[name]
     begun = search.start(nodes)
-    check_cost(begun, start.cost(nodes, search.about))
+    check_cost(begun, state.cost_of_start(nodes, search.about))
     order = reveal([state.table for state in begun.results])[..., -1].astype(np.intp)
     twin = ClearTour(search.values, search.schedule, order)
     begun_with = reveal([state.plan for state in begun.results]).tolist()

@@ -2,7 +2,7 @@
 
 Minima open signs, whose orders are uniform; everything else sends letters, each with its own pad.
 Costs are equal where candidates are compared, so that only tie-breaks tell keys apart. What a
-checkpoint opens is looked at in `tests/mpc/assignment/test_checkpoint.py`.
+checkpoint opens is looked at in `tests/mpc/assignment/test_proof.py`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tacit.mpc.assignment import AssignmentShape, Ties
-from tacit.mpc.assignment import start as first_plan
+from tacit.mpc.assignment import AssignmentShape, Layout, Ties
+from tacit.mpc.assignment import state as first_plan
 from tacit.mpc.local import parties
 from tacit.mpc.sealed.moves import Step
 from tacit.mpc.session import Session
@@ -40,18 +40,26 @@ from tests.mpc.secrecy.whole_views import (
 
 COSTS = np.array([[[0, 5], [0, 5]]] * 2)
 PUBLIC = Asked.square(COSTS, start=(0, 1), generations=1, gap=3)
+FORBIDDEN = Asked(
+    np.full((1, 3, 3), 5),
+    Layout(3, range(3), 9, forbidden=np.roll(np.eye(3, dtype=bool), 1, axis=1)),
+    start=(0, 1, 2),
+    generations=1,
+    gap=3,
+)
+"""Each column has two rows, and with its own price three candidates."""
 MINIMA = ["first", "1", "2", "3", "prove.least"]
 """Of the first prices, of a generation, of two iterations, of the proof."""
 LEFT_OUT = [
     "drawn.lines.q1", "first.shuffle.q1",
     "1.table.01", "1.shuffle.q1", "1.0.0.01", "1.0.opened.1.0", "1.back.q1", "1.update.01",
-    "1.begin.01", "2.0.0.01", "2.0.opened.1.0", "2.marks.q1", "2.keep.01",
-    "2.cycles.diagonal.01", "2.taken.01", "2.matching.bits.1", "2.table.01",
-    "prove.table.01", "prove.signs.kept.01", "prove.bits.bits.1", "prove.all.kept.01",
+    "2.paid.01", "2.0.0.01", "2.0.opened.1.0", "2.marks.q1", "2.keep.01",
+    "2.cycles.diagonal.01", "2.taken.01", "2.matching.bits.1",
+    "prove.paid.01", "prove.signs.kept.01", "prove.bits.bits.1", "prove.all.kept.01",
     "finish.bits.bits.1", "finish.rung.01",
 ]  # fmt: skip
 LEFT_OUT_BESIDE = ["3.beside.marks.q1", "3.beside.keep.01", "3.beside.taken.01", "3.end.keep.01"]
-CANDIDATES = {"": 2}
+CANDIDATES = {"2": 3, "3": 3, "": 2}
 
 
 @pytest.fixture(autouse=True)
@@ -75,10 +83,10 @@ def lanes_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Session, "in_parallel", in_turn)
 
 
-def _solved(nodes: int, *, lag: int = 0, drawn: bool = False) -> Work:
+def _solved(nodes: int, *, lag: int = 0, drawn: bool = False, problem: Asked = PUBLIC) -> Work:
     """A start, a generation, two iterations and the end."""
-    asked = replace(PUBLIC, lag=lag, start=None if drawn else PUBLIC.start)
-    shares = split_alike(COSTS, OBSERVER, nodes=nodes)
+    asked = replace(problem, lag=lag, start=None if drawn else problem.start)
+    shares = split_alike(problem.weights, OBSERVER, nodes=nodes)
 
     async def node(s: Session) -> None:
         own = asked.costs(shares[s.me])
@@ -101,6 +109,15 @@ def test_orders_are_uniform(nodes: int, lag: int) -> None:
     assert faults_of_orders(_solved(nodes, lag=lag), nodes, CANDIDATES) == []
 
 
+@three_and_four
+@pytest.mark.parametrize("lag", [0, 1])
+def test_groups_without_forbidden_pairs_show_as_little(nodes: int, lag: int) -> None:
+    work = _solved(nodes, lag=lag, problem=replace(FORBIDDEN, generations=0))
+    assert faults_of_letters(pads(work, nodes), nodes) == []
+    sizes = {"1": 3, **CANDIDATES}
+    assert faults_of_orders(work, nodes, sizes) == []
+
+
 def test_candidates_that_are_not_mixed_are_noticed() -> None:
     noticed = faults_of_orders(_solved(3), 3, CANDIDATES, NotMixed)
     assert noticed == [f"{each}.order.p does not make orders uniform" for each in MINIMA]
@@ -109,14 +126,14 @@ def test_candidates_that_are_not_mixed_are_noticed() -> None:
 
 
 def test_keys_that_are_equal_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def equal(ties: Ties, iteration: int, size: int) -> NDArray[np.intp]:
-        return np.zeros((2, size, size), dtype=np.intp)
+    def equal(ties: Ties, iteration: int, shape: AssignmentShape) -> NDArray[np.intp]:
+        return np.zeros((2, shape.pairs), dtype=np.intp)
 
-    for name, minima in (("drawn", MINIMA[:1]), ("own_first", MINIMA[2:])):
-        with monkeypatch.context() as patch:
-            patch.setattr(Ties, name, equal)
-            noticed = faults_of_orders(_solved(3), 3, CANDIDATES)
-        assert noticed == [f"{each}.order.p does not make orders uniform" for each in minima]
+    with monkeypatch.context() as patch:
+        patch.setattr(Ties, "drawn", equal)
+        noticed = faults_of_orders(_solved(3), 3, CANDIDATES)
+    minima = [each for each in MINIMA if each != "1"]
+    assert noticed == [f"{each}.order.p does not make orders uniform" for each in minima]
     moves = Asked.moves
 
     def alike(asked: Asked, *args: Any) -> list[Step]:

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from tacit.mpc.local import parties
 from tacit.mpc.masks import MaskSource
 from tacit.mpc.ring import Words
-from tacit.mpc.sealed.best import select_parents
-from tacit.mpc.sealed.generations import advance
+from tacit.mpc.sealed.generations import advance, select_parents
+from tacit.mpc.sealed.moves import permute_lines
 from tacit.mpc.sealed.state import SealedState, as_plans
-from tacit.mpc.sealed.update import permute_lines
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare
 from tacit.search.moves.runs import Runs

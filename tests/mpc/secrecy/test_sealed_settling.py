@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tacit.mpc.local import parties
 from tacit.mpc.ring import Words
-from tacit.mpc.sealed.best import settle
+from tacit.mpc.sealed.generations import settle
 from tacit.mpc.sealed.moves import TableShape
 from tacit.mpc.session import Session
 from tests.mpc.remembered_masks import RememberedMasks

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.mpc.assignment.ties import PROOF, Ties
+from tacit.mpc.assignment.layout import AssignmentShape, Indices
+from tacit.mpc.assignment.minima import Ties
 from tacit.mpc.sealed.moves import Step
 
 Numbers = NDArray[np.int64]
-Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ def on_cycles(parents: Indices) -> NDArray[np.bool_]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ClearAssignment:
     """Square costs and the tie-breaks of one weighting.
 
@@ -63,11 +64,17 @@ class ClearAssignment:
     costs: Numbers
     ties: Ties
     lag: int = 0
+    allowed: NDArray[np.bool_] | None = None
+    """Columns x rows; None where all pairs are."""
+
+    @cached_property
+    def _shape(self) -> AssignmentShape:
+        return AssignmentShape(len(self.costs), 0, allowed=self.allowed)
 
     def start(self, column_of: Sequence[int] | Indices) -> ClearState:
         """Return the state before the first iteration, from the column of each row."""
-        index = np.arange(len(self.costs))
-        return ClearState(np.argsort(column_of), self.costs.min(axis=0), index, 0)
+        least, _ = self._least(self.costs.T)
+        return ClearState(np.argsort(column_of), least, np.arange(len(least)), 0)
 
     def descend(self, state: ClearState, steps: Iterable[Step]) -> ClearState:
         """Return the state after these generations of block descent."""
@@ -96,26 +103,41 @@ class ClearAssignment:
 
     def gap(self, state: ClearState) -> int:
         """Return by how much a state's plan may cost more than the optimum; 0 proves it."""
-        least, _ = self._step(state, PROOF)
+        least, _ = self._least(self._offers(state))
         return int((state.prices - least).sum())
 
     def total(self, state: ClearState) -> int:
         """Return what a state's plan costs."""
         return int(self.costs[state.row_of, np.arange(len(self.costs))].sum())
 
+    def _offers(self, state: ClearState) -> Numbers:
+        """Return what each row costs on each column, less what it pays: columns x rows."""
+        column_of = state.column_of
+        paid = self.costs[np.arange(len(self.costs)), column_of] - state.prices[column_of]
+        offered: Numbers = self.costs.T - paid
+        return offered
+
+    def _least(self, offered: Numbers, number: int | None = None) -> tuple[Numbers, Indices]:
+        """Return the least offer of an allowed row to each column, and by tie-breaks the row."""
+        if self.allowed is not None:
+            offered = np.where(self.allowed, offered, np.iinfo(np.int64).max)
+        least = offered.min(axis=1)
+        if number is None:
+            return least, least
+        shape, size = self._shape, len(self.costs)
+        ties = shape.placed(self.ties.drawn(number, shape)[:1])[0]
+        return least, np.where(offered == least[:, None], ties, size).argmin(axis=1)
+
     def _step(self, state: ClearState, number: int) -> tuple[Numbers, Indices]:
-        """Return the next prices, and the column from which each of them comes."""
-        size, rows = len(self.costs), self.costs[state.row_of]
-        candidates = (rows + (state.prices - np.diagonal(rows))[:, None]).T
-        least = candidates.min(axis=1)
-        ties = self.ties.own_first(number, size)[0]
-        return least, np.where(candidates == least[:, None], ties, size + 1).argmin(axis=1)
+        """Return the next prices, and each column's parent: the holder of the row, if they fell."""
+        least, row = self._least(self._offers(state), number)
+        fell = least < state.prices
+        parents = np.where(fell, state.column_of[row], state.parents)
+        return np.minimum(least, state.prices), parents
 
     def _iterate(self, state: ClearState) -> ClearState:
         index, number = np.arange(len(self.costs)), state.step + 1
-        prices, source = self._step(state, number)
-        # A column prefers itself among equals, so its source is another one only if its price fell.
-        parents = np.where(source == index, state.parents, source)
+        prices, parents = self._step(state, number)
         used = state.parents if self.lag else parents
         moved = on_cycles(used)
         row_of = np.where(moved, state.row_of[used], state.row_of)

@@ -23,17 +23,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.mpc.assignment.iterations import transposed
-from tacit.mpc.assignment.shape import AssignmentShape
+from tacit.mpc.assignment.layout import AssignmentShape
 from tacit.mpc.assignment.state import AssignmentState, lowest_bits
 from tacit.mpc.cost import Cost
 from tacit.mpc.letters import Letter
 from tacit.mpc.protocols import minimum, pairwise
 from tacit.mpc.protocols.minimum import find_least
-from tacit.mpc.sealed import update
-from tacit.mpc.sealed.moves import Moves, Step
-from tacit.mpc.sealed.update import permute_lines
-from tacit.mpc.sealed.winners import child_keys
+from tacit.mpc.sealed.moves import Moves, Step, child_keys, cost_of_lines, permute_lines
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare
 
@@ -50,30 +46,8 @@ async def descend(
     """Return the state after these generations; its prices stay, and it has no parents.
 
     The least costs of the columns, which are the first prices, do not depend on the plan.
-
-    >>> from types import SimpleNamespace
-    >>> from tacit.mpc.assignment.iterations import first_state
-    >>> from tacit.mpc.assignment.start import public_matching
-    >>> from tacit.mpc.assignment.ties import Ties
-    >>> from tacit.mpc.local import run_parties
-    >>> from tacit.mpc.shares import deal, reconstruct
-    >>> costs, shape = deal(np.array([[[7, 1], [2, 3]]], dtype=np.uint32)), AssignmentShape(2, 7)
-    >>> runs = SimpleNamespace(child=np.array([1, 1]), to=np.array([0, 1]),
-    ...                        source=np.array([1, 0]), length=np.array([1, 1]),
-    ...                        step=np.array([1, 1]))
-    >>> swap = SimpleNamespace(positions=np.array([[0, 1]]), children=2, runs=runs,
-    ...                        plus=np.array([[0, 0], [2, 1]]), minus=np.array([[0, 0], [0, 3]]),
-    ...                        turns=np.zeros((0, 2), dtype=int))
-    >>> async def node(s):
-    ...     matched, matching = public_matching(s, [[0, 1]], shape)
-    ...     state = await first_state(s, matched, matching, costs[s.me], shape, Ties(1))
-    ...     steps = [Step(swap, np.array([0, 1]), 2, 6)]
-    ...     return (await descend(s, state, costs[s.me], steps, shape)).matching
-    >>> reconstruct(run_parties(node).results)[0]
-    array([[0, 1],
-           [1, 0]], dtype=uint32)
     """
-    lines, number = transposed(state.matching), state.step
+    lines, number = _transposed(state.matching), state.step
     for step in steps:
         number += 1
         of_block = np.divmod(step.moves.positions, shape.size)
@@ -93,8 +67,12 @@ async def descend(
         lines = await permute_lines(session, lines, marks, step.moves, label=f"{number}.update")
     if number == state.step:
         return state
-    matching = transposed(lines)
+    matching = _transposed(lines)
     return replace(state, matched=lowest_bits(matching), matching=matching, step=number)
+
+
+def _transposed(table: ArithmeticShare) -> ArithmeticShare:
+    return table.map(lambda part: np.ascontiguousarray(part.swapaxes(-1, -2)))
 
 
 def _by_lines(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
@@ -106,23 +84,17 @@ def _groups(moves: Moves) -> tuple[int, ...]:
     return (moves.children,) * len(moves.positions)
 
 
-def cost(
-    nodes: int,
-    shape: AssignmentShape,
-    moves: Moves,
-    *,
-    bits: int,
-    generations: int,
-    levels: int = 2,
+def cost_of_generations(
+    nodes: int, shape: AssignmentShape, moves: Moves, *, bits: int, count: int, levels: int = 2
 ) -> Cost:
     """Return the cost of some generations with such children in one session."""
     groups, word = _groups(moves), shape.word
-    each = update.cost_of_lines(nodes, moves, moves.positions.shape[1], word)
+    each = cost_of_lines(nodes, moves, moves.positions.shape[1], word)
     each = each.then(minimum.cost(nodes, groups, bits=bits, dtype=word, levels=levels))
     each = each.then(minimum.cost_of_marks(nodes, groups, word))
-    each = each.then(update.cost_of_lines(nodes, moves, shape.size, word))
+    each = each.then(cost_of_lines(nodes, moves, shape.size, word))
     total = Cost.free(nodes)
-    for _ in range(generations):
+    for _ in range(count):
         total = total.then(each)
     return total
 

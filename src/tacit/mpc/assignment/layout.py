@@ -1,14 +1,14 @@
-"""A problem as a square table of costs, and a plan from a matching; all of it is public.
+"""A problem as a square of costs with its public sizes and bounds, and a plan from a matching.
 
 *Capacities*: a column with capacity c stands c times. *Imbalanced*: rows without costs are added
-until there are as many as columns. *Forbidden pairs* cost more than any plan without one, so the
-optimum has one only if every plan has.
+until there are as many as columns. *Forbidden pairs* are no candidates: no iteration ever reads
+their costs. A descent, which reads whole blocks, finds them to cost more than any plan without one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -16,10 +16,129 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import ParameterError
-from tacit.mpc.assignment.minima import public
-from tacit.mpc.assignment.shape import AssignmentShape
 from tacit.mpc.ring import to_ring
 from tacit.mpc.shares import ArithmeticShare
+
+Indices = NDArray[np.intp]
+STEPS_PER_PLACE = 4
+"""Iterations per place that bounds allow for where no number of them is given."""
+
+
+def public(value: int, word: np.dtype[Any]) -> NDArray[Any]:
+    """Return a public number of any sign as a word of the ring."""
+    return np.array([value % (1 << 8 * word.itemsize)], dtype=word)
+
+
+@dataclass(frozen=True)
+class AssignmentShape:
+    """The size of the square problem, its allowed pairs, and the range of its costs; all public.
+
+    Let C be the largest cost minus the smallest, and a_i what row i pays. A step sets v_j to the
+    least of C_ij - a_i over the allowed rows. If all rows are allowed, prices are within C of each
+    other whatever the matching is, and the candidates of one column within 3 C. With forbidden
+    pairs that fails, but the least price falls by at most C in a step: after t steps prices are
+    within (t + 1) C, and candidates of the next one within (t + 3) C. So the most iterations are
+    part of the shape. Comparisons of keys, and the sums of the proof, are right only if these
+    bounds fit the ring: an overflow would make what is opened depend on the costs.
+
+    >>> shape = AssignmentShape(100, spread=1000)
+    >>> shape.key_bits, shape.word
+    (20, dtype('uint32'))
+    >>> AssignmentShape(150, spread=100_000, allowed=np.eye(150, dtype=bool)).word
+    dtype('uint64')
+    """
+
+    size: int
+    """Rows, and as many columns."""
+    spread: int
+    """The largest cost of an allowed pair minus the smallest."""
+    weightings: int = 1
+    descent_bits: int = 0
+    """Bits of the keys of a descent, which are of the same ring; none without a descent."""
+    iterations: int = 0
+    """The most that there may be; 0 for 4 per place. Counts only where pairs are forbidden."""
+    allowed: NDArray[np.bool_] | None = field(default=None, repr=False, compare=False)
+    """Columns x rows; None where all pairs are."""
+
+    def __post_init__(self) -> None:
+        if self.size < 1 or self.spread < 0 or self.weightings < 1:
+            raise ParameterError("an assignment needs at least 1 row and 1 weighting")
+        if not self._fits(64):
+            raise ParameterError(
+                f"costs that differ by {self.spread:,} in {self.size} rows do not fit words of "
+                "64 bits; give smaller costs or fewer decimals"
+            )
+
+    @cached_property
+    def rows_of(self) -> Indices:
+        """How many rows are allowed for each column."""
+        if self.allowed is None:
+            return np.full(self.size, self.size)
+        return self.allowed.sum(axis=1, dtype=np.intp)
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs are allowed; where they are in a line, they go column by column."""
+        return int(self.rows_of.sum())
+
+    @property
+    def starts(self) -> Indices:
+        """Where the pairs of each column begin."""
+        starts: Indices = np.cumsum(self.rows_of) - self.rows_of
+        return starts
+
+    def groups(self, *, own: bool) -> tuple[int, ...]:
+        """Return how many candidates each column of each weighting has: rows, and its own price."""
+        return tuple(int(rows) + own for rows in self.rows_of) * self.weightings
+
+    @property
+    def widest(self) -> int:
+        """The largest difference of two candidates of one column, and the largest reduced cost."""
+        if self.allowed is None:
+            return 3 * self.spread
+        return ((self.iterations or STEPS_PER_PLACE * self.size) + 3) * self.spread
+
+    @property
+    def tie_bits(self) -> int:
+        """Bits of the public number that makes the keys of a group distinct."""
+        most = self.size if self.allowed is None else int(self.rows_of.max())
+        return most.bit_length()
+
+    @property
+    def key_bits(self) -> int:
+        """Bits of a signed difference of two keys."""
+        return 1 + self.tie_bits + self.widest.bit_length()
+
+    @cached_property
+    def word(self) -> np.dtype[Any]:
+        """The word of the ring: 32 bits where they hold every number of the computation."""
+        return np.dtype(np.uint32 if self._fits(32) else np.uint64)
+
+    @property
+    def square(self) -> tuple[int, int, int]:
+        """The shape of a table: a matrix for each weighting."""
+        return self.weightings, self.size, self.size
+
+    def placed(self, cells: NDArray[Any]) -> NDArray[Any]:
+        """Return a table, columns x rows, with these entries of allowed pairs and 0 elsewhere."""
+        if self.allowed is None:
+            return cells.reshape(self.square)
+        table = np.zeros(self.square, dtype=cells.dtype)
+        table[:, self.allowed] = cells
+        return table
+
+    def taken(self, table: NDArray[Any]) -> NDArray[Any]:
+        """Return the entries of allowed pairs of a table, columns x rows."""
+        if self.allowed is None:
+            return table.reshape(len(table), -1)
+        entries: NDArray[Any] = table[:, self.allowed]
+        return entries
+
+    def _fits(self, bits: int) -> bool:
+        # The proof adds up n reduced costs of at most `widest` and compares them with costs of at
+        # most C: both sides must stay below half the ring to be equal as integers.
+        sums = self.size * (self.widest + self.spread + 1)
+        return max(self.key_bits, self.descent_bits) <= bits and sums < 1 << (bits - 1)
 
 
 @dataclass(frozen=True)
@@ -57,17 +176,13 @@ class Layout:
 
     @property
     def penalty(self) -> int:
-        """The cost of a forbidden pair: more than any plan without one costs."""
+        """The cost of a forbidden pair in a descent: more than any plan without one costs."""
         return self.rows * self.spread + 1
 
     @property
     def widest(self) -> int:
         """The largest cost in the square."""
         return self.penalty if self.is_restricted else self.spread
-
-    def shape(self, *, weightings: int = 1, descent_bits: int = 0) -> AssignmentShape:
-        """Return the sizes and bounds of the square."""
-        return AssignmentShape(self.size, self.widest, weightings, descent_bits)
 
     @cached_property
     def forbidden_cells(self) -> NDArray[np.bool_]:
@@ -76,6 +191,19 @@ class Layout:
         if self.forbidden is not None:
             cells[: self.rows] = self.forbidden[:, list(self.columns)]
         return cells
+
+    @property
+    def allowed(self) -> NDArray[np.bool_] | None:
+        """Columns x rows of the square; None where all pairs are."""
+        return ~self.forbidden_cells.T if self.is_restricted else None
+
+    def shape(
+        self, *, weightings: int = 1, descent_bits: int = 0, iterations: int = 0
+    ) -> AssignmentShape:
+        """Return the sizes and bounds of the square."""
+        return AssignmentShape(
+            self.size, self.spread, weightings, descent_bits, iterations, self.allowed
+        )
 
     def costs(
         self,

@@ -1,4 +1,11 @@
-"""The shares that nodes hold of an assignment between steps, and how they are kept."""
+"""The shares that nodes hold of an assignment between steps, and the first plan.
+
+Where pairs are forbidden, the first plan is a public one without any, and no later plan has one.
+Elsewhere it is drawn: the lines of the identity are shuffled obliviously, in the rounds of a
+shuffle, so that nobody knows it. From a public plan, one that is opened after a few steps would
+disclose which of few known exchanges were worth it; an agreement says how many iterations there are
+before.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +13,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tacit.mpc.assignment.shape import AssignmentShape
+from tacit.mpc.assignment.layout import AssignmentShape
+from tacit.mpc.cost import Cost
+from tacit.mpc.protocols import shuffle
 from tacit.mpc.protocols.loss import Size
-from tacit.mpc.shares import ArithmeticShare, BitShare
+from tacit.mpc.protocols.shuffle import draw_block_order
+from tacit.mpc.session import Session
+from tacit.mpc.shares import ArithmeticShare, BitShare, public_share
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +75,44 @@ def kept_sizes(shape: AssignmentShape, /) -> list[Size]:
     byte = np.dtype(np.uint8)
     line = shape.weightings, shape.size
     return [(shape.square, shape.word), (line, shape.word), (shape.square, byte)]
+
+
+async def drawn_matching(
+    session: Session, shape: AssignmentShape, *, label: str
+) -> tuple[BitShare, ArithmeticShare]:
+    """Return shares of a uniformly random matching for each weighting, as bits and as numbers.
+
+    >>> from tacit.mpc.local import run_parties
+    >>> from tacit.mpc.shares import reconstruct
+    >>> async def node(s):
+    ...     return (await drawn_matching(s, AssignmentShape(3, spread=9), label="drawn"))[1]
+    >>> drawn = reconstruct(run_parties(node).results)[0]
+    >>> drawn.sum(axis=0), drawn.sum(axis=1)
+    (array([1, 1, 1], dtype=uint64), array([1, 1, 1], dtype=uint64))
+    """
+    k, size = shape.weightings, shape.size
+    identity = np.tile(np.eye(size, dtype=shape.word), (k, 1))
+    lines = public_share(identity, ArithmeticShare, me=session.me, nodes=session.nodes)
+    order = draw_block_order(session, k, size, label=f"{label}.order")
+    mixed = await shuffle.shuffle(session, lines, order, label=f"{label}.lines")
+    matching = mixed.map(lambda part: part.reshape(shape.square))
+    return lowest_bits(matching), matching
+
+
+def cost_of_drawing(nodes: int, shape: AssignmentShape) -> Cost:
+    """Return the cost of a drawn plan."""
+    return shuffle.cost(nodes, (shape.weightings * shape.size, shape.size), shape.word)
+
+
+def public_matching(
+    session: Session, column_of: Sequence[Sequence[int]] | NDArray[np.intp], shape: AssignmentShape
+) -> tuple[BitShare, ArithmeticShare]:
+    """Return shares of public matchings, one per weighting, as bits and as numbers; no message."""
+    columns = np.asarray(column_of, dtype=np.intp)
+    bits = np.zeros(shape.square, dtype=np.uint8)
+    for weighting, places in enumerate(columns):
+        bits[weighting, places, np.arange(shape.size)] = 1
+    nothing = np.zeros_like(bits)
+    matched = BitShare(dict.fromkeys(session.held, nothing)).add_public(bits)
+    empty = ArithmeticShare(dict.fromkeys(session.held, nothing.astype(shape.word)))
+    return matched, empty.add_public(bits.astype(shape.word))

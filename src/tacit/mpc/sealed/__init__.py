@@ -23,10 +23,8 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
-    from tacit.mpc.sealed.generations import advance, cost
+    from tacit.mpc.sealed.generations import advance, cost, most_compared
     from tacit.mpc.sealed.moves import Step, TableShape
-    from tacit.mpc.sealed.start import secret_start
-    from tacit.mpc.sealed.state import SealedState, state_sizes
-    from tacit.mpc.sealed.winners import most_compared
+    from tacit.mpc.sealed.state import SealedState, secret_start, state_sizes
 else:
     __getattr__ = lazily(__name__)

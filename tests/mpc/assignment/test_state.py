@@ -1,23 +1,28 @@
-"""States between sessions: kept and read again, handed over, over links with greetings."""
+"""First plans, and states between sessions: kept and read again, handed over, over links."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from itertools import permutations
 
 import numpy as np
 import pytest
+from scipy.stats import chisquare
 
 from tacit.mpc import COORDINATOR, Context, agree_epoch, open_session
 from tacit.mpc.assignment import (
+    AssignmentShape,
     AssignmentState,
     iterations,
     kept_sizes,
     minima,
-    outcome,
+    proof,
     read_state,
 )
 from tacit.mpc.assignment import descent as block_descent
+from tacit.mpc.assignment import state as first_plan
 from tacit.mpc.cost import Cost
 from tacit.mpc.epoch import greeting_cost
 from tacit.mpc.letters import Letter
@@ -27,7 +32,43 @@ from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, deal, reconstruct
 from tacit.mpc.transport import Mux
 from tests.mpc.assignment.problems import Asked, check_state
-from tests.mpc.both import three_and_four
+from tests.mpc.both import check_cost, three_and_four
+
+
+@three_and_four
+def test_a_drawn_plan_is_any_plan_at_the_declared_cost(nodes: int) -> None:
+    shape, seen = AssignmentShape(3, 9, weightings=2), Counter[tuple[int, ...]]()
+    for _ in range(60):
+        run = run_parties(lambda s: first_plan.drawn_matching(s, shape, label="drawn"), nodes=nodes)
+        bits, numbers = (reconstruct([each[k] for each in run.results]) for k in (0, 1))
+        assert np.array_equal(bits, numbers)
+        assert (numbers.sum(axis=1) == 1).all()
+        assert (numbers.sum(axis=2) == 1).all()
+        seen[tuple(numbers[0].argmax(axis=1)), tuple(numbers[1].argmax(axis=1))] += 1  # type: ignore[index]
+        check_cost(run, first_plan.cost_of_drawing(nodes, shape))
+    for which in (0, 1):
+        counts = Counter(plans[which] for plans in seen.elements())
+        drawn = [counts[order] for order in permutations(range(3))]  # type: ignore[index]
+        assert chisquare(drawn).pvalue > 1e-6
+    # Each weighting has an order of its own.
+    assert any(plans[0] != plans[1] for plans in seen)
+
+
+@three_and_four
+def test_a_public_plan_takes_no_message(nodes: int) -> None:
+    shape = AssignmentShape(3, 9, weightings=2)
+    places = [[2, 0, 1], [0, 2, 1]]
+
+    async def node(s):  # type: ignore[no-untyped-def]
+        return first_plan.public_matching(s, places, shape)
+
+    run = run_parties(node, nodes=nodes)
+    for each in (0, 1):
+        matched = reconstruct([made[each] for made in run.results])
+        assert matched.argmax(axis=1).tolist() == places
+        assert (matched.sum(axis=1) == 1).all()
+    check_cost(run, Cost.free(nodes))
+
 
 FIRST = (2, 0, 3, 1, 5, 4)
 
@@ -129,22 +170,22 @@ def test_a_session_of_its_own_costs_what_is_declared(step: str, nodes: int) -> N
         return await problem.advance(s, held[s.me], costs[s.me], 1 if step == "descent" else 3)
 
     def of_iterations(lag: int) -> Cost:
-        return iterations.cost(nodes, shape, iterations=3, lag=lag)
+        return iterations.cost_of_iterations(nodes, shape, count=3, lag=lag)
 
-    table = iterations.first_letters(nodes, shape)
-    first: list[Letter] = minima.first_letters(nodes, shape, shape.size)
+    paid = minima.letters_of_paid(nodes, shape)
+    first: list[Letter] = minima.first_letters(nodes, shape)
     declared: dict[str, tuple[Cost, list[Letter]]] = {
         "start": (iterations.cost_of_start(nodes, shape), first),
         "descent": (
-            block_descent.cost(
+            block_descent.cost_of_generations(
                 nodes, shape, problem.descent.generation(1),
-                bits=problem.descent.key_bits, generations=1, levels=problem.descent.levels,
+                bits=problem.descent.key_bits, count=1, levels=problem.descent.levels,
             ),
             block_descent.first_letters(nodes, problem.descent.generation(1), shape.word),
         ),
-        "iterations": (of_iterations(0), table),
-        "beside": (of_iterations(1), table),
-        "end": (outcome.cost(nodes, shape, steps=problem.ladder), table),
+        "iterations": (of_iterations(0), paid),
+        "beside": (of_iterations(1), paid),
+        "end": (proof.cost_of_end(nodes, shape, steps=problem.ladder), paid),
     }  # fmt: skip
     cost, letters = declared[step]
     whole = greeting_cost(nodes, letters).then(cost)

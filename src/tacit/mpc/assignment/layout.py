@@ -74,7 +74,7 @@ class AssignmentShape:
         """How many rows are allowed for each column."""
         if self.allowed is None:
             return np.full(self.size, self.size)
-        return self.allowed.sum(axis=1, dtype=np.intp)
+        return np.asarray(self.allowed.sum(axis=1, dtype=np.intp))
 
     @property
     def pairs(self) -> int:

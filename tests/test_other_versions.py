@@ -61,7 +61,7 @@ def half(path: Path, of: str) -> Path:
 def hashes_of(folder: Path, of: str) -> object:
     save_keys(Keys.new("north"), folder / "north.key")
     profile = Profile(folder, "https://p.example", "north", "token", 9.0, folder / "north.key")
-    file = profile.hashes_file("r-1", 0)
+    file = profile.run_folder("r-1") / "sealed-0.json"
     file.parent.mkdir(parents=True)
     in_json(file, of)
     return load_hashes(profile, "r-1", 0)

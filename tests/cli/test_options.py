@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tacit.cli.main import STUDIES, main
-from tacit.cli.solve import check_writable
+from tacit.cli.printing import check_writable
 from tacit.errors import InputError
 from tests.conftest import RunTacit
 from tests.support.repository import ROOT

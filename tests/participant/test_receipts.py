@@ -81,6 +81,6 @@ def test_three_nodes_that_were_set_back_are_noticed(interrupted: World, tacit: T
     for node in range(3):
         (found,) = (each for each in verdict.findings if each.about == f"log of node {node}")
         assert "its disk was set back" in found.detail
-    world.north.keep_receipt_lines(RUN, [b"x"])
+    world.north.keep(RUN, "receipts.jsonl", b"x\n")
     with pytest.raises(LogError, match="were changed"):
         receipts(world.north, RUN)

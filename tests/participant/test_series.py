@@ -313,7 +313,7 @@ def test_the_command_signs_what_was_shown_and_follows(cast: Cast, tacit: Tacit) 
     assert (shown.code, "What may vary from run to run" in shown.out) == (0, True)
     cast.tamper["document"] = lambda each: {**each, "name": "other"}
     said = tacit(*words, "--yes")
-    assert (said.code, "not the one to sign" in said.err) == (3, True)
+    assert (said.code, "which is the one to sign; nothing was signed" in said.err) == (3, True)
     cast.tamper.clear()
     run = cast.run()
     said = tacit(*words, "--yes")

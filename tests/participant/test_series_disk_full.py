@@ -109,7 +109,7 @@ def test_costs_that_were_handed_in_are_not_called_unsealed(
     cast: Cast, disk: Disk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fetched(profile: Any, _client: object, run: str) -> int:
-        profile.keep_receipt_lines(run, [b"{}"])
+        profile.keep(run, "receipts.jsonl", b"{}")
         return 1
 
     monkeypatch.setattr(tacit.participant.submission, "fetch_receipts", fetched)

@@ -103,7 +103,7 @@ def test_rows_without_receipts_are_handed_in_all_the_same(
     agreed: World, tacit: Tacit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fetched(profile: Profile, _client: object, run: str) -> int:
-        profile.keep_receipt_lines(run, [b"{}"])
+        profile.keep(run, "receipts.jsonl", b"{}")
         return 1
 
     monkeypatch.setattr(tacit_submission, "fetch_receipts", fetched)

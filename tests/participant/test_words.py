@@ -24,7 +24,6 @@ from tacit.participant.results import OwnResult
 from tacit.participant.review_words import _kind_lines, review_json, review_lines
 from tacit.participant.reviewing import (
     Review,
-    ReviewedRun,
     _warnings,
     changed_parts,
     check_is_expected,
@@ -52,7 +51,7 @@ def agreement() -> Agreement:
 
 @pytest.fixture
 def made(agreement: Agreement) -> Review:
-    return Review(ReviewedRun("r-1", "slots", "invited"), agreement, "owner", True)
+    return Review("r-1", "slots", "invited", agreement, "owner", pinned=True)
 
 
 def test_what_is_disclosed(agreement: Agreement) -> None:
@@ -137,8 +136,7 @@ def test_what_lets_a_plan_be_opened_early_is_warned_of(
 ) -> None:
     parameters = AssignmentParameters(iterations=12, **settings)
     agreement = owners_cast(parameters=parameters, plan_for="everybody").agreement
-    run = ReviewedRun("r-1", "slots", "invited", deadline_seconds=60.5)
-    found = [each for each in _warnings(Review(run, agreement, "owner", True)) if "opened" in each]
+    found = [each for each in _warnings(agreement, 60.5) if "opened" in each]
     assert len(found) == (said is not None)
     assert all(said is not None and said in each for each in found)
 

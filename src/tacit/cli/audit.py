@@ -78,7 +78,7 @@ def audit_command(
         plot_growth,
         priors_that_fit,
     )
-    from tacit.cli.solve import check_writable
+    from tacit.cli.printing import check_writable
     from tacit.runs import check_plot_name
 
     check_writable(plot)

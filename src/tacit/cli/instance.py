@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tacit.cli.printing import example, terminal
+from tacit.cli.printing import AsJson, command_group, terminal
 from tacit.disclosure import SEALED, parse_disclosure
 from tacit.errors import FileError, InputError, ParameterError, TacitError
 from tacit.files import writing
@@ -221,30 +221,6 @@ def _draw_weights(problem: Problem, objective: Objective, axes: Axes) -> None:
     axes.set_ylabel("row")
 
 
-app = typer.Typer(
-    name="instance",
-    help="Make problems, look at them, and check their files.",
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-)
-
-
-def _examples(*commands: str) -> str:
-    """An epilog: one example per line, which blank lines keep apart when help is printed."""
-    return "\n\n".join(["[bold]Examples[/bold]", *(escape(command) for command in commands)])
-
-
-@app.command(
-    epilog=_examples(
-        "tacit instance new ap --size 100x100 --seed 1 --out ap.json",
-        "tacit instance new moap --size 20x30 --participants 4 --disclose top:15 --out moap.json",
-        "tacit instance new tour --size 50 --seed 7 --count 10 --out tours",
-        "tacit instance new delays --size 20x30 --participants-dir airlines --out delays.json",
-        "tacit instance new slots --size 40x60 --out slots.json",
-        "tacit instance new capacitated --size 60x12 --out groups.json",
-        "tacit instance new routing --size 40x4 --participants 3 --out routes.json",
-    )
-)
 def new(
     kind: Annotated[
         Drawn,
@@ -301,16 +277,9 @@ def new(
                 typer.echo(path)
 
 
-@app.command(
-    epilog=_examples(
-        "tacit instance show kroD100",
-        "tacit instance show ap.json --json",
-        "tacit instance show weights.csv --minimize --plot weights.png",
-    )
-)
 def show(
     problem: Annotated[str, typer.Argument(help="A problem file, or the name of a shipped one.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
+    as_json: AsJson = False,
     plot: Annotated[
         Path | None, typer.Option(help="Draw the weights or the cities to a PNG or SVG file.")
     ] = None,
@@ -331,14 +300,9 @@ def show(
         plot_problem(loaded, plot)
 
 
-@app.command(
-    epilog=_examples(
-        "tacit instance check ap.json weights.csv", "tacit instance check *.tsp --json"
-    )
-)
 def check(
     files: Annotated[list[str], typer.Argument(help="Problem files.", metavar="FILE...")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say of each file whether it is a good problem; exit with 2 if one is not."""
     outcomes = [_check(file) for file in files]
@@ -351,7 +315,6 @@ def check(
         raise typer.Exit(InputError.exit_code)
 
 
-@app.command("list", epilog=example("instance list"))
 def list_shipped() -> None:
     """List the problems that come with tacit."""
     for name in shipped_names():
@@ -442,3 +405,29 @@ def _check(file: str) -> dict[str, object]:
     plural = "s" if objectives > 1 else ""
     what = f"{problem.kind} {problem.rows} x {problem.columns}, {objectives} objective{plural}"
     return {"file": file, "ok": True, "message": f"{file}: {what}"}
+
+
+app = command_group(
+    "instance",
+    "Make problems, look at them, and check their files.",
+    (
+        "new",
+        new,
+        "ap --size 100x100 --seed 1 --out ap.json",
+        "moap --size 20x30 --participants 4 --disclose top:15 --out moap.json",
+        "tour --size 50 --seed 7 --count 10 --out tours",
+        "delays --size 20x30 --participants-dir airlines --out delays.json",
+        "slots --size 40x60 --out slots.json",
+        "capacitated --size 60x12 --out groups.json",
+        "routing --size 40x4 --participants 3 --out routes.json",
+    ),
+    (
+        "show",
+        show,
+        "kroD100",
+        "ap.json --json",
+        "weights.csv --minimize --plot weights.png",
+    ),
+    ("check", check, "ap.json weights.csv", "*.tsp --json"),
+    ("list", list_shipped),
+)

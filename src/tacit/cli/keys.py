@@ -9,18 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli.printing import AsJson, echo_json, example
+from tacit.cli.printing import AsJson, command_group, echo_json
 from tacit.errors import FileError, InputError
 
 if TYPE_CHECKING:
     from tacit.identity import PublicHalf, Rotated
 
-app = typer.Typer(no_args_is_help=True, help="Make, show and rotate keys and certificates.")
-
 ConfigFile = Annotated[Path, typer.Argument(help="A node.toml, cluster.toml or service.toml.")]
 
 
-class Step(StrEnum):
+class RotationStep(StrEnum):
     """The three steps of a rotation."""
 
     PREPARE = "prepare"
@@ -28,7 +26,6 @@ class Step(StrEnum):
     FINISH = "finish"
 
 
-@app.command(epilog=example("keys new node-0 --out node-0.key"))
 def new(
     name: Annotated[str, typer.Argument(help="Name of the owner.")],
     out: Annotated[Path, typer.Option(help="File to write, readable by you alone.")],
@@ -41,11 +38,6 @@ def new(
     show_keys(keys.name, keys.signing_public)
 
 
-@app.command(
-    epilog="Examples: [bold]tacit keys show alpha/node.toml[/bold], "
-    "[bold]tacit keys show ca.pem[/bold], "
-    "[bold]tacit keys show node-0.key --address n0.example:9000[/bold]",
-)
 def show(
     path: Annotated[
         Path,
@@ -188,10 +180,11 @@ def show_halves(
         typer.echo(f"send {file} to the others; read them its fingerprints by phone", err=True)
 
 
-@app.command(epilog=example("keys rotate node-0.toml prepare"))
 def rotate(
     config: ConfigFile,
-    step: Annotated[Step, typer.Argument(help="One after the other.")] = Step.PREPARE,
+    step: Annotated[
+        RotationStep, typer.Argument(help="One after the other.")
+    ] = RotationStep.PREPARE,
 ) -> None:
     """Replace a certificate, and a node's signing key, in three steps while everything runs.
 
@@ -202,11 +195,11 @@ def rotate(
     from tacit.node import agreements_naming
 
     rotated = _rotated(config)
-    if step is Step.PREPARE:
+    if step is RotationStep.PREPARE:
         rotated.prepare()
         typer.echo(f"{rotated.to_pin} holds the old and the new certificate; give it to all")
         typer.echo("who pin it, and when they have it: tacit keys rotate CONFIG switch")
-    elif step is Step.SWITCH:
+    elif step is RotationStep.SWITCH:
         rotated.switch()
         typer.echo(f"certificate  {rotated.fingerprint}")
         if rotated.keys is not None:
@@ -227,7 +220,6 @@ def rotate(
         show_halves([half], file=rotated.certificate.with_suffix(".public.toml"))
 
 
-@app.command(epilog=example("keys check node-0.toml"))
 def check(config: ConfigFile) -> None:
     """Show when each certificate expires; the exit code is 1 if one does within 30 days."""
     import time
@@ -294,3 +286,19 @@ def _pinned(config: Path) -> list[Path]:
     if kind == "cluster":
         return [folder / each.certificate for each in load_cluster_config(config).nodes]
     return []
+
+
+app = command_group(
+    "keys",
+    "Make, show and rotate keys and certificates.",
+    ("new", new, "node-0 --out node-0.key"),
+    (
+        "show",
+        show,
+        "alpha/node.toml",
+        "ca.pem",
+        "node-0.key --address n0.example:9000",
+    ),
+    ("rotate", rotate, "node-0.toml prepare"),
+    ("check", check, "node-0.toml"),
+)

@@ -7,16 +7,13 @@ from typing import Annotated
 
 import typer
 
-from tacit.cli.printing import AsJson, echo_json, example
+from tacit.cli.printing import AsJson, command_group, echo_verdict
 from tacit.errors import LogError
 from tacit.files import read_bytes
-
-app = typer.Typer(no_args_is_help=True, help="Check what a node logged.")
 
 LogPath = Annotated[Path, typer.Argument(help="A node's log.jsonl.")]
 
 
-@app.command(epilog=example("log verify log.jsonl"))
 def verify(path: LogPath) -> None:
     """Check that the chain of a log is unbroken, and count what is in it."""
     from collections import Counter
@@ -32,7 +29,6 @@ def verify(path: LogPath) -> None:
         typer.echo(f"{count:8} {event}")
 
 
-@app.command(epilog=example("log check run.zip"))
 def check(
     bundle: Annotated[Path, typer.Argument(help="An audit bundle, from tacit run bundle.")],
     as_json: AsJson = False,
@@ -42,24 +38,11 @@ def check(
     Needs tacit's extra "participant". The keys are those that the agreement names: compare them
     with their owners. Ends with 3 if anything is off, and with 5 if something is not proven.
     """
-    from tacit.plain_text import plain_line
     from tacit.verify import check_bundle, read_bundle
 
-    verdict = check_bundle(read_bundle(read_bytes(bundle)))
-    if as_json:
-        shown = {"run": verdict.run, "state": verdict.state, "ok": verdict.ok}
-        echo_json({**shown, "findings": verdict.findings, "notes": verdict.notes})
-    else:
-        typer.echo("\n".join(plain_line(line, longest=2000) for line in verdict.lines()))
-    verdict.check()
+    echo_verdict(check_bundle(read_bundle(read_bytes(bundle))), as_json=as_json)
 
 
-@app.command(
-    epilog=example(
-        "log replay node-0.jsonl --other node-1.jsonl --other node-2.jsonl "
-        "--agreement agreement.json --ledger ledger.jsonl"
-    )
-)
 def replay(
     path: LogPath,
     agreement: Annotated[Path, typer.Option(help="The agreement, agreement.json.")],
@@ -92,3 +75,17 @@ def replay(
             typer.echo(found.detail)
     for found in sorted(findings, key=lambda each: each.unproven):
         found.check()
+
+
+app = command_group(
+    "log",
+    "Check what a node logged.",
+    ("verify", verify, "log.jsonl"),
+    ("check", check, "run.zip"),
+    (
+        "replay",
+        replay,
+        "node-0.jsonl --other node-1.jsonl --other node-2.jsonl --agreement agreement.json "
+        "--ledger ledger.jsonl",
+    ),
+)

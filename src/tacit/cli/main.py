@@ -71,6 +71,13 @@ GROUPS = (
     *("instance", "node", "keys", "cluster", "log", "bench", "experiment"),
     *("participant", "service", "run", "series"),
 )
+HOMES = {
+    "node": ("nodes", "node_app"),
+    "cluster": ("nodes", "cluster_app"),
+    "run": ("operator", "run_app"),
+    "series": ("operator", "series_app"),
+}
+"""Groups that share a module, and their names in it; any other is the `app` of its own module."""
 COMMANDS = ("solve", "tune", "audit", "demo")
 STUDIES = ("bench", "experiment", "tune")
 """Commands of the package `studies`, which stands beside `src` in a clone and in no release."""
@@ -95,7 +102,7 @@ def make_app(first: str | None = None, /) -> typer.Typer:
     alone = first in (*GROUPS, *COMMANDS, "version", "--version")
     for name in GROUPS:
         if first == name or (not alone and _is_installed(name)):
-            app.add_typer(_module_of(name).app, name=name)
+            app.add_typer(_group_of(name), name=name)
     for name in COMMANDS:
         if first == name or (not alone and _is_installed(name)):
             module = _module_of(name)
@@ -119,10 +126,16 @@ def _module_of(name: str) -> Any:  # noqa: ANN401 - a module
         ) from None
 
 
+def _group_of(name: str) -> typer.Typer:
+    module, group = HOMES.get(name, (name, "app"))
+    found: typer.Typer = getattr(_module_of(module), group)
+    return found
+
+
 def _is_installed(name: str) -> bool:
     """Whether what a command needs is installed; others are left out of the list."""
     try:
-        _module_of(name)
+        _module_of(HOMES.get(name, (name, ""))[0])
     except (ModuleNotFoundError, InputError):
         return False
     return True

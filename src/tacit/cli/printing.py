@@ -1,34 +1,60 @@
-"""How commands print: lines for a terminal, JSON for programs, and the example in their help."""
+"""What commands share: examples in their help, lines for a terminal, JSON for programs."""
 
 from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tacit.errors import InputError
 from tacit.plain_text import plain_line, wrapped
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from tacit.client import RunSummary
+    from tacit.verify import Verdict
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Command = tuple[str, Callable[..., None], *tuple[str, ...]]
+"""A command's name, its function, and the arguments of its examples."""
+LONGEST_LINE = 2000
 
 
-def example(text: str, /) -> str:
-    """The epilog of a command."""
-    return f"Example: [bold]tacit {text}[/bold]"
+def example(*commands: str) -> str:
+    """The epilog of a command; blank lines keep several examples apart when help is printed."""
+    if len(commands) == 1:
+        return f"Example: [bold]tacit {commands[0]}[/bold]"
+    lines = [f"tacit {each}".replace("[", "\\[") for each in commands]
+    return "\n\n".join(["[bold]Examples[/bold]", *lines])
+
+
+def command_group(name: str, purpose: str, /, *commands: Command, epilog: str = "") -> typer.Typer:
+    """A group of commands from one table, in the order in which its help lists them."""
+    group = typer.Typer(
+        no_args_is_help=True, rich_markup_mode="rich", help=purpose, epilog=epilog or None
+    )
+    for command, function, *arguments in commands:
+        words = [f"{name} {command} {each}".strip() for each in arguments or [""]]
+        group.command(command, epilog=example(*words))(function)
+    return group
 
 
 def terminal(*, stderr: bool = False, highlight: bool = True) -> Console:
-    """Where tables and progress go. Words between colons stand: `pareto:top:5` has no picture."""
+    """Where tables and progress go."""
     from rich.console import Console
 
+    # Words between colons are no pictures: `pareto:top:5` must stay as it is.
     return Console(stderr=stderr, highlight=highlight, emoji=False)
+
+
+def echo(line: object, /, *, err: bool = False) -> None:
+    """Print a line that may have words of others in it: nothing of it moves a terminal."""
+    typer.echo(plain_line(line, longest=LONGEST_LINE), err=err)
 
 
 def echo_lines(lines: Iterable[str], /, *, err: bool = False) -> None:
@@ -40,13 +66,13 @@ def echo_lines(lines: Iterable[str], /, *, err: bool = False) -> None:
         typer.echo(line, err=err)
 
 
-def echo_json(value: Any, /) -> None:  # noqa: ANN401 - whatever msgspec can write
+def echo_json(value: Any, /, *, indent: int | None = 2) -> None:  # noqa: ANN401 - what msgspec can write
     """Print JSON in ASCII: others wrote much of it, and a terminal obeys many characters."""
     import json
 
     import msgspec
 
-    text = json.dumps(msgspec.to_builtins(value), indent=2)
+    text = json.dumps(msgspec.to_builtins(value), indent=indent)
     typer.echo(text.replace("\x7f", "\\u007f"))
 
 
@@ -57,6 +83,26 @@ def echo_runs(found: Sequence[RunSummary], /, *, none: str, as_json: bool) -> No
         return
     for each in found:
         why = f"  ({each.reason})" if each.reason else ""
-        typer.echo(plain_line(f"{each.id}  {each.state:11}  {each.name}{why}"))
+        echo(f"{each.id}  {each.state:11}  {each.name}{why}")
     if not found:
         typer.echo(none, err=True)
+
+
+def echo_verdict(verdict: Verdict, /, *, as_json: bool) -> None:
+    """Print what a check found; raises an error if anything is off."""
+    if as_json:
+        shown = {"run": verdict.run, "state": verdict.state, "ok": verdict.ok}
+        echo_json({**shown, "findings": verdict.findings, "notes": verdict.notes})
+    else:
+        echo_lines(plain_line(line, longest=LONGEST_LINE) for line in verdict.lines())
+    verdict.check()
+
+
+def check_writable(path: Path | None, /) -> None:
+    """Refuse a place that cannot be written before the work starts, not after it."""
+    if path is None:
+        return
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {path.parent}; create it")
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder; name a file in it")

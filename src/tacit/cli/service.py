@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tacit.cli.printing import AsJson, echo_json, example
+from tacit.cli.printing import AsJson, check_writable, command_group, echo_json
 from tacit.errors import InputError
 from tacit.files import check_user
 
@@ -17,18 +17,11 @@ if TYPE_CHECKING:
     from tacit.client import InvitationFile
     from tacit.service import Settings
 
-app = typer.Typer(no_args_is_help=True, help="Run the platform.")
-
 ConfigOption = Annotated[
     Path, typer.Option(help="The platform's file, made by tacit service init.")
 ]
 
 
-@app.command(
-    epilog="Examples: [bold]tacit service init platform --cluster cluster/cluster.toml[/bold], "
-    "[bold]tacit service init platform --cluster cluster/cluster.toml --listen 0.0.0.0:8443 "
-    "--url https://platform.example:8443[/bold]"
-)
 def init(
     folder: Annotated[Path, typer.Argument(help="A new folder for the platform.")],
     cluster: Annotated[list[Path], typer.Option(help="The cluster.toml of a cluster; repeatable.")],
@@ -100,7 +93,6 @@ def _show_new(settings: Settings, path: Path, *, as_json: bool) -> None:
     typer.echo(f"give {authority} to participants and browsers, not through the platform", err=True)
 
 
-@app.command(epilog=example("service run --config platform/service.toml"))
 def run(config: ConfigOption) -> None:
     """Run the platform until Ctrl-C or SIGTERM; what it knows stays in its database."""
     from tacit.service import come_first
@@ -114,7 +106,6 @@ def run(config: ConfigOption) -> None:
     serve(settings)
 
 
-@app.command(epilog=example("service migrate --config platform/service.toml"))
 def migrate(config: ConfigOption) -> None:
     """Bring the database up to date, which `run` does as well."""
     from tacit.service import Database, load_settings
@@ -125,7 +116,6 @@ def migrate(config: ConfigOption) -> None:
     typer.echo("the database is up to date")
 
 
-@app.command(epilog=example("service record r-abc --config platform/service.toml"))
 def record(
     run_id: Annotated[str, typer.Argument(metavar="RUN", help="A run that has ended (r-...).")],
     config: ConfigOption,
@@ -134,18 +124,12 @@ def record(
     ] = None,
 ) -> None:
     """Write all that the platform has seen of a run, for tacit audit; no weights are in it."""
-    from tacit.cli.solve import check_writable
     from tacit.service import load_settings, record_run
 
     check_writable(out)
     typer.echo(record_run(load_settings(config), run_id, out=out))
 
 
-@app.command(
-    epilog="Examples: [bold]tacit service invite desk --role operator "
-    "--config platform/service.toml[/bold], "
-    "[bold]tacit service invite ops --config service.toml --out ops.tacit[/bold]"
-)
 def invite(
     name: Annotated[str, typer.Argument(help="Account to invite.")],
     config: ConfigOption,
@@ -196,3 +180,25 @@ def _invitation(session: Session, settings: Settings, name: str, role: str) -> I
     elif account.role != asked.role:
         raise InputError(f"{name!r} is a {account.role}; invite it with --role {account.role}")
     return invitation_file(session, settings, asked.name)
+
+
+app = command_group(
+    "service",
+    "Run the platform.",
+    (
+        "init",
+        init,
+        "platform --cluster cluster/cluster.toml",
+        "platform --cluster cluster/cluster.toml --listen 0.0.0.0:8443 "
+        "--url https://platform.example:8443",
+    ),
+    ("run", run, "--config platform/service.toml"),
+    ("migrate", migrate, "--config platform/service.toml"),
+    ("record", record, "r-abc --config platform/service.toml"),
+    (
+        "invite",
+        invite,
+        "desk --role operator --config platform/service.toml",
+        "ops --config service.toml --out ops.tacit",
+    ),
+)

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from tacit.audit import Recorder, record_of_result
-from tacit.cli.printing import terminal
+from tacit.cli.printing import check_writable, terminal
 from tacit.cli.solve_display import LiveProgress, show_result
 from tacit.errors import FileError, InputError
 from tacit.problems import Problem, load_problem
@@ -82,16 +82,6 @@ def failure_of(save: Callable[[], None], /) -> FileError | None:
     except FileError as error:
         return error
     return None
-
-
-def check_writable(path: Path | None, /) -> None:
-    """Refuse a place that cannot be written before the search starts, not after it."""
-    if path is None:
-        return
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: there is no folder {path.parent}; create it")
-    if path.is_dir():
-        raise InputError(f"{path}: is a folder; name a file in it")
 
 
 def weightings_asked_for(

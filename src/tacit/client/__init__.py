@@ -16,8 +16,11 @@ if TYPE_CHECKING:
         certificate_fingerprint,
         certificate_to_pin,
         checked_url,
+        given_invitation,
+        pinned_if_accepted,
         platform_address,
         read_invitation,
+        read_pem,
         tls_context,
     )
     from tacit.client.connection import (
@@ -67,13 +70,14 @@ if TYPE_CHECKING:
         SubmitRows,
         SubmittedRows,
         WebhookView,
+        check_finished,
     )
     from tacit.client.platform_client import (
-        Accounts,
-        Notifications,
+        AccountsApi,
+        NotificationsApi,
         PlatformClient,
-        Runs,
-        SeriesOfRuns,
+        RunsApi,
+        SeriesApi,
     )
     from tacit.client.terms import (
         MOST_CELLS,

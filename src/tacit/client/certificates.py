@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 import socket
 import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -111,6 +113,39 @@ def certificate_to_pin(pem: str, /) -> str | None:
     return None
 
 
+def read_pem(path: Path, /) -> str:
+    """Read a file with one certificate or several."""
+    remedy = "get ca.pem from the platform's operator"
+    raw = read_bytes(path, remedy=remedy)
+    try:
+        x509.load_pem_x509_certificates(raw)
+        return raw.decode()
+    except ValueError:
+        raise FileError(path, None, "is not a certificate in PEM", remedy) from None
+
+
+@contextmanager
+def pinned_if_accepted(folder: Path, certificate: str | None, /) -> Iterator[Path | None]:
+    """Pin a platform's certificate in a folder once the block has handed in an invitation.
+
+    Yields the certificate to connect with: the new one, or the one pinned before.
+    """
+    pinned, new = folder / "ca.pem", folder / "ca.new"
+    if certificate is None:
+        yield pinned if pinned.exists() else None
+        return
+    # The earlier certificate stays until the platform has accepted the invitation: a mistyped code
+    # must not replace what an existing account is verified with.
+    try:
+        with writing(new, remedy="make room, or choose another folder"):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            replace_secret(new, certificate.encode())
+        yield new
+        new.replace(pinned)
+    finally:
+        new.unlink(missing_ok=True)
+
+
 def tls_context(ca: Path | None, /) -> ssl.SSLContext:
     """Trust a pinned certificate alone, or without one what this computer trusts.
 
@@ -119,13 +154,9 @@ def tls_context(ca: Path | None, /) -> ssl.SSLContext:
     """
     if ca is None:
         return ssl.create_default_context()
-    remedy = "get ca.pem from the platform's operator"
-    raw = read_bytes(ca, remedy=remedy)
-    try:
-        pinned = x509.load_pem_x509_certificates(raw)
-        context = ssl.create_default_context(cafile=ca)
-    except ValueError:
-        raise FileError(ca, None, "is not a certificate in PEM", remedy) from None
+    pem = read_pem(ca)
+    pinned = x509.load_pem_x509_certificates(pem.encode())
+    context = ssl.create_default_context(cadata=pem)
     context.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN
     # Python 3.13 asks authorities for extensions that a pinned certificate can do without.
     context.verify_flags &= ~ssl.VerifyFlags.VERIFY_X509_STRICT
@@ -261,3 +292,19 @@ def read_invitation(path: Path, /) -> InvitationFile:
     except InputError as error:
         raise FileError(path, "url", str(error), _REMEDY) from None
     return found
+
+
+def given_invitation(
+    given: str, code: str | None = None, /, *, ca: Path | None = None
+) -> InvitationFile:
+    """An invitation from its file, or made of an address, a code and a certificate to pin."""
+    if code is None and not given.startswith(("https://", "http://")):
+        if ca is not None:
+            raise InputError("an invitation file has the certificate in it; leave --ca out")
+        return read_invitation(Path(given))
+    if code is None:
+        raise InputError(f"give the code after the address, or an invitation file ({SUFFIX})")
+    certificate = None if ca is None else read_pem(ca)
+    return InvitationFile(
+        url=given, account="", role="", code=code, expires=0.0, certificate=certificate
+    )

@@ -19,6 +19,7 @@ from tacit.client.terms import (
     ShortName,
     checked_name,
 )
+from tacit.errors import InputError, RunEndedError
 
 Disclosed = float | bool | None
 """What an objective disclosed, in the users' unit; None where it disclosed nothing."""
@@ -361,6 +362,12 @@ class Plan(Struct, frozen=True, kw_only=True):
         return f"{words}: {', '.join(known)}" if known else words
 
 
+def check_finished(run: str, state: str, reason: str | None, /) -> None:
+    """Raise a `RunEndedError` for a run that ended in any other way than finished."""
+    if state != "finished":
+        raise RunEndedError(f"{run} is {state}: {reason or 'no reason is given'}")
+
+
 class FoundPlans(Struct, frozen=True, kw_only=True):
     """What a run has found, as the platform stores it when the run ends."""
 
@@ -387,6 +394,16 @@ class FoundPlans(Struct, frozen=True, kw_only=True):
     def plans(self) -> list[Plan]:
         """All different plans, the first one first."""
         return list(self.front or ([] if self.plan is None else [self.plan]))
+
+    @property
+    def count(self) -> int:
+        """How many different plans there are."""
+        return len(self.plans)
+
+    def check_number(self, number: int, /) -> None:
+        """Refuse a plan that is not there; they are counted from 1."""
+        if self.count and not 1 <= number <= self.count:
+            raise InputError(f"there is no plan {number}; give 1 to {self.count}")
 
 
 class RunResult(FoundPlans, frozen=True, kw_only=True):

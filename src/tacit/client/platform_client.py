@@ -9,6 +9,8 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import quote
 
+from msgspec.structs import replace
+
 from tacit.client.certificates import InvitationFile, platform_address
 from tacit.client.connection import Connection, RunEvent, watch
 from tacit.client.models import (
@@ -31,10 +33,10 @@ from tacit.client.models import (
     WebhookView,
 )
 from tacit.client.terms import RunTerms, SeriesTerms
-from tacit.errors import RunEndedError, WaitingError
+from tacit.errors import InputError, RunEndedError, WaitingError
 
 
-class Runs:
+class RunsApi:
     """What can be done with runs: `client.runs`.
 
     A run is named by its id. What a role may do is the platform's to say.
@@ -49,16 +51,29 @@ class Runs:
         """All runs that this account may see, the newest first."""
         return self._connection.get("/runs", list[RunSummary])
 
+    def find(self, named: str, /) -> str:
+        """The id of a run that is given by its id or its name."""
+        return named if named.startswith("r-") else _only_one("run", named, self.all())
+
     def show(self, run: str, /) -> RunView:
         """A run with its members and how far it is."""
         return self._connection.get(_run(run), RunView)
 
-    def terms(self, run: str, /) -> RunTerms:
-        """All terms of a run, also the weights of public objectives: to copy or to change it."""
+    def terms(
+        self, run: str, /, *, name: str | None = None, deadline_seconds: float | None = None
+    ) -> RunTerms:
+        """All terms of a run, to copy or to change it, with another name or deadline.
+
+        They have as many evaluations as fitted its own deadline; with another one these are open
+        again.
+        """
         terms = self.show(run).terms
-        if all(each.confidential for each in terms.objectives):
-            return terms
-        return self.public_weights(run).filled_in(terms)
+        if not all(each.confidential for each in terms.objectives):
+            terms = self.public_weights(run).filled_in(terms)
+        if deadline_seconds not in (None, terms.deadline_seconds):
+            limits = replace(terms.limits, evaluations=None)
+            terms = replace(terms, deadline_seconds=deadline_seconds, limits=limits)
+        return terms if name is None else replace(terms, name=name)
 
     def new(self, terms: RunTerms | Mapping[str, Any], /) -> RunView:
         """Draft a run; terms that no agreement could be made of are refused."""
@@ -83,6 +98,19 @@ class Runs:
         """
         path = _run(run, f"invitations/{quote(name, safe='')}")
         return self._connection.post(path, {}, InvitationFile)
+
+    def invitations(self, run: str, names: Sequence[str] = (), /) -> list[InvitationFile]:
+        """New invitations for participants of a run, or for all who have not joined yet."""
+        seen = self.show(run)
+        if seen.state == "draft":
+            # Its codes are not needed: each file has a new one, and ends the one before.
+            seen = self.invite(run)
+        known = [each.name for each in seen.members]
+        if unknown := [name for name in names if name not in known]:
+            everybody = ", ".join(known)
+            raise InputError(f"{unknown[0]!r} takes no part in {run}; choose from {everybody}")
+        chosen = names or [each.name for each in seen.members if not each.joined]
+        return [self.invitation(run, name) for name in chosen]
 
     def cancel(self, run: str, /, *, reason: str = "") -> RunView:
         """Cancel a run that has not ended; one that is running keeps its best so far."""
@@ -199,7 +227,7 @@ class Runs:
         return self.wait(run, lambda seen: seen.has_ended, timeout=timeout)
 
 
-class SeriesOfRuns:
+class SeriesApi:
     """What can be done with series: `client.series`."""
 
     def __init__(self, connection: Connection, /) -> None:
@@ -208,6 +236,10 @@ class SeriesOfRuns:
     def all(self) -> list[SeriesSummary]:
         """All series that this account may see, the newest first."""
         return self._connection.get("/series", list[SeriesSummary])
+
+    def find(self, named: str, /) -> str:
+        """The id of a series that is given by its id or its name."""
+        return named if named.startswith("s-") else _only_one("series", named, self.all())
 
     def show(self, series: str, /) -> SeriesView:
         """A series with its members and runs."""
@@ -239,7 +271,7 @@ class SeriesOfRuns:
         return self._connection.post(_series(series, "end"), body, SeriesView)
 
 
-class Accounts:
+class AccountsApi:
     """What operators can do with accounts: `client.accounts`."""
 
     def __init__(self, connection: Connection, /) -> None:
@@ -262,7 +294,7 @@ class Accounts:
         self._connection.send("DELETE", _account(name))
 
 
-class Notifications:
+class NotificationsApi:
     """A mail address and webhooks: `client.notifications`."""
 
     def __init__(self, connection: Connection, /) -> None:
@@ -306,24 +338,24 @@ class PlatformClient(Connection):
     """
 
     @cached_property
-    def runs(self) -> Runs:
+    def runs(self) -> RunsApi:
         """Runs, and taking part in them."""
-        return Runs(self)
+        return RunsApi(self)
 
     @cached_property
-    def series(self) -> SeriesOfRuns:
+    def series(self) -> SeriesApi:
         """Series of runs."""
-        return SeriesOfRuns(self)
+        return SeriesApi(self)
 
     @cached_property
-    def accounts(self) -> Accounts:
+    def accounts(self) -> AccountsApi:
         """Accounts, for operators."""
-        return Accounts(self)
+        return AccountsApi(self)
 
     @cached_property
-    def notifications(self) -> Notifications:
+    def notifications(self) -> NotificationsApi:
         """How the account is told of what needs it."""
-        return Notifications(self)
+        return NotificationsApi(self)
 
     def health(self) -> Health:
         """Whether the platform works, and its version."""
@@ -374,6 +406,14 @@ class PlatformClient(Connection):
     def metrics(self) -> str:
         """Figures for Prometheus."""
         return self.send("GET", "/metrics").decode()
+
+
+def _only_one(kind: str, name: str, listed: Sequence[RunSummary] | Sequence[SeriesSummary]) -> str:
+    found = [each.id for each in listed if each.name == name]
+    if len(found) != 1:
+        many = "several have" if found else f"no {kind} has"
+        raise InputError(f"{many} the name {name!r}; give the id from the list")
+    return found[0]
 
 
 def _account(name: str, what: str = "") -> str:

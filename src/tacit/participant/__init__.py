@@ -12,51 +12,54 @@ from tacit.lazy import lazily
 
 if TYPE_CHECKING:
     from tacit.participant.checking import check_bundle_here, check_logs
-    from tacit.participant.costs import AnyCosts, CommandCosts, FileCosts
+    from tacit.participant.costs import AnyCosts, CommandCosts, FileCosts, cost_source
     from tacit.participant.follower import Follower, follow
     from tacit.participant.leakage_budget import budget, budget_json, budget_lines, repeated
     from tacit.participant.plans import (
         OwnCosts,
-        check_number,
-        count_plans,
-        other_plans,
+        ShownPlan,
         own_costs,
         plan_csv,
-        plan_heads,
         plan_rows,
         plan_title,
-        table_lines,
+        show_plan,
     )
     from tacit.participant.profile import (
         Profile,
+        accept,
         default_folder,
         find_key_file,
         join,
         load_profile,
         new_key_file,
     )
-    from tacit.participant.results import OwnResult, result, runs, series_of
+    from tacit.participant.receipts import receipts_words
+    from tacit.participant.results import OwnResult, find_run, find_series, result, runs, series_of
     from tacit.participant.review_words import review_json, review_lines
-    from tacit.participant.reviewing import Review, check_is_expected, review, sign
+    from tacit.participant.reviewing import (
+        Review,
+        check_is_expected,
+        keep_reviewed,
+        review,
+        reviewed_hash,
+        sign,
+    )
     from tacit.participant.series_records import (
         CountedRun,
         account_lines,
         account_of_run,
         account_words,
         counted_runs,
-        keep_reviewed_series,
-        reviewed_series,
+        known_balances,
         signed_series,
     )
     from tacit.participant.series_review import (
-        SeriesReview,
         review_series,
         series_json,
         series_lines,
         sign_reviewed_series,
     )
     from tacit.participant.submission import (
-        check_is_finished,
         submissions,
         submit,
         wait_for_check,
@@ -68,7 +71,9 @@ if TYPE_CHECKING:
         joined_trust,
         load_trust,
         node_entry,
+        own_entry,
         participant_entry,
+        pin,
         save_trust,
         seen_trust,
         trust_lines,

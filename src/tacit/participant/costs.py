@@ -12,6 +12,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import shlex
 import subprocess
 import tempfile
 import time
@@ -275,3 +276,15 @@ class CommandCosts:
 
 
 AnyCosts = FileCosts | CommandCosts
+
+
+def cost_source(costs: Path | None, command: str | None, /) -> AnyCosts | None:
+    """A file, a folder or a command line that costs come from; None if neither is given."""
+    if costs is not None and command is not None:
+        raise InputError("costs come from --costs or from --command; give one of them")
+    if command is None:
+        return None if costs is None else FileCosts(costs)
+    try:
+        return CommandCosts(shlex.split(command))
+    except ValueError as error:  # a quotation mark without its other half
+        raise InputError(f"--command {command!r} is not whole ({error}); correct it") from None

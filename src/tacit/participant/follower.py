@@ -56,7 +56,7 @@ from tacit.participant.checking import ENDED, check_logs
 from tacit.participant.costs import AnyCosts, Wanted
 from tacit.participant.plans import own_lines, store_plan
 from tacit.participant.profile import Profile
-from tacit.participant.results import OwnResult, result, runs
+from tacit.participant.results import OwnResult, result, runs, was_shown
 from tacit.participant.reviewing import review, sign
 from tacit.participant.series_records import (
     MOST_UNSEEN,
@@ -286,29 +286,29 @@ class Follower:
             self._once(f"{_called(run)} is not signed before the logs of {waiting} are checked")
             return
         if self.check:
-            seen = [i for i, each in self.progress.items() if each.logs is Logs.IN_ORDER]
-            unseen = unseen_runs(self.profile, self.series_id, seen=seen)
+            in_order = [i for i, each in self.progress.items() if each.logs is Logs.IN_ORDER]
+            unseen = unseen_runs(self.profile, self.series_id, seen=in_order)
             if len(unseen) >= self.unseen:
                 self._refuse(run, unseen_words(unseen))
                 return
         try:
             # Where nothing is pinned, the keys were accepted with the series, which fixes them.
-            made = review(self.profile, run.id, unpinned=True)
+            seen = review(self.profile, run.id, unpinned=True)
         except NotThereError:  # it is being drawn up
             return
-        if not self._is_ours(made.agreement):
-            made.refusals.append(
+        if not self._is_ours(seen.agreement):
+            seen.refusals.append(
                 "the platform calls it a run of the series, and it names none or another one"
             )
-        if made.refusals:
-            self._refuse(run, "; ".join(made.refusals))
+        if seen.refusals:
+            self._refuse(run, "; ".join(seen.refusals))
             return
         # The record is on the disk before the signature leaves. If this process dies in between,
         # the number is used and the next process signs the same agreement again; the other way
         # round a second run could be signed under the number.
-        sign(self.profile, run.id, seen=made)
+        sign(self.profile, run.id, seen=seen)
         progress.refused, progress.signed = "", True
-        self.say(f"signed {_called(run)}, agreement {made.hash[:16]}...")
+        self.say(f"signed {_called(run)}, agreement {seen.hash[:16]}...")
 
     def _refuse(self, run: RunSummary, why: str) -> None:
         progress = self.progress[run.id]
@@ -421,17 +421,17 @@ class Follower:
         """Say a plan that this machine has not seen, and store it, whatever the run is called."""
         agreement, progress = self.profile.need_signed_agreement(run.id), self.progress[run.id]
         record, wants_logs = self._record(run, agreement), self._wants_logs(agreement)
-        was_shown = bool(self.profile.shown_plan(run.id) or self.profile.own_heads(run.id))
+        shown_before = was_shown(self.profile, run.id)
         # One that was finished may be called failed until its logs are checked, so it is asked for
         # until then.
         unchecked = wants_logs and not record.checked
-        is_new = unchecked or not (wants_logs or was_shown)
+        is_new = unchecked or not (wants_logs or shown_before)
         to_store = self.results is not None and not record.stored
         if is_new or to_store:
             # `result` keeps what it shows. After a kill between that and storing the plan, the plan
             # is not said again and is stored all the same.
             outcome = result(self.profile, run.id)
-            if is_new and not was_shown and "show" not in progress.undone:
+            if is_new and not shown_before and "show" not in progress.undone:
                 self._say_plan(run, agreement, outcome)
             if to_store:
                 self._store(run, agreement, outcome, unchecked=unchecked)

@@ -25,7 +25,7 @@ from tacit.audit import Together, expected_together
 from tacit.errors import FileError, InputError
 from tacit.files import other_version
 from tacit.identity import Keys
-from tacit.participant.profile import Profile, replace_private
+from tacit.participant.profile import Profile
 
 FORMAT: Literal["tacit-sealed-rows/1"] = "tacit-sealed-rows/1"
 
@@ -91,24 +91,25 @@ def keep_hashes(
     profile: Profile, run: str, objective: int, hashes: list[str], /, *, seconds: int
 ) -> None:
     """Remember what is about to be uploaded, beside what was uploaded before and refused."""
-    path = profile.hashes_file(run, objective)
     name, before = secret_name(profile.keys()), load_hashes(profile, run, objective)
     if before is not None and before.secret == name:
         hashes = list(dict.fromkeys([*before.rows, *hashes]))
-    replace_private(path, msgspec.json.encode(SealedHashes(FORMAT, name, seconds, hashes)))
+    data = msgspec.json.encode(SealedHashes(FORMAT, name, seconds, hashes))
+    profile.keep(run, f"sealed-{objective}.json", data)
 
 
 def load_hashes(profile: Profile, run: str, objective: int, /) -> SealedHashes | None:
     """What is remembered of an objective's rows."""
-    path = profile.hashes_file(run, objective)
-    if not path.exists():
+    data = profile.read(run, file := f"sealed-{objective}.json")
+    if data is None:
         return None
-    data = path.read_bytes()
     try:
         return msgspec.json.decode(data, type=SealedHashes)
     except msgspec.DecodeError as error:
         what = other_version(data, FORMAT) or f"was changed ({error})"
-        raise FileError(path, None, what, "restore or remove it") from None
+        raise FileError(
+            profile.run_folder(run) / file, None, what, "restore or remove it"
+        ) from None
 
 
 def sealed_earlier(profile: Profile, /) -> Iterator[SealedEarlier]:

@@ -13,15 +13,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec.structs import asdict
 from numpy.typing import NDArray
 
 from tacit.agreement import Agreement
-from tacit.errors import InputError, TrustError
+from tacit.client import check_finished
+from tacit.errors import InputError, PlatformError, RunEndedError, TrustError
 from tacit.files import replace_file, writing
 from tacit.participant.costs import read_costs, show_rows
 from tacit.participant.leakage_budget import load_hashes, row_hashes, secret_name
 from tacit.participant.profile import Profile
-from tacit.participant.results import OwnResult
+from tacit.participant.receipts import receipts_words
+from tacit.participant.results import OwnResult, result
+from tacit.participant.series_records import CountedRun, account_lines, account_of_run
 from tacit.participant.submission import chosen_objective
 from tacit.plain_text import plain_cell, plain_line
 from tacit.problems import unscaled_text
@@ -166,18 +170,6 @@ MOST_OWN = 6
 """Of one's own rows, so many are in a line."""
 
 
-def count_plans(outcome: OwnResult, /) -> int:
-    """How many different plans there are; of parts for their owners, one per weighting."""
-    return len(outcome.own_rows) or max(len(outcome.front or []), int(outcome.plan is not None))
-
-
-def check_number(outcome: OwnResult, number: int, /) -> None:
-    """Refuse a plan that is not there; they are counted from 1."""
-    count = count_plans(outcome)
-    if count and not 1 <= number <= count:
-        raise InputError(f"there is no plan {number}; give 1 to {count}")
-
-
 def plan_title(outcome: OwnResult, agreement: Agreement | None, number: int, /) -> str:
     """What a plan was found for, and its own values as far as the platform has them.
 
@@ -187,7 +179,7 @@ def plan_title(outcome: OwnResult, agreement: Agreement | None, number: int, /) 
     >>> plan_title(found, None, 2)
     'plan 2 of 2, weighting 3:1'
     """
-    words = f"plan {number} of {count_plans(outcome)}"
+    words = f"plan {number} of {outcome.count}"
     if outcome.own_rows:
         if agreement is None:
             return words
@@ -197,7 +189,7 @@ def plan_title(outcome: OwnResult, agreement: Agreement | None, number: int, /) 
     if plan is None:
         return words
     names = [] if agreement is None else [each.name for each in agreement.objectives]
-    return plan.title(number, count_plans(outcome), names)
+    return plan.title(number, outcome.count, names)
 
 
 def other_plans(
@@ -214,7 +206,7 @@ def other_plans(
     `sums` are what one's own rows cost under each plan, where that was computed.
     """
     lines = []
-    for number in range(1, count_plans(outcome) + 1):
+    for number in range(1, outcome.count + 1):
         if number == shown:
             continue
         rows = plan_rows(outcome, agreement, account, number=number)
@@ -299,7 +291,7 @@ def own_costs(
             (rows[row], columns[column], factor * int(weights[line_of[row], column]))
             for row, column, factor in own_cells(outcome, agreement, own, plan)
         ]
-        for plan in range(1, count_plans(outcome) + 1)
+        for plan in range(1, outcome.count + 1)
     ]
     terms = agreement.objectives[number]
     notes = _notes(profile, run, agreement, number, weights)
@@ -340,3 +332,134 @@ def _notes(
     if not other:
         return []
     return [f"in your file {show_rows(agreement, other)} is not what you sealed for this run"]
+
+
+OWN_PART = "this is your own part of the plan; nobody but you has it, so keep it"
+
+
+@dataclass(frozen=True)
+class ShownPlan:
+    """One plan of a result, as its participant sees it."""
+
+    profile: Profile
+    run: str
+    result: OwnResult
+    agreement: Agreement | None
+    number: int
+    rows: list[list[str]]
+    own: OwnCosts | None
+    """What one's own rows cost, if a file of costs was given."""
+
+    @property
+    def has_equity(self) -> bool:
+        return self.agreement is not None and self.agreement.equity is not None
+
+    @property
+    def counted(self) -> CountedRun | None:
+        """What is known here of what the run counts for balances."""
+        if self.agreement is None or not self.has_equity:
+            return None
+        return account_of_run(self.profile, self.run, self.agreement)
+
+    def check(self, *, waited: bool) -> None:
+        """Raise an error if there is no plan to show."""
+        state, reason = self.result.state, self.result.reason
+        if self.result.count:
+            return
+        if waited:
+            check_finished(self.run, state, reason)
+        if state in ("cancelled", "failed"):
+            raise RunEndedError(f"{self.run} is {state} and will have no plan")
+        raise PlatformError(f"{self.run} is {state} and has no plan; try again when it has run")
+
+    def notes(self) -> list[str]:
+        """What is wrong with boxes of nodes, or with the file of costs."""
+        rejected = [f"rejected a box of {why}" for why in self.result.rejected]
+        return [*rejected, *([] if self.own is None else self.own.notes)]
+
+    def status(self) -> list[str]:
+        """How the run ended, and what is proved of the plan."""
+        outcome = self.result
+        lines = [
+            f"{self.run} is {outcome.state}" + (f": {outcome.reason}" if outcome.reason else "")
+        ]
+        if outcome.proved:
+            what = " for costs with their factors" if self.has_equity else ""
+            lines.append(f"no plan is better{what}: the nodes proved it, says the platform")
+        elif outcome.gaps:
+            most = max(outcome.gaps)
+            lines.append(f"no plan is better by more than {most:,}, says the platform")
+        return lines
+
+    def lines(self) -> list[str]:
+        """The plan as a table, what it costs here, and the other plans in a line each."""
+        outcome, agreement, several = self.result, self.agreement, self.result.count > 1
+        lines = [plan_title(outcome, agreement, self.number)] if several else []
+        lines += table_lines(self.rows, agreement, marked=self._is_marked)
+        if self.own is not None:
+            lines += ["", *self.own.lines(self.number)]
+        if several:
+            lines += ["", "the others; --plan N shows one of them whole, and --json has all"]
+        sums = () if self.own is None else self.own.sums
+        lines += other_plans(outcome, agreement, self.profile.account, self.number, sums=sums)
+        return [plain_line(line, longest=2000) for line in lines]
+
+    @property
+    def _is_marked(self) -> bool:
+        """Whether one's own rows are marked: not where all are one's own."""
+        return not all(whose for _, _, whose in self.rows)
+
+    def footnotes(self) -> list[str]:
+        """What the marks mean, what the run counts for, and which receipts were kept."""
+        agreement, counted, lines = self.agreement, self.counted, list[str]()
+        if self.result.plan is None:
+            lines.append(OWN_PART)
+        elif self._is_marked and agreement is not None and agreement.known_problem.between_places:
+            lines.append("* yours: what the way from here costs is in your file")
+        elif self._is_marked:
+            lines.append("* yours")
+        if counted is not None:
+            lines += account_lines(counted) or [
+                f"run {counted.number} counts for balances, and nothing is told of it"
+            ]
+        elif self.has_equity:
+            lines.append(f"tacit participant log {self.run} tells what it means for balances")
+        return [*lines, receipts_words(self.profile, self.run, self.result.receipts)]
+
+    def csv(self) -> str:
+        """The plan, or with a file of costs one's own rows of it, for a spreadsheet."""
+        third, rows = (
+            ("whose", self.rows) if self.own is None else ("cost", self.own.rows(self.number))
+        )
+        heads = plan_heads(self.agreement, of_cells=self.own is not None)
+        return plan_csv(rows, heads=(*heads, third))
+
+    def to_json(self) -> dict[str, Any]:
+        shown = {**asdict(self.result), "rows": self.rows}
+        if self.has_equity:
+            shown["account"] = self.counted
+        return shown if self.own is None else {**shown, "own_costs": self.own.to_json()}
+
+
+def show_plan(
+    profile: Profile,
+    run: str,
+    /,
+    *,
+    number: int = 1,
+    costs: Path | None = None,
+    objective: str | None = None,
+) -> ShownPlan:
+    """Fetch the result of a run, and prepare one of its plans to be shown.
+
+    `costs` is the CSV that was sealed for `objective`: what one's own rows cost is computed here.
+    """
+    if objective is not None and costs is None:
+        raise InputError("--objective says what --costs is for; give both, or neither")
+    outcome, agreement = result(profile, run), profile.signed_agreement(run)
+    outcome.check_number(number)
+    own = None
+    if costs is not None and outcome.count:
+        own = own_costs(profile, run, outcome, costs, objective=objective)
+    rows = plan_rows(outcome, agreement, profile.account, number=number)
+    return ShownPlan(profile, run, outcome, agreement, number, rows, own)

@@ -10,8 +10,7 @@
     runs/RUN/manifest-0-1.json  what it sealed: objective 0, first time; never a weight or a share
     runs/RUN/sealed-0.json      keyed hashes of these rows, to notice when they are sealed again
     runs/RUN/reviewed           the hash of the agreement that it showed last for a review
-    runs/RUN/plan.json          the plan that it showed last
-    runs/RUN/shown.json         what it showed with it: other plans, values, what is proved
+    runs/RUN/shown.json         the result that it showed last: plans, values, what is proved
     runs/RUN/parts.json         what binds the nodes to one's part of a plan for its owners
     runs/RUN/receipts.jsonl     heads of the nodes' logs, signed by them
 
@@ -28,12 +27,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import msgspec
 
 from tacit.agreement import Agreement, Joining, canonical, read_agreement, sign_joining
-from tacit.client import JoinAnswer, PlatformClient, checked_url
+from tacit.client import (
+    InvitationFile,
+    PlatformClient,
+    checked_url,
+    pinned_if_accepted,
+    read_pem,
+)
 from tacit.errors import (
     AgreementError,
     CredentialError,
@@ -44,7 +49,7 @@ from tacit.errors import (
     TrustError,
 )
 from tacit.files import check_secret, other_version, read_bytes, replace_secret, writing
-from tacit.identity import Keys, load_keys, read_certificate, save_keys
+from tacit.identity import Keys, load_keys, save_keys
 from tacit.plain_text import decoders_words
 
 
@@ -57,10 +62,8 @@ def replace_private(path: Path, data: bytes, /) -> None:
 
 @contextmanager
 def changing(path: Path, /) -> Iterator[None]:
-    """Keep other processes from changing a file between what is read of it and what is written.
-
-    Whoever follows two series, or checks a log beside, has several at a time.
-    """
+    """Lock a file between reading and writing it: `follow` and `log` may run at the same time."""
+    # A file of its own: `replace_private` renames, so a lock on the old file would hold nobody.
     lock = path.with_name(f".{path.name}.lock")
     with writing(lock, remedy="make room, or choose another --profile"):
         lock.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -84,7 +87,6 @@ class _ProfileFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def default_folder() -> Path:
-    """Where the profile lies if nobody says otherwise."""
     return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "tacit"
 
 
@@ -101,20 +103,17 @@ class Profile:
 
     @property
     def ca(self) -> Path | None:
-        """The pinned certificate of the platform, if there is one."""
         path = self.folder / "ca.pem"
         return path if path.exists() else None
 
     @property
     def trust_file(self) -> Path:
-        """Where the pinned keys are kept, once there are some."""
         return self.folder / "trust.toml"
 
     def __repr__(self) -> str:
         return f"Profile({self.account!r} at {self.url}, {self.folder})"
 
     def keys(self) -> Keys:
-        """The secret keys."""
         return load_keys(self.key_file)
 
     def connect(self) -> PlatformClient:
@@ -122,23 +121,21 @@ class Profile:
         return PlatformClient(self.url, token=self.token, ca=self.ca)
 
     def save(self) -> None:
-        """Write profile.json."""
         inside = self.key_file.resolve().parent == self.folder.resolve()
         key = self.key_file.name if inside else str(self.key_file.resolve())
         stored = _ProfileFile(FORMAT, self.url, self.account, self.token, self.expires, key)
         data = msgspec.json.format(msgspec.json.encode(stored), indent=2) + b"\n"
         replace_private(self.folder / "profile.json", data)
 
-    # What was signed and sealed.
-
-    def _run_folder(self, run: str) -> Path:
+    def run_folder(self, run: str, /) -> Path:
+        """Where the files of a run are; refuses what could lead out of the profile."""
         if not _RUN.fullmatch(run):
             raise InputError(f"{run[:70]!r} is not a run; tacit participant runs lists yours")
         return self.folder / "runs" / run
 
     def signed_agreement(self, run: str, /) -> Agreement | None:
         """The agreement that this machine signed for a run, or None."""
-        path = self._run_folder(run) / "agreement.json"
+        path = self.run_folder(run) / "agreement.json"
         if not path.exists():
             return None
         check_secret(path, remedy="chmod 600 it")
@@ -159,74 +156,26 @@ class Profile:
 
     def keep_agreement(self, run: str, agreement: Agreement, /) -> None:
         """Remember what is about to be signed."""
-        replace_private(self._run_folder(run) / "agreement.json", canonical(agreement))
+        self.keep(run, "agreement.json", canonical(agreement))
 
-    def reviewed_hash(self, run: str, /) -> str | None:
-        """The hash of the agreement that this machine has shown last, before anything is signed."""
-        path = self._run_folder(run) / "reviewed"
-        return path.read_text().strip() if path.exists() else None
-
-    def keep_reviewed(self, run: str, agreement_hash: str, /) -> None:
-        """Remember which agreement somebody has read."""
-        replace_private(self._run_folder(run) / "reviewed", f"{agreement_hash}\n".encode())
-
-    def shown_plan(self, run: str, /) -> list[int] | None:
-        """The plan that this machine has shown last for a run, or None."""
-        path = self._run_folder(run) / "plan.json"
-        try:
-            return msgspec.json.decode(path.read_bytes(), type=list[int])
-        except FileNotFoundError:
-            return None
-        except msgspec.DecodeError as error:
-            raise FileError(
-                path, None, f"was changed ({decoders_words(error)})", "remove it"
-            ) from None
-
-    def keep_shown_plan(self, run: str, items: list[int], /) -> None:
-        """Remember which plan somebody has seen, to compare it with the one that is checked."""
-        replace_private(self._run_folder(run) / "plan.json", msgspec.json.encode(items))
-
-    def shown_result(self, run: str, /) -> bytes | None:
-        """All that this machine has shown last of a result, or None."""
-        path = self._run_folder(run) / "shown.json"
+    def read(self, run: str, name: str, /) -> bytes | None:
+        """A file that was kept of a run, or None."""
+        path = self.run_folder(run) / name
         return path.read_bytes() if path.exists() else None
 
-    def keep_shown_result(self, run: str, data: bytes, /) -> None:
-        """Remember what somebody was told with a plan, to hold it against the ledger."""
-        replace_private(self._run_folder(run) / "shown.json", data)
-
-    def own_heads(self, run: str, /) -> bytes | None:
-        """What bound the nodes to the boxes with one's part of the plan, or None."""
-        path = self._run_folder(run) / "parts.json"
-        return path.read_bytes() if path.exists() else None
-
-    def keep_own_heads(self, run: str, data: bytes, /) -> None:
-        """Remember what bound the nodes to these boxes, to compare it with their logs."""
-        replace_private(self._run_folder(run) / "parts.json", data)
-
-    def receipt_lines(self, run: str, /) -> list[bytes]:
-        """The receipts of the nodes that were kept for a run."""
-        path = self._run_folder(run) / "receipts.jsonl"
-        return path.read_bytes().splitlines() if path.exists() else []
-
-    def keep_receipt_lines(self, run: str, lines: list[bytes], /) -> None:
-        """Remember what the nodes said of their logs."""
-        data = b"".join(line + b"\n" for line in lines)
-        replace_private(self._run_folder(run) / "receipts.jsonl", data)
+    def keep(self, run: str, name: str, data: bytes, /) -> None:
+        """Write a file of a run; the table of the module has their names."""
+        replace_private(self.run_folder(run) / name, data)
 
     def manifests(self, run: str, objective: int, /) -> list[bytes]:
         """What this machine sealed for an objective, the latest last."""
-        paths = self._run_folder(run).glob(f"manifest-{objective}-*.json")
+        paths = self.run_folder(run).glob(f"manifest-{objective}-*.json")
         return [p.read_bytes() for p in sorted(paths, key=lambda p: int(p.stem.split("-")[2]))]
-
-    def hashes_file(self, run: str, objective: int, /) -> Path:
-        """Where the hashes of the rows are that this machine sealed for an objective."""
-        return self._run_folder(run) / f"sealed-{objective}.json"
 
     def keep_manifest(self, run: str, objective: int, manifest: bytes, /) -> None:
         """Remember what is about to be uploaded."""
         count = len(self.manifests(run, objective)) + 1
-        replace_private(self._run_folder(run) / f"manifest-{objective}-{count}.json", manifest)
+        self.keep(run, f"manifest-{objective}-{count}.json", manifest)
 
 
 def load_profile(folder: Path | None = None, /) -> Profile:
@@ -290,8 +239,7 @@ def join(
 
     Whoever has joined before, and whose token has expired, joins again with a new code.
     """
-    folder = profile or default_folder()
-    url = checked_url(url)
+    folder, url = profile or default_folder(), checked_url(url)
     old = load_profile(folder) if (folder / "profile.json").exists() else None
     if old is not None and old.url != url:
         raise FileError(
@@ -299,54 +247,51 @@ def join(
         )
     key_file = key or find_key_file(folder)
     keys = load_keys(key_file)
-    named = account or (keys.name if old is None else old.account)
-    named = unicodedata.normalize("NFC", named)
-    pinned = folder / "ca.pem"
+    name = unicodedata.normalize("NFC", account or (keys.name if old is None else old.account))
     if ca is not None:
-        certificate = read_certificate(ca)
-    # What was pinned before stays so until the platform has taken the invitation.
-    new = pinned.with_suffix(".new")
-    try:
-        if certificate is not None:
-            replace_private(new, certificate.encode())
-        seen = (ca or new) if certificate is not None else pinned if pinned.exists() else None
-        joined = _hand_in(url, Invited(code, named), keys, seen)
-        if certificate is not None:
-            new.replace(pinned)
-    finally:
-        new.unlink(missing_ok=True)
-    made = Profile(folder, url, joined.account, joined.token, joined.expires, key_file)
-    made.save()
-    return made
+        certificate = read_pem(ca)
 
-
-class Invited(NamedTuple):
-    """A code, and for whom it is."""
-
-    code: str
-    account: str
-
-
-def _hand_in(url: str, given: Invited, keys: Keys, ca: Path | None) -> JoinAnswer:
     def signed(platform: str) -> bytes:
-        return sign_joining(Joining(given.code, given.account, platform), keys.signing)
+        return sign_joining(Joining(code, name, platform), keys.signing)
 
-    with PlatformClient(url, ca=ca) as client:
+    with pinned_if_accepted(folder, certificate) as seen, PlatformClient(url, ca=seen) as client:
         try:
-            joined = client.join(
-                given.code,
-                signing_key=keys.signing_public,
-                sign=signed,
-                account=given.account,
-            )
+            joined = client.join(code, signing_key=keys.signing_public, sign=signed, account=name)
         except (CredentialError, ForbiddenError, NotThereError):
             raise CredentialError(
                 "the platform does not take this invitation: it was used, has expired or was "
                 "mistyped; ask the operator for a new one"
             ) from None
-    if joined.account != given.account:
-        raise TrustError(
-            f"the platform says that you are {joined.account!r}, and you joined as "
-            f"{given.account!r}; ask its operator over another channel"
-        )
-    return joined
+        if joined.account != name:
+            raise TrustError(
+                f"the platform says that you are {joined.account!r}, and you joined as {name!r}; "
+                "ask its operator over another channel"
+            )
+    joined_as = Profile(folder, url, joined.account, joined.token, joined.expires, key_file)
+    joined_as.save()
+    return joined_as
+
+
+def accept(
+    invitation: InvitationFile,
+    /,
+    *,
+    profile: Path | None = None,
+    key: Path | None = None,
+    account: str | None = None,
+) -> tuple[Profile, Path | None]:
+    """Join with an invitation. Draws keys if the folder has none, and returns their file."""
+    folder, named, new_key = profile or default_folder(), invitation.account, None
+    if named and account not in (None, named):
+        raise InputError(f"the invitation is for {named!r}; leave --as out")
+    if named and key is None and not list(folder.glob("*.key")):
+        key = new_key = new_key_file(named, folder)
+    joined_as = join(
+        invitation.url,
+        invitation.code,
+        profile=folder,
+        key=key,
+        certificate=invitation.certificate,
+        account=named or account,
+    )
+    return joined_as, new_key

@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterable
 
 import msgspec
+from msgspec.structs import replace
 
 from tacit.agreement import Agreement, CarriedPart, OwnPart, PlanHeads, put_together
 from tacit.client import CarriedLog, PlatformClient
@@ -21,25 +22,20 @@ from tacit.errors import LogError, PlatformError, TrustError, UnreadableError
 from tacit.participant.profile import Profile
 from tacit.records import is_head_signed, line_hash
 
+RECEIPTS, OWN_HEADS = "receipts.jsonl", "parts.json"
+Seen = dict[int, dict[int, PlanHeads]]
+"""Per search and node, what the boxes are bound to."""
 
-class Receipt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The head of a node's log at a time, with the node's signature as evidence."""
 
-    node: int
-    head: str
-    seconds: int
-    nonce: str
-    signature: str
-
-    def is_signed(self, agreement: Agreement) -> bool:
-        """Whether the node that the agreement names has signed it."""
-        try:
-            nonce, signature = bytes.fromhex(self.nonce), bytes.fromhex(self.signature)
-        except ValueError:
-            return False
-        return self.node in range(len(agreement.nodes)) and is_head_signed(
-            agreement, self.node, self.head, nonce=nonce, seconds=self.seconds, signature=signature
-        )
+def _is_signed(head: CarriedLog, agreement: Agreement) -> bool:
+    """Whether the node that the agreement names has signed this head of its log."""
+    try:
+        nonce, signature = bytes.fromhex(head.nonce), bytes.fromhex(head.signature)
+    except ValueError:
+        return False
+    return head.node in range(len(agreement.nodes)) and is_head_signed(
+        agreement, head.node, head.head, nonce=nonce, seconds=head.seconds, signature=signature
+    )
 
 
 def fetch_receipts(profile: Profile, client: PlatformClient, run: str, /) -> int:
@@ -50,39 +46,43 @@ def fetch_receipts(profile: Profile, client: PlatformClient, run: str, /) -> int
     agreement = profile.signed_agreement(run)
     if agreement is None:
         return 0
+    # Each question has a nonce of its own, so that no old answer passes for new.
     nonce = secrets.token_bytes(32)
     try:
         carried = client.runs.logs(run, nonce, heads_only=True)
     except PlatformError:
         return 0
-    signed = [
-        receipt
-        for each in carried.logs
-        if (receipt := _receipt(each, each.head, nonce.hex())).is_signed(agreement)
-    ]
+    heads = [replace(each, log=b"", nonce=nonce.hex()) for each in carried.logs]
+    signed = [each for each in heads if _is_signed(each, agreement)]
     keep_receipts(profile, run, signed)
-    return len({receipt.node for receipt in signed})
+    return len({each.node for each in signed})
 
 
-def _receipt(carried: CarriedLog, head: str, nonce: str) -> Receipt:
-    return Receipt(carried.node, head, carried.seconds, nonce, carried.signature)
+def receipts_words(profile: Profile, run: str, count: int, /) -> str:
+    """How many nodes' receipts were kept, and what they are for."""
+    agreement = profile.signed_agreement(run)
+    if agreement is not None and count == len(agreement.nodes):
+        return f"kept receipts of all {count} nodes; tacit participant log {run} compares them"
+    return f"kept receipts of {count} nodes; ask again later, so that a lost log is noticed"
 
 
-def receipts(profile: Profile, run: str, /) -> list[Receipt]:
-    """All that were kept, the oldest first."""
+def receipts(profile: Profile, run: str, /) -> list[CarriedLog]:
+    """All heads that were kept, the oldest first."""
+    lines = (profile.read(run, RECEIPTS) or b"").splitlines()
     try:
-        return [msgspec.json.decode(line, type=Receipt) for line in profile.receipt_lines(run)]
+        return [msgspec.json.decode(line, type=CarriedLog) for line in lines]
     except msgspec.DecodeError as error:
         raise LogError(f"the receipts kept for {run} were changed ({error}); remove them") from None
 
 
-def keep_receipts(profile: Profile, run: str, new: Iterable[Receipt], /) -> None:
+def keep_receipts(profile: Profile, run: str, new: Iterable[CarriedLog], /) -> None:
     """Keep receipts, each head of a node once."""
     kept = receipts(profile, run)
     known = {(each.node, each.head) for each in kept}
     kept += [each for each in new if (each.node, each.head) not in known]
     if len(kept) > len(known):
-        profile.keep_receipt_lines(run, [msgspec.json.encode(each) for each in kept])
+        lines = [msgspec.json.encode(each) + b"\n" for each in kept]
+        profile.keep(run, RECEIPTS, b"".join(lines))
 
 
 def check_receipts(
@@ -108,12 +108,8 @@ def check_receipts(
                 "and do not give these costs to another run"
             )
     if lines:
-        keep_receipts(profile, run, [_receipt(carried, line_hash(lines[-1]), carried.nonce)])
+        keep_receipts(profile, run, [replace(carried, log=b"", head=line_hash(lines[-1]))])
     return len(kept)
-
-
-Seen = dict[int, dict[int, PlanHeads]]
-"""Per search and node, what the boxes are bound to."""
 
 
 def fetch_own_parts(
@@ -154,7 +150,7 @@ def _part(carried: msgspec.Struct) -> CarriedPart:
 
 def seen_before(profile: Profile, run: str, /) -> Seen:
     """What the boxes were bound to that this machine has opened."""
-    data = profile.own_heads(run)
+    data = profile.read(run, OWN_HEADS)
     return {} if data is None else msgspec.json.decode(data, type=Seen)
 
 
@@ -169,4 +165,4 @@ def keep_seen(profile: Profile, run: str, seen: Seen, /) -> None:
                     "node does once; keep both, and ask the operators"
                 )
     merged = {search: {**before.get(search, {}), **by_node} for search, by_node in seen.items()}
-    profile.keep_own_heads(run, msgspec.json.encode({**before, **merged}))
+    profile.keep(run, OWN_HEADS, msgspec.json.encode({**before, **merged}))

@@ -9,8 +9,10 @@ import msgspec
 from tacit.client import RunResult, RunSummary, SeriesSummary
 from tacit.errors import LogError, TrustError
 from tacit.participant.profile import Profile
-from tacit.participant.receipts import fetch_own_parts, fetch_receipts
+from tacit.participant.receipts import fetch_own_parts, fetch_receipts, seen_before
 from tacit.verify import Claim, ClaimedResult, read_claimed
+
+SHOWN = "shown.json"
 
 
 class OwnResult(RunResult, frozen=True, kw_only=True):
@@ -23,11 +25,32 @@ class OwnResult(RunResult, frozen=True, kw_only=True):
     receipts: int = 0
     """From how many nodes this machine has just kept a receipt."""
 
+    @property
+    def count(self) -> int:
+        """How many different plans there are; of parts for their owners, one per weighting."""
+        return len(self.own_rows) or len(self.plans)
+
 
 def runs(profile: Profile, /) -> list[RunSummary]:
     """All runs that this participant is a member of."""
     with profile.connect() as client:
         return client.runs.all()
+
+
+def find_run(profile: Profile, named: str, /) -> str:
+    """The id of a run that is given by its id or its name."""
+    if named.startswith("r-"):  # known without asking the platform
+        return named
+    with profile.connect() as client:
+        return client.runs.find(named)
+
+
+def find_series(profile: Profile, named: str, /) -> str:
+    """The id of a series that is given by its id or its name."""
+    if named.startswith("s-"):
+        return named
+    with profile.connect() as client:
+        return client.series.find(named)
 
 
 def series_of(profile: Profile, /) -> list[SeriesSummary]:
@@ -55,26 +78,43 @@ def result(profile: Profile, run: str, /) -> OwnResult:
         )
     # An interrupted run may be resumed and end with another plan; `log` checks that one then.
     if outcome.state != "interrupted":
-        if outcome.plan is not None:
-            profile.keep_shown_plan(run, outcome.plan.items)
-        claimed = ClaimedResult.of(found)
-        if claimed.says_something:
-            profile.keep_shown_result(run, msgspec.json.encode(claimed))
+        _keep_shown(profile, run, ClaimedResult.of(found))
     return outcome
+
+
+def _keep_shown(profile: Profile, run: str, claimed: ClaimedResult) -> None:
+    if not claimed.says_something:
+        return
+    earlier = shown_before(profile, run)
+    if claimed.plan is None and earlier is not None:
+        # A platform that shows no plan now must not make this machine forget the one it showed.
+        claimed = msgspec.structs.replace(claimed, plan=earlier.plan)
+    profile.keep(run, SHOWN, msgspec.json.encode(claimed))
+
+
+def shown_before(profile: Profile, run: str, /) -> ClaimedResult | None:
+    """The result that this machine has shown last for a run, or None."""
+    data = profile.read(run, SHOWN)
+    try:
+        return None if data is None else read_claimed(data)
+    except msgspec.DecodeError as error:
+        raise LogError(
+            f"what was shown of {run} is kept here and was changed ({error}); run tacit "
+            "participant result again"
+        ) from None
+
+
+def was_shown(profile: Profile, run: str, /) -> bool:
+    """Whether this machine has shown a plan of a run, or its own part of one."""
+    shown = shown_before(profile, run)
+    return (shown is not None and shown.plan is not None) or bool(seen_before(profile, run))
 
 
 def with_shown(profile: Profile, run: str, claim: Claim, /) -> Claim:
     """A claim, with what this machine has shown of the same run before."""
-    data, earlier = profile.shown_result(run), None
-    if data is not None:
-        try:
-            earlier = read_claimed(data).claim()
-        except msgspec.DecodeError as error:
-            raise LogError(
-                f"what was shown of {run} is kept here and was changed ({error}); run tacit "
-                "participant result again"
-            ) from None
-    return replace(claim, shown=profile.shown_plan(run), earlier=earlier)
+    shown = shown_before(profile, run)
+    earlier = None if shown is None else shown.claim()
+    return replace(claim, shown=None if earlier is None else earlier.plan, earlier=earlier)
 
 
 def check_shows_no_plan(outcome: RunResult, /) -> None:

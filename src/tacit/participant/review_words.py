@@ -127,7 +127,7 @@ def review_lines(review: Review, /) -> list[str]:
         "Nodes": _nodes(review),
         "Participants": _participants(review),
     }
-    lines = [f"Run {review.run.id}, {review.run.name} ({review.run.state})"]
+    lines = [f"Run {review.id}, {review.name} ({review.state})"]
     lines.append(f"Agreement {review.hash}")
     for title, content in sections.items():
         if not content:
@@ -173,7 +173,7 @@ def _others(review: Review, words: SearchWords) -> list[str]:
 
 def _limits(review: Review, words: SearchWords) -> list[str]:
     limits, forbidden = review.agreement.limits, review.agreement.problem.forbidden
-    seconds = review.run.deadline_seconds
+    seconds = review.deadline_seconds
     lines = []
     if seconds is not None:
         lines.append(
@@ -232,7 +232,7 @@ def _nodes(review: Review) -> list[str]:
 
 
 def _participants(review: Review) -> list[str]:
-    states = {member.name: member for member in review.run.members}
+    states = {member.name: member for member in review.members}
     lines = []
     width = max(len(each.name) for each in review.agreement.participants)
     for each in review.agreement.participants:
@@ -247,15 +247,15 @@ def review_json(review: Review, /) -> dict[str, Any]:
     """A review as JSON."""
     agreement, words = review.agreement, search_words(review.agreement)
     return {
-        "run": review.run.id,
-        "name": review.run.name,
-        "state": review.run.state,
+        "run": review.id,
+        "name": review.name,
+        "state": review.state,
         "agreement": review.hash,
         "account": review.account,
         "rows": review.own_rows,
         "disclosed": words.disclosed,
         "inferred": words.inferred,
-        "deadline_seconds": review.run.deadline_seconds,
+        "deadline_seconds": review.deadline_seconds,
         "limits": agreement.limits,
         "kind": agreement.problem.kind,
         "version": agreement.known_problem.version,

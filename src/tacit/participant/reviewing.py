@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from tacit.agreement import (
     Agreement,
+    Series,
     agreement_hash,
     check_agreement,
     check_still_runs,
@@ -24,6 +24,7 @@ from tacit.agreement import (
     objection_to_pace,
     objection_to_run,
     read_agreement,
+    series_hash,
     sign_agreement,
 )
 from tacit.client import MemberView, PlatformClient, RunView
@@ -31,15 +32,16 @@ from tacit.derived import check_derivable, with_public_weights
 from tacit.errors import AgreementError, InputError, PlatformError, TacitError, TrustError
 from tacit.participant.costs import read_costs
 from tacit.participant.leakage_budget import repeated
-from tacit.participant.profile import Profile
+from tacit.participant.profile import Profile, replace_private
 from tacit.participant.series_records import (
     as_followed,
+    folder_of_series,
     followed_runs,
     head_refusals,
     keep_run,
     series_named,
 )
-from tacit.participant.trust import Trust, load_trust, trust_refusals
+from tacit.participant.trust import Trust, load_trust, save_trust, trust_refusals
 from tacit.problems import Problem
 from tacit.search.moves import AssignmentParameters
 
@@ -126,30 +128,21 @@ HOW_TO_PIN = (
 
 
 @dataclass(frozen=True)
-class ReviewedRun:
-    """What the platform says of a run, beside the agreement that is signed."""
+class Review:
+    """The agreement of a run, or a series, and what this machine has to say about it."""
 
     id: str
     name: str
     state: str
-    deadline_seconds: float | None = None
-    members: Sequence[MemberView] = ()
-
-    @classmethod
-    def of(cls, run: RunView, /) -> ReviewedRun:
-        """As much of a run as is reviewed."""
-        return cls(run.id, run.name, run.state, run.terms.deadline_seconds, run.members)
-
-
-@dataclass(frozen=True)
-class Review:
-    """A run's agreement, and what this machine has to say about it."""
-
-    run: ReviewedRun
     agreement: Agreement
+    """Of a series its pattern: a run if nothing varies."""
     account: str
     pinned: bool
     """Whether keys from another channel were compared."""
+    deadline_seconds: float | None = None
+    """The platform's word, as are the members: neither is signed."""
+    members: Sequence[MemberView] = ()
+    series: Series | None = None
     refusals: list[str] = field(default_factory=list)
     """Why it must not be signed; empty if all checks pass."""
     warnings: list[str] = field(default_factory=list)
@@ -160,7 +153,9 @@ class Review:
 
     @property
     def hash(self) -> str:
-        """The name of the agreement."""
+        """What is signed, by its hash."""
+        if self.series is not None:
+            return series_hash(self.series)
         return agreement_hash(self.agreement).hex()
 
     @property
@@ -176,7 +171,7 @@ class Review:
         """Raise an error that names everything that speaks against signing."""
         if self.refusals:
             raise TrustError(
-                f"do not sign {self.run.id}: {'; '.join(self.refusals)}. Ask those concerned over "
+                f"do not sign {self.id}: {'; '.join(self.refusals)}. Ask those concerned over "
                 "another channel than the platform"
             )
 
@@ -204,40 +199,55 @@ def review(
     """
     with profile.connect() as client:
         view = client.runs.show(run)
-        agreement = fetch_agreement(client, run)
+        agreement = read_agreement(client.runs.agreement(run))
         faults = _faults(agreement)
         # What contradicts itself is looked at no further: its sizes may be anything.
         public = [] if faults else public_refusals(client, run, agreement)
         offset = client.clock_offset
-    if trust is None and profile.trust_file.exists():
-        trust = load_trust(profile.trust_file)
-    made = Review(ReviewedRun.of(view), agreement, profile.account, trust is not None)
-    own = _own_refusals(profile, run, agreement, is_sound=not faults)
-    made.refusals.extend([*faults, *own, *public])
+    deadline = view.terms.deadline_seconds
+    refusals = [*faults, *_own_refusals(profile, run, agreement, is_sound=not faults), *public]
     if not faults:
-        made.refusals.extend(
-            series_refusals(profile, run, agreement, deadline_seconds=view.terms.deadline_seconds)
-        )
+        refusals += series_refusals(profile, run, agreement, deadline_seconds=deadline)
+    trust = trust or profile_trust(profile)
+    warnings = check_keys(agreement, trust, refusals, own=profile.account, unpinned=unpinned)
+    costs_fit, costs_faults = "", list[str]()
+    if costs is not None and not refusals:
+        costs_fit, costs_faults, added = _costs_fit(agreement, profile, costs)
+        warnings += added
+    warnings += [*_warnings(agreement, deadline), *public_warnings(agreement)]
+    warnings += clock_warnings("the platform", offset)
+    return Review(
+        view.id,
+        view.name,
+        view.state,
+        agreement,
+        profile.account,
+        pinned=trust is not None,
+        deadline_seconds=deadline,
+        members=view.members,
+        refusals=refusals,
+        warnings=warnings,
+        costs_faults=costs_faults,
+        costs_fit=costs_fit,
+    )
+
+
+def profile_trust(profile: Profile, /) -> Trust | None:
+    """The keys that the profile has remembered, if there are some."""
+    return load_trust(profile.trust_file) if profile.trust_file.exists() else None
+
+
+def check_keys(
+    agreement: Agreement, trust: Trust | None, refusals: list[str], /, *, own: str, unpinned: bool
+) -> list[str]:
+    """Compare the keys of an agreement with the pinned ones; returns what to warn of."""
     if trust is not None:
-        made.refusals.extend(trust_refusals(agreement, trust, own=profile.account))
-        made.warnings.extend(_absent(agreement, trust))
-    elif unpinned:
-        made.warnings.append(f"{UNPINNED}, and you chose to believe it (--unpinned)")
-    else:
-        made.refusals.append(f"{UNPINNED}: {HOW_TO_PIN}")
-    if costs is not None and not made.refusals:
-        fits, faults = _costs_faults(agreement, profile.account, costs)
-        made.costs_faults.extend(faults)
-        made = replace(made, costs_fit=fits)
-        made.warnings.extend(_costs_warnings(agreement, profile, costs))
-    made.warnings.extend([*_warnings(made), *public_warnings(agreement)])
-    made.warnings.extend(clock_warnings("the platform", offset))
-    return made
-
-
-def fetch_agreement(client: PlatformClient, run: str, /) -> Agreement:
-    """A run's agreement from its canonical bytes."""
-    return read_agreement(client.runs.agreement(run))
+        refusals += trust_refusals(agreement, trust, own=own)
+        return _absent(agreement, trust)
+    if unpinned:
+        return [f"{UNPINNED}, and you chose to believe it (--unpinned)"]
+    refusals.append(f"{UNPINNED}: {HOW_TO_PIN}")
+    return []
 
 
 def clock_warnings(who: str, offset: float | None, /) -> list[str]:
@@ -312,30 +322,27 @@ def changed_parts(before: Agreement, after: Agreement, /) -> list[str]:
     return [name for name in names if getattr(before, name) != getattr(after, name)]
 
 
-def _costs_faults(agreement: Agreement, account: str, costs: Path) -> tuple[str, list[str]]:
-    """Which objective a file fits, or why none; of several it may be meant for one."""
-    found = []
-    for k in agreement.confidential():
-        if agreement.rows_of(account, k):
-            try:
-                read_costs(costs, agreement, account, k)
-            except InputError as error:
-                found.append(f"your file does not fit {agreement.objectives[k].name!r} ({error})")
-            else:
-                return agreement.objectives[k].name, []
-    return "", found
+def _costs_fit(
+    agreement: Agreement, profile: Profile, costs: Path
+) -> tuple[str, list[str], list[str]]:
+    """The objective that a file fits, or why it fits none, and what adds up with these costs.
 
-
-def _costs_warnings(agreement: Agreement, profile: Profile, costs: Path) -> list[str]:
-    """What adds up if these costs were sealed before, for each objective that they fit."""
-    found = []
+    Of several objectives the file may be meant for one.
+    """
+    fit, faults, warnings = "", [], []
     for k in agreement.confidential():
-        if agreement.rows_of(profile.account, k):
-            with suppress(InputError):  # of several objectives the file may be meant for another
-                weights = read_costs(costs, agreement, profile.account, k)
-                before = repeated(profile, agreement, k, weights)
-                found += [] if before is None else [before.words()]
-    return found
+        if not agreement.rows_of(profile.account, k):
+            continue
+        name = agreement.objectives[k].name
+        try:
+            weights = read_costs(costs, agreement, profile.account, k)
+        except InputError as error:
+            faults.append(f"your file does not fit {name!r} ({error})")
+            continue
+        fit = fit or name
+        before = repeated(profile, agreement, k, weights)
+        warnings += [] if before is None else [before.words()]
+    return fit, [] if fit else faults, warnings
 
 
 def _absent(agreement: Agreement, trust: Trust) -> list[str]:
@@ -345,28 +352,24 @@ def _absent(agreement: Agreement, trust: Trust) -> list[str]:
     return [f"not in this run, of those you trust: {', '.join(absent)}"] if absent else []
 
 
-def _warnings(made: Review) -> list[str]:
-    agreement, limits = made.agreement, made.agreement.limits
-    found = []
+def _warnings(agreement: Agreement, deadline: float | None) -> list[str]:
+    limits, found = agreement.limits, []
     if agreement.search.seed is not None:
         found.append("the seed of the search was chosen beforehand, not drawn by the nodes")
     if len(agreement.participants) == 1:
         found.append("you are the only participant: whatever is disclosed is about you alone")
-    settings = agreement.search.parameters
-    population = settings.get("population")
+    population = agreement.search.parameters.get("population")
     if isinstance(population, int) and limits.population_max > 2 * population:
         found.append(
             f"the agreement allows up to {limits.population_max:,} plans per evaluation where the "
             f"search needs {population:,} or twice that"
         )
-    if agreement.sealed:
-        found += _early_warnings(made)
-    return found
+    return found + (_early_warnings(agreement, deadline) if agreement.sealed else [])
 
 
-def _early_warnings(made: Review) -> list[str]:
+def _early_warnings(agreement: Agreement, deadline: float | None) -> list[str]:
     """What lets a platform have the plan of an assignment opened early."""
-    parameters, deadline = made.agreement.sealed_run.parameters, made.run.deadline_seconds
+    parameters = agreement.sealed_run.parameters
     if not isinstance(parameters, AssignmentParameters):
         return []
     if not parameters.least:
@@ -393,28 +396,51 @@ def sign(
     `seen` is the review that somebody has just read: its agreement is signed and no other.
     `trust` and `unpinned` are as for `review`.
     """
-    made = seen if seen is not None else review(profile, run, trust=trust, unpinned=unpinned)
-    made.check()
-    agreement = made.agreement
-    # First kept, then sent: whatever the platform has a signature for is known here.
-    profile.keep_agreement(run, agreement)
-    keep_run(profile, run, agreement)
-    signature = sign_agreement(agreement, profile.keys().signing)
+    seen = seen or review(profile, run, trust=trust, unpinned=unpinned)
+    seen.check()
+    # First kept, then sent: after a crash in between, this machine still knows whatever the
+    # platform has a signature for, and signs nothing else in its place.
+    profile.keep_agreement(run, seen.agreement)
+    keep_run(profile, run, seen.agreement)
+    signature = sign_agreement(seen.agreement, profile.keys().signing)
     with profile.connect() as client:
         return client.runs.sign(run, signature)
 
 
-def check_is_expected(made: Review, expected: str | None, /) -> None:
-    """Refuse to sign another agreement than the one that somebody has read, unseen."""
-    run = made.run.id
+def keep_reviewed(profile: Profile, seen: Review, /, *, trust: Trust | None = None) -> None:
+    """Remember that somebody has read this, and pin the keys given for it unless they are refused.
+
+    `check_is_expected` then lets `--yes` sign what was read and nothing else.
+    """
+    replace_private(_reviewed_file(profile, seen), f"{seen.hash}\n".encode())
+    if trust is not None and not seen.refusals:
+        save_trust(trust, profile.trust_file)
+
+
+def reviewed_hash(profile: Profile, seen: Review, /) -> str | None:
+    """The hash of what somebody has read last of this run or series."""
+    path = _reviewed_file(profile, seen)
+    return path.read_text().strip() if path.exists() else None
+
+
+def _reviewed_file(profile: Profile, seen: Review) -> Path:
+    folder = folder_of_series if seen.series is not None else Profile.run_folder
+    return folder(profile, seen.id) / "reviewed"
+
+
+def check_is_expected(seen: Review, expected: str | None, /) -> None:
+    """Refuse to sign, unseen, anything other than what somebody has read."""
+    what, option = f"the agreement of {seen.id}", "--agreement"
+    command = f"tacit participant review {seen.id}"
+    if seen.series is not None:
+        what, option = f"series {seen.id}", "--series"
+        command = f"tacit participant follow {seen.id} --review"
     if expected is None:
         raise TrustError(
-            f"nobody has read the agreement of {run} here; run tacit participant review {run}, or "
-            "name it with --agreement HASH"
+            f"nobody has read {what} here; run {command}, or name it with {option} HASH"
         )
-    if made.hash != expected.strip().lower():
+    if seen.hash != expected.strip().lower():
         raise TrustError(
-            f"the platform now shows agreement {made.hash[:16]}... for {run}, and not "
-            f"{expected[:16]}..., which is the one to sign; nothing was signed: run tacit "
-            f"participant review {run} and see what is different"
+            f"{what} is now {seen.hash[:16]}..., says the platform, and not {expected[:16]}..., "
+            f"which is the one to sign; nothing was signed: run {command} and see what is different"
         )

@@ -107,17 +107,6 @@ def keep_series(profile: Profile, series_id: str, series: Series, /) -> None:
     replace_private(path, canonical(series))
 
 
-def reviewed_series(profile: Profile, series_id: str, /) -> str | None:
-    """The hash of the series that this machine has shown last, before it is signed."""
-    path = folder_of_series(profile, series_id) / "reviewed"
-    return path.read_text().strip() if path.exists() else None
-
-
-def keep_reviewed_series(profile: Profile, series_id: str, digest: str, /) -> None:
-    """Remember which series somebody has read."""
-    replace_private(folder_of_series(profile, series_id) / "reviewed", f"{digest}\n".encode())
-
-
 def all_signed_series(profile: Profile, /) -> Iterator[tuple[str, Series]]:
     """The series that this machine signed, with what each is called here."""
     for path in sorted((profile.folder / "series").glob("s-*/series.json")):
@@ -266,6 +255,18 @@ def keep_account(
             )
     keep_run(profile, run, agreement, counted=made)
     return [*account_lines(made), *trouble]
+
+
+def known_balances(profile: Profile, series_id: str, /) -> list[CountedRun]:
+    """What the checked runs of a series with equity have told of balances."""
+    signed = signed_series(profile, series_id)
+    if signed is None:
+        raise InputError(
+            f"this machine has not signed series {series_id}; tacit participant series lists yours"
+        )
+    if signed.equity is None:
+        raise InputError(f"series {series_id} keeps no balances; each of its runs is for itself")
+    return counted_runs(profile, series_id)
 
 
 def account_of_run(profile: Profile, run: str, agreement: Agreement, /) -> CountedRun | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
 from typing import Any
 
 from msgspec.structs import replace
@@ -18,14 +17,13 @@ from tacit.agreement import (
     sign_series,
 )
 from tacit.client import SeriesView
-from tacit.errors import TacitError, TrustError
+from tacit.errors import TacitError
 from tacit.participant.profile import Profile
 from tacit.participant.review_words import review_lines
 from tacit.participant.reviewing import (
-    HOW_TO_PIN,
-    UNPINNED,
     Review,
-    ReviewedRun,
+    check_keys,
+    profile_trust,
     refusals_of_pattern,
 )
 from tacit.participant.series_records import (
@@ -35,7 +33,7 @@ from tacit.participant.series_records import (
     series_named,
     signed_series,
 )
-from tacit.participant.trust import Trust, load_trust, trust_refusals
+from tacit.participant.trust import Trust
 from tacit.plain_text import plain_line
 
 WHAT_VARIES = {
@@ -46,31 +44,6 @@ WHAT_VARIES = {
 }
 
 
-@dataclass(frozen=True)
-class SeriesReview:
-    """A series, and what this machine has to say about it."""
-
-    view: SeriesView
-    series: Series
-    account: str
-    pinned: bool
-    refusals: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-
-    @property
-    def hash(self) -> str:
-        """The name of the series."""
-        return series_hash(self.series)
-
-    def check(self) -> None:
-        """Raise an error that names everything that speaks against signing."""
-        if self.refusals:
-            raise TrustError(
-                f"do not sign series {self.view.id}: {'; '.join(self.refusals)}. Ask those "
-                "concerned over another channel than the platform"
-            )
-
-
 def review_series(
     profile: Profile,
     series_id: str,
@@ -78,44 +51,48 @@ def review_series(
     *,
     trust: Trust | None = None,
     unpinned: bool = False,
-) -> SeriesReview:
+) -> Review:
     """Fetch a series and check all that can be checked before signing; see `review`."""
     folder_of_series(profile, series_id)  # refuses what is not a name of a series
     with profile.connect() as client:
         view = client.series.show(series_id)
         series = read_series(client.series.document(series_id))
-    if trust is None and profile.trust_file.exists():
-        trust = load_trust(profile.trust_file)
-    made = SeriesReview(view, series, profile.account, trust is not None)
-    pattern = series.pattern()
+    pattern, refusals = series.pattern(), []
     try:
         check_series(series)
         check_still_runs(series, time.time())
     except (TacitError, ValueError) as error:
-        made.refusals.append(f"the series contradicts itself: {error}")
-    made.refusals.extend(refusals_of_pattern(profile, pattern))
+        refusals.append(f"the series contradicts itself: {error}")
+    refusals += refusals_of_pattern(profile, pattern)
     signed = signed_series(profile, series_id)
     if signed is not None and signed != series:
-        made.refusals.append(
+        refusals.append(
             f"this machine signed another series under this name ({series_hash(signed)[:16]}...), "
             "and the platform has changed it since"
         )
     named = series_named(profile, series_hash(series))
     if named is not None and named[0] != series_id:
-        made.refusals.append(
+        refusals.append(
             f"this machine signed this very series as {named[0]}, where its runs are counted; "
             "under another name they would be counted anew"
         )
-    made.warnings.extend(_left_behind(profile, series))
+    trust = trust or profile_trust(profile)
     if trust is not None:
         # A series names no certificates: they may be renewed, and each run is held against them.
-        keys = replace(trust, node=[replace(each, certificate=None) for each in trust.node])
-        made.refusals.extend(trust_refusals(pattern, keys, own=profile.account))
-    elif unpinned:
-        made.warnings.append(f"{UNPINNED}, and you chose to believe it (--unpinned)")
-    else:
-        made.refusals.append(f"{UNPINNED}: {HOW_TO_PIN}")
-    return made
+        trust = replace(trust, node=[replace(each, certificate=None) for each in trust.node])
+    warnings = _left_behind(profile, series)
+    warnings += check_keys(pattern, trust, refusals, own=profile.account, unpinned=unpinned)
+    return Review(
+        series_id,
+        series.name,
+        view.state,
+        pattern,
+        profile.account,
+        pinned=trust is not None,
+        series=series,
+        refusals=refusals,
+        warnings=warnings,
+    )
 
 
 def _left_behind(profile: Profile, series: Series) -> list[str]:
@@ -135,22 +112,25 @@ def _left_behind(profile: Profile, series: Series) -> list[str]:
     return left
 
 
-def sign_reviewed_series(profile: Profile, seen: SeriesReview, /) -> SeriesView:
+def sign_reviewed_series(profile: Profile, seen: Review, /) -> SeriesView:
     """Sign the series that was shown and no other; what was signed stays in the profile."""
+    assert seen.series is not None
     seen.check()
     # First kept, then sent: whatever the platform has a signature for is known here.
-    keep_series(profile, seen.view.id, seen.series)
+    keep_series(profile, seen.id, seen.series)
     signature = sign_series(seen.series, profile.keys().signing)
     with profile.connect() as client:
-        return client.series.sign(seen.view.id, signature)
+        return client.series.sign(seen.id, signature)
 
 
-def series_lines(review: SeriesReview, /) -> list[str]:
+def series_lines(review: Review, /) -> list[str]:
     """A series in plain words: what it allows, then what holds for a run if nothing varies."""
-    series, limits = review.series, review.series.limits
+    series = review.series
+    assert series is not None
+    limits = series.limits
     until = time.strftime("%Y-%m-%d %H:%M", time.localtime(limits.expires))
     lines = [
-        f"Series {review.view.id}, {series.name}",
+        f"Series {review.id}, {series.name}",
         f"Hash {review.hash}",
         "",
         "What you allow by signing",
@@ -167,12 +147,8 @@ def series_lines(review: SeriesReview, /) -> list[str]:
         "",
         "A run if nothing varies",
     ]
-    view = ReviewedRun(review.view.id, series.name, review.view.state)
-    pattern = Review(view, series.pattern(), review.account, review.pinned)
-    lines += review_lines(pattern)[2:]
-    lines += [f"Note: {warning}" for warning in review.warnings]
-    lines += [f"DO NOT SIGN: {refusal}" for refusal in review.refusals]
-    return [plain_line(line, longest=2000) for line in lines]
+    pattern = review_lines(review)[2:]  # without the lines that name a run and its hash
+    return [*(plain_line(line, longest=2000) for line in lines), *pattern]
 
 
 def _when(series: Series) -> str:
@@ -198,10 +174,10 @@ def _varies(series: Series) -> list[str]:
     return lines
 
 
-def series_json(review: SeriesReview, /) -> dict[str, Any]:
-    """The same for programs."""
+def series_json(review: Review, /) -> dict[str, Any]:
+    assert review.series is not None
     return {
-        "id": review.view.id,
+        "id": review.id,
         "hash": review.hash,
         "series": canonical(review.series).decode(),
         "pinned": review.pinned,

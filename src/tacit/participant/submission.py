@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tacit.agreement import Agreement, Manifest, agreement_hash, seal_rows
 from tacit.client import PlatformClient, RunView, SubmittedRows
-from tacit.errors import FileError, InputError, NotThereError, RunEndedError, SealError, TrustError
+from tacit.errors import FileError, InputError, NotThereError, SealError, TrustError
 from tacit.participant.costs import check_weights, read_costs
 from tacit.participant.leakage_budget import keep_hashes, repeated, row_hashes
 from tacit.participant.profile import Profile
@@ -33,6 +33,14 @@ class Submission(SubmittedRows, frozen=True, kw_only=True):
     """From how many nodes this machine has just kept a receipt."""
     unkept: str | None = None
     """Why this machine could keep no receipts, although the rows are handed in."""
+
+    def words(self) -> str:
+        """What was sent, and how far the nodes' check is."""
+        why = f": {self.reason}" if self.reason else ""
+        what = "sealed and handed in"
+        if self.earlier:
+            what = "nothing was sent, since rows are sealed once per agreement and yours are"
+        return f"{what}; the nodes' check is {self.state}{why}"
 
 
 def submit(
@@ -162,31 +170,28 @@ def _here(held: SubmittedRows) -> Submission:
 
 
 def wait_for_check(
-    profile: Profile, run: str, objective: int, /, *, timeout: float | None = None
-) -> SubmittedRows:
+    profile: Profile, run: str, done: Submission, /, *, timeout: float | None = None
+) -> Submission:
     """Wait until the nodes have checked one's sealed rows; a `SealError` if they refuse them."""
-    found: list[SubmittedRows] = []
+    checked: list[SubmittedRows] = []
     with profile.connect() as client:
 
         def is_checked(_seen: RunView) -> bool:
-            mine = client.runs.submissions(run)
-            found[:] = [each for each in mine if each.objective == objective]
-            return any(each.state in ("accepted", "refused") for each in found)
+            own = [
+                each for each in client.runs.submissions(run) if each.objective == done.objective
+            ]
+            checked[:] = [each for each in own if each.state in ("accepted", "refused")]
+            return bool(checked)
 
         client.runs.wait(run, is_checked, timeout=timeout)
-    if found[0].state == "refused":
-        why = found[0].reason or "they give no reason"
+    (rows,) = checked
+    if rows.state == "refused":
+        why = rows.reason or "they give no reason"
         raise SealError(f"the nodes refuse your rows: {why}; correct them and submit again")
-    return found[0]
+    return msgspec.structs.replace(done, state=rows.state, reason=rows.reason)
 
 
 def wait_for_end(profile: Profile, run: str, /, *, timeout: float | None = None) -> RunView:
     """Wait until a run has ended, however it did."""
     with profile.connect() as client:
         return client.runs.wait_for_end(run, timeout=timeout)
-
-
-def check_is_finished(run: str, state: str, reason: str | None, /) -> None:
-    """Raise an error for a run that ended in any other way."""
-    if state != "finished":
-        raise RunEndedError(f"{run} is {state}: {reason or 'no reason is given'}")

@@ -23,8 +23,8 @@ import msgspec
 from tacit.agreement import Agreement, NodeTerms
 from tacit.errors import FileError, TrustError
 from tacit.files import read_toml
-from tacit.identity import Keys, is_half, key_fingerprint, load_half
-from tacit.participant.profile import replace_private
+from tacit.identity import Keys, is_half, key_fingerprint, load_half, load_keys
+from tacit.participant.profile import load_profile, replace_private
 from tacit.plain_text import decoders_words
 
 PublicKey = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
@@ -94,6 +94,27 @@ def seen_trust(agreement: Agreement, /) -> Trust:
 def participant_entry(name: str, keys: Keys, /) -> Trust:
     """What a participant gives the others, for them to pin under the name of its account."""
     return Trust(participant=[TrustedParticipant(name, keys.signing_public)])
+
+
+def own_entry(folder: Path, key: Path, /) -> Trust:
+    """One's own entry, under the name of the account where there is one.
+
+    The operator may have chosen another name for it than the key has.
+    """
+    keys, name = load_keys(key), ""
+    if (folder / "profile.json").exists():
+        name = load_profile(folder).account
+    return participant_entry(name or keys.name, keys)
+
+
+def pin(pinned: Path, files: Iterable[Path], /, *, replace: bool = False) -> Trust:
+    """Add the keys in files to those that are pinned; returns all of them."""
+    added = [load_trust(path) for path in files]
+    known = [load_trust(pinned)] if pinned.exists() else []
+    joined = joined_trust([*known, *added], replace=replace)
+    if added:
+        save_trust(joined, pinned)
+    return joined
 
 
 def node_entry(keys: Keys, address: str, /) -> Trust:

@@ -21,7 +21,7 @@ from tacit.mpc.transport import HEADER_BYTES, mux
 from tacit.node import computation, links, opening, platform_connection
 from tacit.problems import shipped_problem
 from tacit.runs import parse_duration
-from tacit.runs.sealed.pace import OPENING_SECONDS
+from tacit.runs.pace import OPENING_SECONDS
 from tacit.search.moves import fitted_parameters, sealed_parameters_for
 from tacit.service.api import middleware
 from tacit.service.demo import demo_problem

@@ -24,7 +24,7 @@ from tacit.problems import load_problem
 from tacit.records.ledger import read_ledger
 from tacit.records.log import FIRST, verify_log
 from tacit.runs import load_result
-from tacit.runs.evaluating.checkpoint import load_checkpoint
+from tacit.runs.checkpoint import load_checkpoint
 from tacit.verify.bundle import read_bundle
 from tests.runs.checkpointed import fresh_run
 

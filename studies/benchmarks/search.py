@@ -34,7 +34,7 @@ from tacit.disclosure import linear
 from tacit.problems import Problem, generate_assignment, shipped_problem
 from tacit.runs import EvaluatingDriver, Limits, drive, simulated_evaluator
 from tacit.search import SearchParameters
-from tacit.search.warming import warm_up
+from tacit.search.evolution import warm_up
 
 TURNS = 5
 

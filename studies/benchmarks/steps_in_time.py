@@ -12,7 +12,7 @@ from tacit.agreement import AssignmentGroup, assignment_groups
 from tacit.derived import KnownTime, step_seconds
 from tacit.problems import Problem
 from tacit.runs import EngineChoice, Limits, Result, sealed_settings, solve
-from tacit.runs.sealed.pace import Pace
+from tacit.runs.pace import Pace
 from tacit.search.moves import AssignmentParameters
 
 SET_UP = 0.3

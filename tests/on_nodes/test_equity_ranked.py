@@ -25,8 +25,8 @@ from tacit.records.events import RunCounted
 from tacit.records.messages import CountRun
 from tacit.records.requests import NO_ATTEMPT, pack_candidates, request_hash
 from tacit.runs import Agreed, Limits, StopReason, agreed_driver, drive
-from tacit.runs.agreed.evaluating import AgreedEvaluating
-from tacit.runs.evaluating.driver import EvaluatingDriver
+from tacit.runs.agreed import AgreedEvaluating
+from tacit.runs.evaluating import EvaluatingDriver
 from tacit.search.moves import TourParameters
 from tacit.verify import Claim, check_counted
 from tests.on_nodes.agreed_cluster import AgreedCluster, outcomes, run

@@ -25,8 +25,9 @@ from tacit.records.events import EvaluationBegun, NumberAdopted
 from tacit.records.messages import Computed
 from tacit.records.requests import Attempt
 from tacit.runs import EngineChoice, Limits, Progress, Result, solve
-from tacit.runs.driver import Outcome, SearchDriver, drive
+from tacit.runs.driver import SearchDriver, drive
 from tacit.runs.limits import StopReason
+from tacit.runs.result import Outcome
 from tacit.runs.settings import as_settings
 from tacit.runs.solve import local_driver, with_disclosures
 from tacit.search import preset_named

@@ -18,7 +18,7 @@ from tacit.local.cluster import LocalCluster
 from tacit.records.events import BatchBegun, Connected, PlanBound, Sent
 from tacit.records.messages import OpenPlan, PlanOpened
 from tacit.records.requests import Attempt
-from tacit.runs.sealed.pace import OPENING_SECONDS
+from tacit.runs.pace import OPENING_SECONDS
 from tacit.search.moves import AssignmentParameters
 from tests.on_nodes.agreed_cluster import AgreedCluster, ask, run
 from tests.on_nodes.changed_node import restart_changed

@@ -7,7 +7,7 @@ import pytest
 
 from tacit.problems import Assignment, Evaluation
 from tacit.runs import Limits
-from tacit.runs.best_known import BestKnown, is_better, update_best_known
+from tacit.runs.history import BestKnown, is_better, update_best_known
 from tacit.search import SearchParameters, SearchState
 from tests.support.simulated import solve
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tacit.evaluators import SideBySide
 from tacit.problems import Evaluation
 from tacit.runs import Checkpointing, EvaluatingDriver, Progress, StopReason, drive
-from tacit.runs.evaluating.checkpoint import load_checkpoint, save_checkpoint
+from tacit.runs.checkpoint import load_checkpoint, save_checkpoint
 from tacit.runs.result import Timing
 from tests.runs.checkpointed import KINDS, LAST, fresh_run, without_timing
 from tests.runs.clock import DrivenClock

@@ -18,7 +18,7 @@ import pytest
 from tacit.errors import FileError, ParameterError
 from tacit.problems import Assignment, generate_assignment
 from tacit.runs import Checkpointing, drive, with_disclosures
-from tacit.runs.evaluating.checkpoint import (
+from tacit.runs.checkpoint import (
     FORMAT,
     load_checkpoint,
     problem_digest,

@@ -18,7 +18,7 @@ from tacit.evaluators import SideBySide
 from tacit.problems import Assignment, Evaluation, Problem, generate_assignment, shipped_problem
 from tacit.runs import EvaluatingDriver, Limits, Progress, StopReason, drive, simulated_evaluator
 from tacit.search import SearchParameters
-from tacit.search.warming import warm_up
+from tacit.search.evolution import warm_up
 from tests.runs.clock import DrivenClock, count_processor_time, leave_earlier_objects_out
 from tests.support.cpu_waits import CpuWaits
 from tests.support.simulated import solve

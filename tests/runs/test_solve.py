@@ -220,7 +220,7 @@ def test_an_interrupt_before_there_is_any_result_is_passed_on(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tacit.runs.evaluating.driver.record_generation", interrupted)
+    monkeypatch.setattr("tacit.runs.evaluating.record_generation", interrupted)
     with pytest.raises(KeyboardInterrupt):
         solve(small_assignment, settings=small_search, limits=Limits(generations=4))
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from tacit.search.random_words import WORD_RANGE, below, distinct_pair, draw_words, threshold
+from tacit.search.genomes import WORD_RANGE, below, distinct_pair, draw_words, threshold
 from tests.search.words_for import random_words, word_for
 
 WORD = st.integers(0, 2**32 - 1)

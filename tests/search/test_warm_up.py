@@ -14,7 +14,7 @@ from dataclasses import replace
 from numba.core.dispatcher import Dispatcher
 from tacit.problems import generate_assignment, generate_tour
 from tacit.runs import EngineChoice, Limits, solve
-from tacit.search.warming import warm_up
+from tacit.search.evolution import warm_up
 
 def signatures():
     import gc
@@ -25,7 +25,7 @@ def measuring(problem, parameters):
     warm_up(problem, parameters)
     before.update(signatures())
 
-sys.modules["tacit.runs.evaluating.local"].warm_up = measuring  # the name is also a function's
+sys.modules["tacit.runs.evaluating_local"].warm_up = measuring  # the name is also a function's
 before = {}
 wide = generate_assignment(1, rows=5, columns=9)
 for problem, engine in (

@@ -29,9 +29,7 @@ from tacit.coordinator.node_client import clients_of
 from tacit.coordinator.sealed_search import OpenedByNodes, SealedSearch
 from tacit.disclosure import Estimator, linear
 from tacit.errors import EngineError, TacitError
-from tacit.evaluators.decode import as_evaluation
-from tacit.evaluators.objective_evaluator import ObjectiveEvaluation
-from tacit.evaluators.pareto import RevealedFront
+from tacit.evaluators import ObjectiveEvaluation, RevealedFront, as_evaluation
 from tacit.identity.config import ClusterConfig
 from tacit.records.ledger import Ledger, PlanParts
 from tacit.records.messages import LogPage

@@ -16,9 +16,7 @@ from tacit.agreement.draft import weights_digest
 from tacit.agreement.terms import Agreement
 from tacit.disclosure import estimator_named
 from tacit.errors import AgreementError, ParameterError
-from tacit.evaluators.decode import as_evaluation
-from tacit.evaluators.objective_evaluator import ObjectiveEvaluation
-from tacit.evaluators.simulated import ClearObjective
+from tacit.evaluators import ClearObjective, ObjectiveEvaluation, as_evaluation
 from tacit.problems import Evaluation, Problem
 from tacit.search import Evolution, SearchParameters, parameters_of, resembles_a_preset, warm_up
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tacit.agreement.terms import Agreement
 from tacit.derived.agreed_search import AgreedSearch
-from tacit.evaluators.objective_evaluator import ObjectiveEvaluation
+from tacit.evaluators import ObjectiveEvaluation
 from tacit.records.ledger import DisclosedLabels
 from tacit.records.requests import pack_candidates, request_hash
 

@@ -13,12 +13,8 @@ from math import comb
 
 import numpy as np
 
-from tacit.disclosure.exact import Exact
-from tacit.disclosure.method import Disclosure
-from tacit.disclosure.order import Order
+from tacit.disclosure.methods import Disclosure, Exact, Order, Quantiles, Top
 from tacit.disclosure.parse import parse_disclosure
-from tacit.disclosure.quantiles import Quantiles
-from tacit.disclosure.top import Top
 
 
 @dataclass(frozen=True)

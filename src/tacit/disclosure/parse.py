@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tacit.disclosure.above import Above
-from tacit.disclosure.buckets import Buckets
-from tacit.disclosure.exact import Exact
-from tacit.disclosure.method import Disclosure
-from tacit.disclosure.order import Order
-from tacit.disclosure.pareto import PARETO, Pareto
-from tacit.disclosure.quantiles import Quantiles
-from tacit.disclosure.sealed import SEALED, Sealed
-from tacit.disclosure.top import Top
+from tacit.disclosure.methods import (
+    PARETO,
+    SEALED,
+    Above,
+    Buckets,
+    Disclosure,
+    Exact,
+    Order,
+    Pareto,
+    Quantiles,
+    Sealed,
+    Top,
+)
 from tacit.errors import DisclosureError
 
 BUILT_IN = ("none", "order", "quantiles", "buckets", "top", "above", PARETO, SEALED)

@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from tacit.problems import Problem
+from tacit.runs.history import Disclosed
 from tacit.runs.limits import Limits, StopReason
-from tacit.runs.plan_values import Values
-from tacit.runs.result import FrontSummary, History, PlanSet
+from tacit.runs.result import Outcome, Values
 
 if TYPE_CHECKING:
     from tacit.runs.history import GenerationView
 
 LATE_SECONDS = 30.0
 """So long after the deadline nodes may still send a plan that would be lost otherwise."""
-
-Disclosed = tuple[int | bool | None, ...]
-"""Per objective what was disclosed of the best fitness: its value, a bit, or nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,31 +46,6 @@ class Progress:
 
 
 Observer = Callable[[Progress], None]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """What a search found: what its result tells besides the problem and the time."""
-
-    algorithm: str
-    parameters: dict[str, object]
-    seed: int
-    generations: int
-    evaluations: int
-    best_known: PlanSet
-    estimated_best: PlanSet
-    history: History
-    ends: list[float]
-    """When each generation was done."""
-    notes: list[str] = field(default_factory=list)
-    proved: bool | None = None
-    """Whether all its plans are proved to be optima; None where nothing is proved."""
-    gaps: list[float] | None = None
-    """By at most how much each plan is worse than the optimum, where that was agreed."""
-    best_plan: int = 0
-    """Which plan of the best-known set is the one to use."""
-    front: FrontSummary | None = None
-    """What was revealed at the end of several objectives, if that was agreed."""
 
 
 class SearchDriver(Protocol):

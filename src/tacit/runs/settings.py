@@ -1,9 +1,10 @@
-"""How to search: presets, single settings by name, and where a run is saved."""
+"""The settings of a search: presets, single settings by name, weightings, checkpoints."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from math import gcd
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
 
@@ -12,9 +13,8 @@ import msgspec
 from tacit.disclosure import Sealed
 from tacit.errors import AgreementError, ParameterError
 from tacit.plain_text import decoders_words, nearest_word
-from tacit.problems import Problem
+from tacit.problems import Problem, simplex_points
 from tacit.runs.limits import Limits
-from tacit.runs.weightings import default_weightings
 from tacit.search import SearchParameters, preset_named
 from tacit.search.moves import (
     SETTINGS,
@@ -26,6 +26,7 @@ from tacit.search.moves import (
 
 if TYPE_CHECKING:
     from tacit.derived import KnownTime
+
 
 Settings = SearchParameters | TourParameters | AssignmentParameters
 AnySettings = TypeVar("AnySettings", bound=Settings)
@@ -235,3 +236,83 @@ def parse_changes(texts: Sequence[str], /) -> dict[str, str]:
             raise ParameterError(f"{text!r}: name each setting once, as in population=100")
         changes[name] = value.strip()
     return changes
+
+
+# Mixtures of several objectives, of which a sealed search opens one plan each.
+
+
+FRONT_STEPS = 4
+"""Two objectives get so many weightings and one more, if nobody names others."""
+MOST_FACTOR = 1 << 20
+"""As agreements have it."""
+
+
+def default_weightings(problem: Problem, /) -> list[tuple[int, ...]]:
+    """One search for one objective; for several, mixtures in which each can weigh as much.
+
+    >>> from tacit.problems import generate_assignment
+    >>> default_weightings(generate_assignment(1, rows=3, objectives=2))
+    [(4, 0), (3, 1), (2, 2), (1, 3), (0, 4)]
+    """
+    units, count = _units(problem), len(problem.objectives)
+    if count == 1:
+        return [(1,)]
+    if count == 2:
+        shares = [(FRONT_STEPS - i, i) for i in range(FRONT_STEPS + 1)]
+    else:
+        alone = [tuple(int(i == k) for i in range(count)) for k in range(count)]
+        shares = [*alone, (1,) * count]  # type: ignore[list-item]
+    return [tuple(s * u for s, u in zip(share, units, strict=True)) for share in shares]
+
+
+def even_weightings(problem: Problem, count: int, /) -> list[tuple[int, ...]]:
+    """At least so many mixtures, evenly spread; for two objectives as many.
+
+    With 101 they are those of the ground truth, where weights are as large as their bounds. An
+    objective that does not count decides between equals, so that no plan dominates what is found.
+
+    >>> from tacit.problems import generate_assignment
+    >>> even_weightings(generate_assignment(1, rows=3, objectives=2), 5)
+    [(1, 3001), (1, 3), (1, 1), (3, 1), (3001, 1)]
+    """
+    units, objectives = _units(problem), len(problem.objectives)
+    if objectives < 2 or count < objectives:
+        raise ParameterError(
+            f"{count} weightings of {objectives} objectives; give at least as many as there are "
+            "objectives, and several objectives"
+        )
+    points = simplex_points(objectives, at_least=count)
+    mixed = [[s * u for s, u in zip(point, units, strict=True)] for point in points]
+    return [_decisive(problem, [factor // gcd(*each) for factor in each]) for each in mixed]
+
+
+def _decisive(problem: Problem, factors: list[int]) -> tuple[int, ...]:
+    """With a factor of 1 in place of 0, all together too little to outweigh one unit of another."""
+    most = sum(
+        problem.rows * each.weight_bound
+        for factor, each in zip(factors, problem.objectives, strict=True)
+        if not factor
+    )
+    if not most or max(factors) * (most + 1) > MOST_FACTOR:
+        return tuple(factors)
+    return tuple(factor * (most + 1) or 1 for factor in factors)
+
+
+def _units(problem: Problem) -> list[int]:
+    """What one objective's weights are multiplied by: small ones count more per unit."""
+    bounds = [max(1, objective.weight_bound) for objective in problem.objectives]
+    return [max(1, max(bounds) // bound) for bound in bounds]
+
+
+def parse_weighting(text: str, /) -> tuple[int, ...]:
+    """The factors of one plan.
+
+    >>> parse_weighting("3:1")
+    (3, 1)
+    """
+    parts = text.split(":")
+    if not all(part.isascii() and part.isdigit() and len(part) < 8 for part in parts):
+        raise ParameterError(
+            f"the weighting {text!r} is none; give whole factors with colons between, as in 3:1"
+        )
+    return tuple(int(part) for part in parts)

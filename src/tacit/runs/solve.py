@@ -1,4 +1,4 @@
-"""`solve`: from a problem to a result in one call."""
+"""`solve`: from a problem to a result in one call, by a search or exactly."""
 
 from __future__ import annotations
 
@@ -7,21 +7,27 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
+import numpy as np
 from msgspec import structs
 
 from tacit.disclosure import BestMode, parse_best_mode, parse_disclosure
 from tacit.errors import ParameterError
-from tacit.problems import Problem, optimal_value, with_usual_disclosures
+from tacit.problems import (
+    Assignment,
+    Problem,
+    ground_truth,
+    optimal_value,
+    optimum,
+    with_usual_disclosures,
+)
 from tacit.runs.driver import Observer, SearchDriver, drive
-from tacit.runs.duration import parse_duration
 from tacit.runs.engine_choice import Announce, EngineChoice
-from tacit.runs.evaluating.local import local_evaluating
-from tacit.runs.exact import solve_exactly
-from tacit.runs.limits import Limits
-from tacit.runs.result import Result, Timing
-from tacit.runs.sealed.local import local_sealed
+from tacit.runs.evaluating_local import local_evaluating
+from tacit.runs.history import GenerationRecord
+from tacit.runs.limits import Limits, StopReason, parse_duration
+from tacit.runs.result import Outcome, Result, Timing, history_lists, plan_set, summarize
+from tacit.runs.sealed_local import local_sealed
 from tacit.runs.settings import Settings, SolveSettings, as_settings, is_sealed
-from tacit.runs.summarize import summarize
 from tacit.search import SearchParameters
 
 DEFAULT_GENERATIONS = 500
@@ -160,3 +166,55 @@ def known_optimum(problem: Problem, /) -> int | None:
     if problem.rows * problem.columns > LARGEST_REFERENCE:
         return None
     return optimal_value(problem)
+
+
+# The reference: an optimal answer, where every objective is public.
+#
+# SciPy's linear sum assignment for one objective; for several, weighted sums give the supported
+# part of the front. No search, no secrets.
+
+
+def solve_exactly(problem: Problem, /) -> Result:
+    """Solve an assignment whose objectives are all public."""
+    started = time.monotonic()
+    if not isinstance(problem, Assignment):
+        raise ParameterError(
+            f"exact solves assignments and {problem.name!r} is a {problem.kind}; "
+            "use genetic (preset paper-tsp)"
+        )
+    for objective in problem.objectives:
+        if objective.confidential:
+            raise ParameterError(
+                f"exact needs every objective in the clear and {objective.name!r} is confidential; "
+                "mark it as public or use genetic"
+            )
+    best: int | None = None
+    if len(problem.objectives) == 1:
+        found = optimum(problem)
+        if found is None or found.plan is None:
+            raise ParameterError(
+                f"exact needs the weights of {problem.name!r} and they are not here; "
+                "give a problem file with weights"
+            )
+        best, plans = found.value, np.asarray([found.plan], dtype=np.int32)
+    else:
+        plans = ground_truth(problem).plans
+    fitness = [problem.fitness(k, plans) for k in range(len(problem.objectives))]
+    disclosed = tuple(int(each.max()) for each in fitness)
+    means = tuple(float(each.mean()) for each in fitness)
+    front = plan_set(problem, plans, 0, disclosed)
+    seconds = time.monotonic() - started
+    record = GenerationRecord(0, disclosed, None, len(plans), means, disclosed, seconds)
+    outcome = Outcome(
+        algorithm="exact",
+        parameters={},
+        seed=0,
+        generations=0,
+        evaluations=0,
+        best_known=front,
+        estimated_best=front,
+        history=history_lists(problem, [record]),
+        ends=[seconds],
+    )
+    timing = Timing(seconds, 0.0, outcome.ends)
+    return summarize(problem, outcome, StopReason.OPTIMAL, timing, engine="clear", optimum=best)

@@ -12,8 +12,8 @@ from tacit.lazy import lazily
 
 if TYPE_CHECKING:
     from tacit.search.crossover import crossover_named, crossovers
-    from tacit.search.evolution import Evolution, GenerationWords, SearchState, WordBudget
-    from tacit.search.genomes import random_permutations, repair
+    from tacit.search.evolution import Evolution, GenerationWords, SearchState, WordBudget, warm_up
+    from tacit.search.genomes import RandomWords, draw_words, random_permutations, repair, threshold
     from tacit.search.mutation import mutation_named, mutations
     from tacit.search.parameters import (
         PRESETS,
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
         preset_named,
         resembles_a_preset,
     )
-    from tacit.search.random_words import RandomWords, draw_words, threshold
     from tacit.search.sealed import ClearTour, weighted_values
     from tacit.search.selection import tournament
-    from tacit.search.warming import warm_up
 else:
     __getattr__ = lazily(__name__)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tacit.errors import ParameterError
 from tacit.jit import kernel
-from tacit.search.random_words import RandomWords, below, segment
+from tacit.search.genomes import RandomWords, below, segment
 
 # Cycle crossover (Oliver, Smith and Holland 1987; Eiben and Smith 2015, section 4.5.1).
 #

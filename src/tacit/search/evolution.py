@@ -7,6 +7,7 @@ state is kept, so a run can stop after any `tell` and continue elsewhere.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Protocol
@@ -15,12 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import ParameterError
-from tacit.problems import Problem
+from tacit.problems import Objective, Problem
 from tacit.search.crossover import crossover_named
-from tacit.search.genomes import random_permutations, repair
+from tacit.search.genomes import RandomWords, draw_words, random_permutations, repair, threshold
 from tacit.search.mutation import mutation_named
 from tacit.search.parameters import Orders, SearchParameters, TieBreaker
-from tacit.search.random_words import RandomWords, draw_words, threshold
 from tacit.search.selection import (
     binary_tournament,
     crowded_truncation,
@@ -353,3 +353,33 @@ class WordBudget:
             arrays.append(words[start : start + size].reshape(shape))
             start += size
         return GenerationWords(*arrays)
+
+
+def warm_up(problem: Problem, parameters: SearchParameters, /) -> float:
+    """Make everything ready that this search calls; gives the seconds it took."""
+    started = time.monotonic()
+    twin = _twin(problem)
+    few = replace(parameters, population=6, elites=min(parameters.elites, 2))
+    search = Evolution(twin, few)
+    rng = np.random.Generator(np.random.PCG64(0))
+    state = search.start()
+    for _ in range(2):
+        genomes = search.ask(state, rng)
+        plans = twin.plans(genomes)
+        fitness = [twin.fitness(k, plans) for k in range(len(twin.objectives))]
+        state = search.tell(state, genomes, np.stack(fitness, axis=1).astype(np.float64), rng)
+    # Records sum up a selection of the genomes. If that is a single one, the plan is contiguous in
+    # memory also where m < n, and another version of the kernel is called.
+    twin.fitness(0, twin.plans(state.genomes[:2]))
+    twin.fitness(0, twin.plans(state.genomes[:1]))
+    return time.monotonic() - started
+
+
+def _twin(problem: Problem) -> Problem:
+    """The same problem with weights, whether or not they are here, and nothing to prove."""
+    weights = np.zeros((problem.rows, problem.columns), dtype=np.int64)
+    objectives = tuple(
+        Objective(each.name, weights, disclosure=each.disclosure, best_mode=each.best_mode)
+        for each in problem.objectives
+    )
+    return replace(problem, objectives=objectives, proven=True)

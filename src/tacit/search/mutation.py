@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tacit.errors import ParameterError
 from tacit.jit import kernel
-from tacit.search.random_words import RandomWords, below, distinct_pair
+from tacit.search.genomes import RandomWords, below, distinct_pair
 
 # Insert mutation (Eiben and Smith 2015, section 4.5.1): an item moves next to another.
 #

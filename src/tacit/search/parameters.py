@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from tacit.errors import ParameterError
 from tacit.plain_text import decoders_words
 from tacit.search.crossover import crossover_named
-from tacit.search.genomes import random_permutations
+from tacit.search.genomes import draw_words, random_permutations
 from tacit.search.mutation import mutation_named
-from tacit.search.random_words import draw_words
 
 # Who comes first among equals when a set that was evaluated is sorted.
 #

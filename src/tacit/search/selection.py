@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.jit import kernel
-from tacit.search.random_words import RandomWords, below
+from tacit.search.genomes import RandomWords, below
 
 # Non-dominated sorting into fronts.
 #

@@ -19,7 +19,7 @@ from tacit.mpc.sealed.moves import permute_lines
 from tacit.mpc.sealed.state import SealedState, as_plans
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare
-from tacit.search.moves.runs import Runs
+from tacit.search.moves.move_set import Runs
 from tests.mpc.both import three_and_four
 from tests.mpc.remembered_masks import RememberedMasks
 from tests.mpc.sealed.searches import Search

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tacit.errors import FileError
 from tacit.problems import generate_assignment, generate_tour, load_problem
-from tacit.problems.files.save import problem_text
+from tacit.problems.files.load_and_save import problem_text
 
 
 def npy() -> bytes:

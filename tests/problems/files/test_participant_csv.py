@@ -13,8 +13,8 @@ from tacit.problems import (
     generate_tour,
     load_problem,
 )
+from tacit.problems.files.load_and_save import save_participants
 from tacit.problems.files.matrices import read_csv_weights
-from tacit.problems.files.save import save_participants
 
 
 @pytest.mark.parametrize(

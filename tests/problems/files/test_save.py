@@ -21,7 +21,7 @@ from tacit.problems import (
     save_problem,
     with_usual_disclosures,
 )
-from tacit.problems.files.save import problem_text
+from tacit.problems.files.load_and_save import problem_text
 from tacit.runs import with_disclosures
 
 NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=10)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tacit.errors import ParameterError
 from tacit.problems import generate_delays, load_problem, optimum, save_problem
-from tacit.problems.generate.delays import LARGEST_COST, Flight, draw_flights
-from tacit.problems.generate.generators import seeded_generator
+from tacit.problems.delays import LARGEST_COST, Flight, draw_flights
+from tacit.problems.generators import seeded_generator
 
 sizes = st.integers(1, 12).flatmap(lambda m: st.tuples(st.just(m), st.integers(m, 2 * m + 3)))
 

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from tacit.errors import ParameterError
 from tacit.problems import Assignment, generate_family, generate_named, optimum
-from tacit.problems.generate.families import FAMILIES, POSSIBLE, RANK
+from tacit.problems.generators import FAMILIES, POSSIBLE, RANK
 
 
 def drawn(name: str, seed: int = 3) -> tuple[Assignment, NDArray[np.int64]]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tacit.disclosure import Exact, Top
 from tacit.errors import ParameterError
 from tacit.problems import generate_assignment, generate_tour
-from tacit.problems.generate.generators import dealt_rows, uniform_integers
+from tacit.problems.generators import dealt_rows, uniform_integers
 
 
 def pcg(seed: int) -> np.random.Generator:

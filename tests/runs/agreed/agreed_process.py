@@ -12,9 +12,7 @@ import msgspec
 
 from tacit.agreement.terms import read_agreement
 from tacit.identity.config import load_cluster_config
-from tacit.runs.agreed.agreed import Agreed
-from tacit.runs.agreed.driver import agreed_driver
-from tacit.runs.agreed.evaluating import AgreedEvaluating
+from tacit.runs.agreed import Agreed, AgreedEvaluating, agreed_driver
 from tacit.runs.driver import drive
 
 

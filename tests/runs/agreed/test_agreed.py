@@ -27,12 +27,10 @@ from tacit.records.events import (
 )
 from tacit.records.ledger import DisclosureKind, load_ledger
 from tacit.records.requests import Attempt
-from tacit.runs.agreed.agreed import LEDGER
-from tacit.runs.agreed.evaluating import CHECKPOINTS, search_up_to
+from tacit.runs.agreed import CHECKPOINTS, LEDGER, search_up_to
 from tacit.runs.driver import drive
 from tacit.runs.limits import Limits, StopReason
-from tacit.runs.result import Result, Timing
-from tacit.runs.summarize import summarize
+from tacit.runs.result import Result, Timing, summarize
 from tacit.verify.disclosed import check_answers
 from tacit.verify.replay import replay
 from tests.on_nodes.agreed_cluster import AgreedCluster, problem

@@ -16,8 +16,7 @@ from tacit.local.cluster import LocalCluster
 from tacit.problems import generate_assignment
 from tacit.records import DisclosureKind, Sent, load_ledger
 from tacit.runs import EngineChoice, Limits, StopReason, with_disclosures
-from tacit.runs.agreed.agreed import LEDGER
-from tacit.runs.agreed.evaluating import search_up_to
+from tacit.runs.agreed import LEDGER, search_up_to
 from tacit.verify.disclosed import check_answers, check_disclosed
 from tacit.verify.replay import replay
 from tests.on_nodes.agreed_cluster import AgreedCluster

@@ -23,7 +23,7 @@ from tacit.problems import (
     generate_named,
     generate_tour,
 )
-from tacit.problems.generate.families import FAMILIES
+from tacit.problems.generators import FAMILIES
 from tacit.runs import Limits, Result, even_weightings, solve
 from tacit.search import weighted_values
 from tacit.search.moves import AssignmentParameters

@@ -21,8 +21,8 @@ from tacit.problems import (
 )
 from tacit.records import DisclosedPlan, load_ledger
 from tacit.runs import Checkpointing, EngineChoice, Limits, Progress, Result
+from tacit.runs.pace import OPENING_SECONDS
 from tacit.runs.result import Timing
-from tacit.runs.sealed.pace import OPENING_SECONDS
 from tacit.search.moves import TourParameters
 from tests.runs.flat import solve_with
 from tests.support.cpu_waits import CpuWaits

@@ -12,8 +12,8 @@ from tacit.errors import AbortError, PeerTimeoutError, RefusedError
 from tacit.problems import Problem, generate_assignment, generate_tour
 from tacit.records import RefusalKind, SealedPlan
 from tacit.runs import Limits, StopReason, drive
-from tacit.runs.sealed.driver import SealedDriver
-from tacit.runs.sealed.pace import OPENING_SECONDS, SETTLING
+from tacit.runs.pace import OPENING_SECONDS, SETTLING
+from tacit.runs.sealed import SealedDriver
 from tacit.search.moves import AssignmentParameters, TourParameters
 from tests.runs.clock import DrivenClock
 

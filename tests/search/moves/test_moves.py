@@ -20,7 +20,7 @@ from tacit.search.moves import (
     TourParameters,
     fitted_parameters,
 )
-from tacit.search.moves.noise import gumbel_noise, gumbel_quantiles, noise_span
+from tacit.search.moves.schedule import gumbel_noise, gumbel_quantiles, noise_span
 
 SEEDS = st.integers(0, 2**62)
 

@@ -18,7 +18,7 @@ from playwright.sync_api import expect
 from tacit.client import RunTerms, tls_context
 from tacit.participant import Profile, review, sign, submit
 from tacit.problems import Problem
-from tacit.problems.files.save import save_participants
+from tacit.problems.files.load_and_save import save_participants
 from tacit.service.dashboard.drafts import ObjectiveRule, drawn_problem, usual_terms
 from tacit.service.demo import join_as, pin_keys
 from tacit.service.local_platform import LocalPlatform

@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, expect
 
 from tacit.participant import Profile, review, sign, submit
 from tacit.problems import Assignment, Problem
-from tacit.problems.files.save import save_participants
+from tacit.problems.files.load_and_save import save_participants
 from tacit.service.dashboard.drafts import drawn_problem
 from tacit.service.dashboard.log_check import LogVerdict, verdict_of
 from tacit.service.demo import join_as, pin_keys

@@ -19,7 +19,7 @@ from tacit.problems import Problem
 from tacit.records.ledger import FileLedger
 from tacit.records.requests import pack_candidates, request_hash
 from tacit.runs import EvaluatingDriver, Limits, Progress, drive, simulated_evaluator
-from tacit.runs.agreed.agreed import LEDGER
+from tacit.runs.agreed import LEDGER
 from tacit.service.dashboard.drafts import ObjectiveRule, drawn_problem, usual_terms
 from tacit.service.execution.report import Report, run_folder, write_report
 from tacit.service.server.settings import Settings

@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
-    from tacit.search.moves.assignment import MOST_GENERATIONS, SETTINGS, AssignmentParameters
     from tacit.search.moves.blocks import BlockDescent
-    from tacit.search.moves.fitting import fitted_parameters
     from tacit.search.moves.move_set import MoveSet
     from tacit.search.moves.parameters import (
+        MOST_GENERATIONS,
         SEALED_PRESETS,
+        SETTINGS,
+        AssignmentParameters,
         SealedParameters,
         TourParameters,
+        fitted_parameters,
         named_settings,
         sealed_parameters_for,
     )
-    from tacit.search.moves.schedule import Generation, Schedule
-    from tacit.search.moves.shape import PublicShape, public_shape
+    from tacit.search.moves.schedule import Generation, PublicShape, Schedule, public_shape
 else:
     __getattr__ = lazily(__name__)

@@ -19,8 +19,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.search.moves.move_set import MoveSet
-from tacit.search.moves.runs import Indices, Runs
+from tacit.search.moves.move_set import Indices, MoveSet, Runs
 
 TERMS = 3
 """The largest number of rows that a move changes."""

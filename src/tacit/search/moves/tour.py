@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.search.moves.move_set import MoveSet
-from tacit.search.moves.runs import Indices, Runs
+from tacit.search.moves.move_set import Indices, MoveSet, Runs
 
 LONGEST_SEGMENT = 3
 """The largest number of cities that an or-opt move relocates."""

@@ -10,30 +10,66 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from tacit.disclosure import SEALED
 from tacit.errors import MpcError, RefusedError
-from tacit.runs.driver import LATE_SECONDS, Disclosed, Outcome, Progress, end_of
+from tacit.runs.driver import LATE_SECONDS, Progress, end_of
+from tacit.runs.history import Disclosed
 from tacit.runs.limits import Limits, StopReason
-from tacit.runs.plan_values import Values, opened_values
-from tacit.runs.result import History
-from tacit.runs.sealed.pace import MOST_IN_BATCH, Pace
-from tacit.runs.sealed.searching import SealedSearching
-from tacit.runs.summarize import plan_set
+from tacit.runs.pace import MOST_IN_BATCH, Pace
+from tacit.runs.result import History, Outcome, Values, opened_values, plan_set
 from tacit.search.moves import named_settings
 
 if TYPE_CHECKING:
     from tacit.agreement import SealedRun
     from tacit.records import SealedPlan
 
+
 TOGETHER_AT_A_TIME = 12
 """Steps in a batch of weightings that are solved together, which take long: a node that dies costs
 the batch that is under way."""
 ASK_AGAIN_SECONDS = 0.2
 """How long to wait before a plan that nodes do not open yet is asked for again."""
+
+
+class SealedSearching(Protocol):
+    """A group of sealed searches that go on together, on nodes or in the clear."""
+
+    @property
+    def searches(self) -> Sequence[int]:
+        """Their numbers."""
+        ...
+
+    @property
+    def step(self) -> int:
+        """How many steps are done."""
+        ...
+
+    @property
+    def opened(self) -> bool:
+        """Whether a plan was opened before, so that nothing but that plan follows."""
+        ...
+
+    @property
+    def finished(self) -> bool:
+        """Whether it was opened that all plans are proved, where that was agreed."""
+        ...
+
+    @property
+    def seed(self) -> int:
+        """What moves and tie-breaks follow from."""
+        ...
+
+    def advance(self, count: int, horizon: int, /, *, until: float | None) -> None:
+        """Go on by so many steps, of as many as the horizon says."""
+        ...
+
+    def open(self, search: int, /, *, until: float | None) -> SealedPlan:
+        """Open the best plan of one of the searches: once."""
+        ...
 
 
 def steps_within(run: SealedRun, limits: Limits, /) -> int:

@@ -1,4 +1,4 @@
-"""Saving a run between two generations, and going on from there.
+"""Save a run between two generations, and resume it from there.
 
 A checkpoint is one file: a line with the format, the SHA-256 of the rest, and a MessagePack body.
 It is written beside its final name and then moved over it, so that a crash leaves the old one or
@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from tacit.errors import FileError
 from tacit.files import other_version, read_bytes, replace_file, writing
 from tacit.problems import Problem
-from tacit.runs.best_known import BestKnown
-from tacit.runs.history import GenerationRecord
+from tacit.runs.history import BestKnown, GenerationRecord
 from tacit.search import SearchState, parameters_of
 
 if TYPE_CHECKING:
-    from tacit.runs.evaluating.driver import EvaluatingDriver
+    from tacit.runs.evaluating import EvaluatingDriver
+
 
 FORMAT = "tacit-checkpoint/1"
 _FIRST_LINE = f"{FORMAT}\n".encode()

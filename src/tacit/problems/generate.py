@@ -1,4 +1,4 @@
-"""Random problems by the name of what is drawn, for commands, drafts and studies."""
+"""Draw random problems by the name of what is drawn, for commands, drafts and studies."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import Any, Literal
 
 from tacit.disclosure import Disclosure, Unsaid
 from tacit.errors import ParameterError
-from tacit.problems.generate.delays import generate_delays
-from tacit.problems.generate.families import FAMILIES, generate_family
-from tacit.problems.generate.generators import (
+from tacit.problems.delays import generate_delays
+from tacit.problems.generators import (
+    FAMILIES,
     Seed,
     generate_assignment,
     generate_capacitated,
+    generate_family,
     generate_routing,
     generate_tour,
 )

@@ -1,4 +1,4 @@
-"""A search from its ledger: what the nodes have answered is not asked again.
+"""Repeat a search from its ledger, so that nodes are not asked again for what they have answered.
 
 The search is a function of the agreement, its seed and what was disclosed. So whoever has these can
 compute every candidate again: to go on with a run, or to see all that its platform has seen.
@@ -44,7 +44,7 @@ from tacit.records import (
     request_hash,
 )
 from tacit.runs.driver import Observer, drive
-from tacit.runs.evaluating.driver import EvaluatingDriver
+from tacit.runs.evaluating import EvaluatingDriver
 from tacit.runs.limits import Limits
 
 

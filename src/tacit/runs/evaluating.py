@@ -1,4 +1,4 @@
-"""A search that evaluates candidates, generation after generation."""
+"""`EvaluatingDriver`: a search that evaluates candidates, generation after generation."""
 
 from __future__ import annotations
 
@@ -12,14 +12,18 @@ from numpy.typing import NDArray
 from tacit.errors import EngineError, MpcError, ParameterError, TacitError
 from tacit.evaluators import RevealedFront, SideBySide, Together
 from tacit.problems import Problem
-from tacit.runs.best_known import update_best_known
-from tacit.runs.driver import LATE_SECONDS, Disclosed, Outcome, Progress, end_of
-from tacit.runs.evaluating.checkpoint import Snapshot, save_checkpoint
-from tacit.runs.history import GenerationRecord, GenerationView, record_generation
+from tacit.runs.checkpoint import Snapshot, save_checkpoint
+from tacit.runs.driver import LATE_SECONDS, Progress, end_of
+from tacit.runs.history import (
+    Disclosed,
+    GenerationRecord,
+    GenerationView,
+    record_generation,
+    update_best_known,
+)
 from tacit.runs.limits import Limits, StopReason
-from tacit.runs.plan_values import Values, evaluated_values
+from tacit.runs.result import Outcome, Values, evaluated_values, front_of, history_lists, plan_set
 from tacit.runs.settings import Checkpointing
-from tacit.runs.summarize import front_of, history_lists, plan_set
 from tacit.search import Evolution, SearchParameters
 
 TYPICAL_OF = 5

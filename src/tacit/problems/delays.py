@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tacit.disclosure import Disclosure, Unsaid
 from tacit.errors import ParameterError
 from tacit.problems.assignment import Assignment
-from tacit.problems.generate.generators import Seed, dealt_rows, seeded_generator, uniform_integers
+from tacit.problems.generators import Seed, dealt_rows, seeded_generator, uniform_integers
 from tacit.problems.objective import Objective
 from tacit.problems.problem import Participant
 
@@ -139,7 +139,7 @@ def sampled_delay_costs(seed: Seed, flights: int, delays: list[int], /) -> NDArr
 def draw_flights(rng: np.random.Generator, count: int, times: list[int], /) -> list[Flight]:
     """Draw flights in the order of their schedule, so that each finds a slot at or after its time.
 
-    >>> from tacit.problems.generate.generators import seeded_generator
+    >>> from tacit.problems.generators import seeded_generator
     >>> [flight.scheduled for flight in draw_flights(seeded_generator(1), 3, [360, 363, 366])]
     [360, 360, 360]
     """

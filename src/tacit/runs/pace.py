@@ -1,4 +1,4 @@
-"""How many steps come next: by the clock alone, since nothing else is known of a sealed run.
+"""Plan the batches of a sealed run by the clock alone, since nothing else is known of it.
 
 The temperature of a tour follows the time that is left: every batch names how many generations
 there will be, as far as one can tell by then.

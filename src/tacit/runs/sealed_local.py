@@ -1,4 +1,4 @@
-"""Sealed searches of a problem whose weights are here."""
+"""Sealed searches of a problem whose weights are here, simulated or on nodes."""
 
 from __future__ import annotations
 
@@ -11,14 +11,78 @@ from tacit.errors import AgreementError, ParameterError
 from tacit.problems import Problem
 from tacit.runs.engine_choice import Announce, EngineChoice, engine_on_nodes
 from tacit.runs.limits import Limits
-from tacit.runs.sealed.driver import SealedDriver
-from tacit.runs.sealed.searching import SimulatedSearch
-from tacit.runs.settings import Checkpointing
-from tacit.runs.weightings import default_weightings
+from tacit.runs.sealed import SealedDriver
+from tacit.runs.settings import Checkpointing, default_weightings
+from tacit.search import ClearTour, weighted_values
 from tacit.search.moves import AssignmentParameters, SealedParameters
 
 if TYPE_CHECKING:
-    from tacit.agreement import PinnedSearch, SealedRun
+    from tacit.agreement import PinnedSearch, SealedGroup, SealedRun
+    from tacit.derived import ClearRun
+    from tacit.records import SealedPlan
+
+
+class SimulatedSearch:
+    """The nodes' clear twin of a group: the same steps, of weights and a start that are here."""
+
+    opened = False
+
+    def __init__(self, run: SealedRun, group: SealedGroup, /) -> None:
+        from tacit.agreement import AssignmentGroup
+        from tacit.derived import ClearRun
+        from tacit.search.moves import TourParameters
+
+        self._run, self.seed, self.searches = run, group.seed, group.searches
+        self.twins: dict[int, ClearTour | ClearRun] = {}
+        """By weighting, for studies, which may look at everything."""
+        for search in group.searches:
+            factors = run.weightings[search]
+            if isinstance(group, AssignmentGroup):
+                values = weighted_values(run.problem, factors)
+                self.twins[search] = ClearRun(group, search, values)
+            else:
+                assert isinstance(run.parameters, TourParameters)
+                self.twins[search] = ClearTour.drawn(
+                    run.problem, run.parameters, factors, seed=group.seed, stream=search
+                )
+        self.finished = False
+
+    @property
+    def step(self) -> int:
+        """How many steps are done."""
+        return self.twins[self.searches[0]].step
+
+    def advance(
+        self,
+        count: int,
+        horizon: int,
+        /,
+        *,
+        until: float | None,  # noqa: ARG002 - never waits
+    ) -> None:
+        """Go on by so many steps; a batch ends at a checkpoint, where `finished` is opened."""
+        checkpoints = self._run.checkpoints
+        count = min([count, *(step - self.step for step in checkpoints if step > self.step)])
+        for twin in self.twins.values():
+            twin.advance(count, horizon=horizon)
+        if self.step in checkpoints:
+            self.finished = all(twin.is_proved for twin in self.twins.values())
+
+    def open(
+        self,
+        search: int,
+        /,
+        *,
+        until: float | None,  # noqa: ARG002 - never waits
+    ) -> SealedPlan:
+        """Open the plan of a weighting, and what is proved of it."""
+        from tacit.records import OUTCOMES, SealedPlan
+
+        twin = self.twins[search]
+        value = twin.value if self._run.opens_value else None
+        outcome = OUTCOMES[twin.is_proved] if self._run.is_exact else None
+        return SealedPlan(twin.plan(), value, twin.step, outcome, twin.gap)
+
 
 FOR_OWNERS = (
     "each owner got its own rows of the plan, sealed; all owners are here, so it is put together"

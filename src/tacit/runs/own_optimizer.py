@@ -14,11 +14,12 @@ from tacit.disclosure import SEALED, estimator_named
 from tacit.errors import ParameterError
 from tacit.problems import Evaluation, Problem
 from tacit.runs.engine_choice import Announce, EngineChoice
-from tacit.runs.evaluating.evaluators import chosen_sets_on_nodes, simulated_evaluator
+from tacit.runs.evaluating_local import chosen_sets_on_nodes, simulated_evaluator
 from tacit.runs.solve import with_disclosures
 
 if TYPE_CHECKING:
     from tacit.evaluators import SideBySide
+
 
 SIMULATED = EngineChoice(engine="simulated")
 

@@ -1,0 +1,494 @@
+"""The methods of disclosure: pure functions of the fitness of one evaluated set.
+
+Each method of the paper (section 3.3) is a subclass of `Disclosure`; `parse` finds it by its text.
+Fitness is an integer and larger is better. Ties go to the lower index everywhere.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.disclosure.estimation import Estimator, estimate, linear
+from tacit.errors import DisclosureError
+
+
+class BestMode(StrEnum):
+    """How much of the best fitness an evaluation reveals.
+
+    >>> BestMode("improvement").revealed(7, best_so_far=5)
+    True
+    >>> BestMode("value").revealed(7, best_so_far=5)
+    7
+    """
+
+    VALUE = "value"
+    IMPROVEMENT = "improvement"
+    NOTHING = "nothing"
+
+    def revealed(self, best: int, *, best_so_far: int | None) -> int | bool | None:
+        """What is disclosed, given the best of this evaluation and of all before."""
+        if self is BestMode.VALUE:
+            return best
+        if self is BestMode.IMPROVEMENT:
+            return best_so_far is None or best > best_so_far
+        return None
+
+
+def parse_best_mode(text: str, /) -> BestMode:
+    """Read a best-mode.
+
+    >>> parse_best_mode("nothing")
+    <BestMode.NOTHING: 'nothing'>
+    """
+    try:
+        return BestMode(text)
+    except ValueError:
+        raise DisclosureError(
+            f"{text!r} is not a way to disclose the best fitness; use value, improvement or nothing"
+        ) from None
+
+
+class Disclosure(ABC):
+    """One obfuscation method with its parameter.
+
+    >>> from tacit.disclosure import parse_disclosure
+    >>> top = parse_disclosure("top:2")
+    >>> top.disclose(np.array([5, 9, 7]))
+    array([False,  True,  True])
+    >>> top.levels(top.disclose(np.array([5, 9, 7])))
+    array([1, 0, 0])
+    """
+
+    method: ClassVar[str]
+    usual_best: ClassVar[BestMode] = BestMode.VALUE
+    """What is disclosed of the best where nobody says."""
+
+    @property
+    def tells_flags(self) -> bool:
+        """Whether it reveals true or false of each individual, and not a number."""
+        return False
+
+    @property
+    @abstractmethod
+    def text(self) -> str:
+        """The method's text form in files and commands, such as `top:15`."""
+
+    @abstractmethod
+    def disclose(self, fitness: NDArray[np.int64], /) -> NDArray[Any]:
+        """What is revealed of `fitness`, one value per individual, in the order given."""
+
+    @abstractmethod
+    def levels(self, disclosed: NDArray[Any], /) -> NDArray[np.int64]:
+        """The paper's m(r): 0 for the best group, growing as individuals get worse."""
+
+    @abstractmethod
+    def distinct_values(self, individuals: int, /) -> int:
+        """The paper's u: how many different values the method can reveal."""
+
+    def estimates(
+        self,
+        disclosed: NDArray[Any],
+        /,
+        *,
+        best: int | None,
+        estimator: Estimator = linear,
+    ) -> NDArray[np.float64]:
+        """Estimate each fitness from what was disclosed and the best value, if that is known.
+
+        >>> from tacit.disclosure import parse_disclosure
+        >>> parse_disclosure("top:2").estimates(np.array([False, True, True]), best=9)
+        array([-9.,  9.,  9.])
+        """
+        return estimate(
+            self.levels(disclosed),
+            best=best,
+            distinct_values=self.distinct_values(len(disclosed)),
+            estimator=estimator,
+        )
+
+    def check_population(self, individuals: int, /) -> None:
+        """Reject a population that this disclosure cannot describe.
+
+        >>> from tacit.disclosure import parse_disclosure
+        >>> parse_disclosure("top:15").check_population(10)
+        Traceback (most recent call last):
+        tacit.errors.DisclosureError: top:15 needs at least 15 individuals and the population \
+has 10; lower the one or raise the other
+        """
+        if individuals < self.least_individuals:
+            raise DisclosureError(
+                f"{self.text} needs at least {self.least_individuals} individuals and the "
+                f"population has {individuals}; lower the one or raise the other"
+            )
+
+    @property
+    def least_individuals(self) -> int:
+        """The smallest population the method makes sense for."""
+        return 1
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Grouped(Disclosure):
+    """Reveals in which of some groups each individual is, 0 for the best."""
+
+    groups: int
+
+    @property
+    def text(self) -> str:
+        """Such as `quantiles:5`."""
+        return f"{self.method}:{self.groups}"
+
+    @property
+    def least_individuals(self) -> int:
+        """One individual per group."""
+        return self.groups
+
+    def levels(self, disclosed: NDArray[Any], /) -> NDArray[np.int64]:
+        """The groups themselves."""
+        return np.asarray(disclosed, dtype=np.int64)
+
+    def distinct_values(self, individuals: int, /) -> int:  # noqa: ARG002
+        """The number of groups."""
+        return self.groups
+
+
+def ranks(fitness: NDArray[np.int64], /) -> NDArray[np.int64]:
+    """Give each individual its rank: 0 is best, ties go to the lower index.
+
+    >>> ranks(np.array([10, 30, 30, 20]))
+    array([3, 0, 1, 2])
+    """
+    best_first = np.argsort(-fitness, kind="stable")
+    rank = np.empty(len(fitness), dtype=np.int64)
+    rank[best_first] = np.arange(len(fitness))
+    return rank
+
+
+@dataclass(frozen=True)
+class Exact(Disclosure):
+    """Reveals the exact fitness.
+
+    >>> Exact().disclose(np.array([5, 9, 7]))
+    array([5, 9, 7])
+    """
+
+    method: ClassVar[str] = "none"
+
+    @property
+    def text(self) -> str:
+        """Always `none`."""
+        return self.method
+
+    def disclose(self, fitness: NDArray[np.int64], /) -> NDArray[np.int64]:
+        """The fitness itself."""
+        return fitness.copy()
+
+    def levels(self, disclosed: NDArray[Any], /) -> NDArray[np.int64]:
+        """How far each individual lies below the best.
+
+        >>> Exact().levels(np.array([5, 9, 7]))
+        array([4, 0, 2])
+        """
+        return np.asarray(disclosed.max() - disclosed, dtype=np.int64)
+
+    def estimates(
+        self,
+        disclosed: NDArray[Any],
+        /,
+        *,
+        best: int | None,  # noqa: ARG002
+        estimator: Estimator = linear,  # noqa: ARG002
+    ) -> NDArray[np.float64]:
+        """The fitness itself: there is nothing to estimate.
+
+        >>> Exact().estimates(np.array([5, 9]), best=None)
+        array([5., 9.])
+        """
+        return disclosed.astype(np.float64)
+
+    def distinct_values(self, individuals: int, /) -> int:
+        """As many as there are individuals."""
+        return individuals
+
+
+@dataclass(frozen=True, eq=False)
+class Unsaid(Exact):
+    """As `none` where the weights are here anyway; `solve` takes what is usual in its place.
+
+    >>> Unsaid() == Exact(), isinstance(Exact(), Unsaid)
+    (True, False)
+    """
+
+    def __eq__(self, other: object) -> bool:
+        """Whether it reveals the same."""
+        return isinstance(other, Exact)
+
+    def __hash__(self) -> int:
+        """As `none` has it."""
+        return hash(Exact())
+
+
+@dataclass(frozen=True)
+class Order(Disclosure):
+    """Reveals ranks, 0 for the best.
+
+    >>> Order().disclose(np.array([5, 9, 7]))
+    array([2, 0, 1])
+    """
+
+    method: ClassVar[str] = "order"
+
+    @property
+    def text(self) -> str:
+        """Always `order`."""
+        return self.method
+
+    def disclose(self, fitness: NDArray[np.int64], /) -> NDArray[np.int64]:
+        """The rank of each individual, a permutation of 0..n-1."""
+        return ranks(fitness)
+
+    def levels(self, disclosed: NDArray[Any], /) -> NDArray[np.int64]:
+        """The ranks themselves."""
+        return np.asarray(disclosed, dtype=np.int64)
+
+    def distinct_values(self, individuals: int, /) -> int:
+        """As many as there are individuals."""
+        return individuals
+
+
+@dataclass(frozen=True)
+class Quantiles(Grouped):
+    """Reveals the quantile of each individual, 0 for the best.
+
+    Where k does not divide n, sizes differ by one and the larger groups are spread evenly: the j
+    worst groups together hold n j / k individuals, rounded up. Eleven in three quantiles make 3,
+    4 and 4, as in the paper's Table 1; seven in five make 1, 1, 2, 1 and 2.
+
+    >>> Quantiles(3).disclose(np.arange(11, 0, -1))
+    array([0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2])
+    >>> np.bincount(Quantiles(5).disclose(np.arange(7)))
+    array([1, 1, 2, 1, 2])
+
+    SQL's NTILE and numpy.array_split put all larger groups at one end (1, 1, 1, 2, 2). The paper
+    says "approximately n/k". Here every border lies less than one individual from n j / k, which
+    is what an estimator with equal distances assumes; theirs may lie k / 4 away. Agreements and
+    logs of earlier runs have these groups, so another rule would be another disclosure.
+    """
+
+    method: ClassVar[str] = "quantiles"
+
+    def group_of_rank(self, rank: NDArray[np.int64], individuals: int, /) -> NDArray[np.int64]:
+        """The quantile that each rank falls into.
+
+        >>> Quantiles(2).group_of_rank(np.arange(5), 5)
+        array([0, 0, 1, 1, 1])
+        """
+        return self.groups - 1 - ((individuals - 1 - rank) * self.groups) // individuals
+
+    def disclose(self, fitness: NDArray[np.int64], /) -> NDArray[np.int64]:
+        """The quantile of each individual."""
+        return self.group_of_rank(ranks(fitness), len(fitness))
+
+
+@dataclass(frozen=True)
+class Buckets(Grouped):
+    """Reveals the bucket of each individual, 0 for the best.
+
+    With span = max - min, bucket 0 holds k*(max-f) <= span and bucket j holds
+    j*span < k*(max-f) <= (j+1)*span. No division, so that the secure version is exact too.
+
+    >>> Buckets(3).disclose(np.array([100, 67, 66, 34, 33, 0]))
+    array([0, 0, 1, 1, 2, 2])
+    """
+
+    method: ClassVar[str] = "buckets"
+
+    def disclose(self, fitness: NDArray[np.int64], /) -> NDArray[np.int64]:
+        """The bucket of each individual; all in bucket 0 where all are equal."""
+        best = fitness.max()
+        span = best - fitness.min()
+        if span == 0:
+            return np.zeros(len(fitness), dtype=np.int64)
+        # ceil(k*(max-f)/span) - 1, with the best itself (0) joining bucket 0.
+        upper_edge = -((-self.groups * (best - fitness)) // span)
+        return np.asarray(np.maximum(upper_edge - 1, 0), dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Top(Disclosure):
+    """Reveals true for exactly k individuals.
+
+    >>> Top(2).disclose(np.array([7, 9, 7]))
+    array([ True,  True, False])
+    """
+
+    count: int
+    method: ClassVar[str] = "top"
+
+    @property
+    def tells_flags(self) -> bool:
+        """Always."""
+        return True
+
+    @property
+    def text(self) -> str:
+        """Such as `top:15`."""
+        return f"{self.method}:{self.count}"
+
+    @property
+    def least_individuals(self) -> int:
+        """At least k."""
+        return self.count
+
+    def disclose(self, fitness: NDArray[np.int64], /) -> NDArray[np.bool_]:
+        """True for the k best."""
+        return np.asarray(ranks(fitness) < self.count)
+
+    def levels(self, disclosed: NDArray[Any], /) -> NDArray[np.int64]:
+        """0 for true, 1 for false."""
+        return np.asarray(~disclosed, dtype=np.int64)
+
+    def distinct_values(self, individuals: int, /) -> int:  # noqa: ARG002
+        """Two: true and false."""
+        return 2
+
+
+ALWAYS_TRUE = 3
+"""The best three are always true, so that a single best individual is never identified."""
+
+
+@dataclass(frozen=True)
+class Above(Disclosure):
+    """Reveals true where 100*(f-min) >= p*span, and for the three best in any case.
+
+    >>> Above(70).disclose(np.array([100, 70, 69, 0]))
+    array([ True,  True,  True, False])
+    """
+
+    percent: int
+    method: ClassVar[str] = "above"
+
+    @property
+    def tells_flags(self) -> bool:
+        """Always."""
+        return True
+
+    @property
+    def text(self) -> str:
+        """Such as `above:80`."""
+        return f"{self.method}:{self.percent}"
+
+    def disclose(self, fitness: NDArray[np.int64], /) -> NDArray[np.bool_]:
+        """True for those at or above the threshold, and for the three best."""
+        worst = fitness.min()
+        span = fitness.max() - worst
+        reaches = 100 * (fitness - worst) >= self.percent * span
+        return np.asarray(reaches | (ranks(fitness) < ALWAYS_TRUE))
+
+    def levels(self, disclosed: NDArray[Any], /) -> NDArray[np.int64]:
+        """0 for true, 1 for false."""
+        return np.asarray(~disclosed, dtype=np.int64)
+
+    def distinct_values(self, individuals: int, /) -> int:  # noqa: ARG002
+        """Two: true and false."""
+        return 2
+
+
+SEALED = "sealed"
+
+
+@dataclass(frozen=True)
+class Sealed(Disclosure):
+    """Reveals nothing of any evaluation: only the final plan of a search is opened.
+
+    >>> Sealed().text
+    'sealed'
+    >>> Sealed().disclose(np.array([5, 9]))
+    Traceback (most recent call last):
+    tacit.errors.DisclosureError: a sealed search discloses no evaluation; the nodes run the \
+search and open one plan
+    """
+
+    method: ClassVar[str] = SEALED
+    usual_best: ClassVar[BestMode] = BestMode.NOTHING
+
+    @property
+    def text(self) -> str:
+        """Always `sealed`."""
+        return self.method
+
+    def disclose(self, fitness: NDArray[np.int64], /) -> NDArray[Any]:  # noqa: ARG002
+        """Rejected, since nothing is disclosed."""
+        self._refuse()
+
+    def levels(self, disclosed: NDArray[Any], /) -> NDArray[np.int64]:  # noqa: ARG002
+        """There are none."""
+        self._refuse()
+
+    def distinct_values(self, individuals: int, /) -> int:  # noqa: ARG002
+        """There are none."""
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise DisclosureError(
+            "a sealed search discloses no evaluation; the nodes run the search and open one plan"
+        )
+
+
+PARETO = "pareto"
+
+
+@dataclass(frozen=True)
+class Pareto(Disclosure):
+    """Reveals of the Pareto score what `shown` reveals of a fitness.
+
+    >>> Pareto(Top(2)).disclose(np.array([3, 1, 2, 0]))
+    array([ True, False,  True, False])
+    """
+
+    shown: Disclosure
+    method: ClassVar[str] = PARETO
+    usual_best: ClassVar[BestMode] = BestMode.NOTHING
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.shown, Order | Quantiles | Top):
+            raise DisclosureError(
+                f"a Pareto score has an order and no values, which {self.shown.text} would need; "
+                "use pareto:order, pareto:quantiles:20 or pareto:top:60"
+            )
+
+    @property
+    def text(self) -> str:
+        """Such as `pareto:quantiles:20`."""
+        return f"{self.method}:{self.shown.text}"
+
+    @property
+    def tells_flags(self) -> bool:
+        """As what is shown does."""
+        return self.shown.tells_flags
+
+    @property
+    def least_individuals(self) -> int:
+        """As many as what is shown needs."""
+        return self.shown.least_individuals
+
+    def disclose(self, fitness: NDArray[np.int64], /) -> NDArray[Any]:
+        """What is revealed of scores (`pareto_score`), of which larger is better."""
+        return self.shown.disclose(fitness)
+
+    def levels(self, disclosed: NDArray[Any], /) -> NDArray[np.int64]:
+        """The group of each candidate, 0 for the best."""
+        return self.shown.levels(disclosed)
+
+    def distinct_values(self, individuals: int, /) -> int:
+        """As many as what is shown can reveal."""
+        return self.shown.distinct_values(individuals)

@@ -1,1 +1,0 @@
-"""Runs from an agreement: no weights here, only nodes that hold them."""

@@ -1,1 +1,0 @@
-"""A search that evaluates candidates: its driver, its evaluators and its checkpoints."""

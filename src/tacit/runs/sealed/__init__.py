@@ -1,1 +1,0 @@
-"""A search that the nodes make themselves: its driver, and the simulation in the clear."""

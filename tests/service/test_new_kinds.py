@@ -15,7 +15,6 @@ from tacit.participant.plans import plan_rows
 from tacit.participant.results import OwnResult
 from tacit.problems import Problem
 from tacit.problems.files.load_and_save import problem_text
-from tacit.service.api.answers import run_result
 from tacit.service.api.results import _result_csv
 from tacit.service.api.watching import generated_terms
 from tacit.service.dashboard.drafts import ObjectiveRule, drawn_problem, uploaded, usual_terms

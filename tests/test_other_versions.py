@@ -24,9 +24,8 @@ from tacit.problems import load_problem
 from tacit.records.ledger import read_ledger
 from tacit.records.log import FIRST, verify_log
 from tacit.runs import load_result
-from tacit.runs.checkpoint import load_checkpoint
 from tacit.verify.bundle import read_bundle
-from tests.runs.checkpointed import fresh_run
+from tests.runs.checkpointed import fresh_run, resume_from
 
 Read = Callable[[Path, str], object]
 
@@ -70,7 +69,7 @@ def hashes_of(folder: Path, of: str) -> object:
 READERS: dict[str, Read] = {
     "tacit-agreement/1": lambda place, of: read_agreement(json.dumps({"format": of}).encode()),
     "tacit-bundle/1": lambda place, of: read_bundle(bundle(of)),
-    "tacit-checkpoint/1": lambda place, of: load_checkpoint(
+    "tacit-checkpoint/1": lambda place, of: resume_from(
         in_first_line(place / "run", of), fresh_run("none")
     ),
     "tacit-invitation/1": lambda place, of: read_invitation(in_json(place / "it.tacit", of)),

@@ -2,14 +2,15 @@
 
 `ClearObjective` and `SimulatedObjective` compute in this process, `as_evaluation` reads what nodes
 disclosed; both give the same bytes. Each objective has an evaluator of its own, since each has its
-own owners and its own disclosure. The search sees them as one (`SideBySide`, `Together`).
+own owners and its own disclosure. The search sees them as one: `SeparateObjectives`, or
+`ParetoObjectives` where they are evaluated together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,40 +48,27 @@ class ObjectiveEvaluator(Protocol):
         """Evaluate plans, one per row, and give up at the instant `until`."""
         ...
 
+    def begin(
+        self, candidates: NDArray[np.int32], /, *, until: float | None
+    ) -> Callable[[], ObjectiveEvaluation]:
+        """Start an evaluation where nodes make it; call what is returned for the result."""
+        return lambda: self.evaluate(candidates, until=until)
+
     def reveal_best(self, candidates: NDArray[np.int32], /, *, until: float | None) -> int:
         """Which of these plans, all evaluated before, is truly best; the first of equals."""
         ...
 
 
-@runtime_checkable
-class StartsEarly(Protocol):
-    """An objective whose evaluation goes on elsewhere while others are begun."""
-
-    def begin(
-        self, candidates: NDArray[np.int32], /, *, until: float | None
-    ) -> Callable[[], ObjectiveEvaluation]:
-        """Start an evaluation; call what is returned to wait for it."""
-        ...
-
-
-class SideBySide:
+class SeparateObjectives:
     """One evaluator made of one per objective."""
 
-    def __init__(self, objectives: tuple[ObjectiveEvaluator, ...], /) -> None:
+    def __init__(self, objectives: Sequence[ObjectiveEvaluator], /) -> None:
         self.objectives = objectives
-        # Asked once: to ask a protocol takes longer than to evaluate a few candidates.
-        self._early = [each if isinstance(each, StartsEarly) else None for each in objectives]
 
     def evaluate(self, candidates: NDArray[np.int32], /, *, until: float | None) -> Evaluation:
-        """Evaluate every objective on the same candidates."""
-        started = [
-            each.begin(candidates, until=until) if each is not None else None
-            for each in self._early
-        ]
-        evaluations = [
-            wait() if wait is not None else objective.evaluate(candidates, until=until)
-            for objective, wait in zip(self.objectives, started, strict=True)
-        ]
+        # All are begun before any is waited for, since nodes compute them at the same time.
+        waits = [each.begin(candidates, until=until) for each in self.objectives]
+        evaluations = [wait() for wait in waits]
         return Evaluation(
             estimates=np.stack([each.estimates for each in evaluations], axis=1),
             disclosed=tuple(each.disclosed for each in evaluations),
@@ -99,12 +87,11 @@ class SideBySide:
         return tuple(objective.best_so_far for objective in self.objectives)
 
     def restore(self, best_so_far: tuple[int | None, ...], /) -> None:
-        """Go on where an earlier run stopped."""
         for objective, best in zip(self.objectives, best_so_far, strict=True):
             objective.best_so_far = best
 
 
-class ClearObjective:
+class ClearObjective(ObjectiveEvaluator):
     """A public objective: the platform computes its exact fitness itself."""
 
     def __init__(self, problem: Problem, objective: int, /) -> None:
@@ -118,7 +105,6 @@ class ClearObjective:
         *,
         until: float | None,  # noqa: ARG002 - takes microseconds and never waits
     ) -> ObjectiveEvaluation:
-        """The fitness itself."""
         fitness = self._problem.fitness(self._objective, candidates)
         return ObjectiveEvaluation(fitness.astype(np.float64), fitness, int(fitness.max()))
 
@@ -157,7 +143,6 @@ class SimulatedObjective(ClearObjective):
     def evaluate(
         self, candidates: NDArray[np.int32], /, *, until: float | None
     ) -> ObjectiveEvaluation:
-        """What the disclosure reveals, and the estimates made from it."""
         fitness = super().evaluate(candidates, until=until).disclosed
         disclosed = self._disclosure.disclose(fitness)
         best = int(fitness.max())
@@ -204,8 +189,7 @@ class RevealedFront:
     """Of each of them its fitness in every objective, if that was agreed."""
 
 
-@runtime_checkable
-class RevealsFront(Protocol):
+class ParetoEvaluator(ObjectiveEvaluator, Protocol):
     """Evaluates objectives together, and tells at the end which plans are non-dominated."""
 
     def reveal_front(
@@ -215,7 +199,7 @@ class RevealsFront(Protocol):
         ...
 
 
-class SimulatedPareto:
+class SimulatedPareto(ParetoEvaluator):
     """All objectives of a problem, as their Pareto score is disclosed.
 
     >>> from tacit.disclosure import BestMode, parse_disclosure
@@ -272,27 +256,17 @@ class SimulatedPareto:
         return np.stack([problem.fitness(k, candidates) for k in range(len(problem.objectives))])
 
 
-class Together(SideBySide):
+class ParetoObjectives(SeparateObjectives):
     """One evaluator of all objectives: each has the same estimates and the same groups."""
 
-    def __init__(self, evaluator: ObjectiveEvaluator, objectives: int, /) -> None:
+    def __init__(self, evaluator: ParetoEvaluator, count: int, /) -> None:
         super().__init__((evaluator,))
-        self._count = objectives
+        self._count, self.reveal_front = count, evaluator.reveal_front
 
     def evaluate(self, candidates: NDArray[np.int32], /, *, until: float | None) -> Evaluation:
-        """Evaluate all objectives at once."""
-        seen = super().evaluate(candidates, until=until)
+        score = super().evaluate(candidates, until=until)
         return Evaluation(
-            estimates=np.repeat(seen.estimates, self._count, axis=1),
-            disclosed=seen.disclosed * self._count,
-            best=seen.best * self._count,
+            estimates=np.repeat(score.estimates, self._count, axis=1),
+            disclosed=score.disclosed * self._count,
+            best=score.best * self._count,
         )
-
-    def reveal_front(
-        self, candidates: NDArray[np.int32], /, *, until: float | None
-    ) -> RevealedFront:
-        """Which of these plans are non-dominated: once, at the end, if that was agreed."""
-        (evaluator,) = self.objectives
-        if not isinstance(evaluator, RevealsFront):
-            raise ParameterError("this engine reveals no front; do not ask for it")
-        return evaluator.reveal_front(candidates, until=until)

@@ -17,7 +17,7 @@ from studies.benchmarks.engine import processor_seconds
 from studies.benchmarks.measuring import options_of, write_json
 from tacit.agreement import PinnedSearch
 from tacit.coordinator import SecureEngine, SecureObjective
-from tacit.evaluators import SideBySide, Together
+from tacit.evaluators import ParetoObjectives, SeparateObjectives
 from tacit.local import LocalCluster, open_engine
 from tacit.problems import generate_assignment
 from tacit.runs import with_disclosures
@@ -27,10 +27,10 @@ WARM_UPS = 3
 Plans = np.ndarray[tuple[int, int], np.dtype[np.int32]]
 
 
-def evaluator_of(engine: SecureEngine, disclosure: str) -> SideBySide:
+def evaluator_of(engine: SecureEngine, disclosure: str) -> SeparateObjectives:
     if disclosure.startswith("pareto:"):
-        return Together(SecureObjective(engine, 0), 2)
-    return SideBySide(tuple(SecureObjective(engine, k) for k in range(2)))
+        return ParetoObjectives(SecureObjective(engine, 0), 2)
+    return SeparateObjectives(tuple(SecureObjective(engine, k) for k in range(2)))
 
 
 def measure(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tacit.disclosure import BestMode, exponential, parse_disclosure
 from tacit.errors import ProblemError
-from tacit.evaluators import ClearObjective, SideBySide, SimulatedObjective
+from tacit.evaluators import ClearObjective, SeparateObjectives, SimulatedObjective
 from tacit.problems import Assignment, Objective, Problem, generate_assignment, generate_tour
 from tacit.search.genomes import random_permutations
 from tests.search.words_for import random_words
@@ -113,7 +113,7 @@ def test_objectives_side_by_side_keep_their_order_and_their_own_best() -> None:
     problem = generate_assignment(
         4, rows=6, objectives=2, disclosures=(parse_disclosure("order"), parse_disclosure("top:3"))
     )
-    evaluator = SideBySide((SimulatedObjective(problem, 0), ClearObjective(problem, 1)))
+    evaluator = SeparateObjectives((SimulatedObjective(problem, 0), ClearObjective(problem, 1)))
     plans = plans_of(problem, 10)
     told = evaluator.evaluate(plans, until=None)
     first, second = (problem.fitness(k, plans) for k in range(2))
@@ -132,7 +132,7 @@ def test_a_restored_evaluator_goes_on_as_if_it_never_stopped(first: int, second:
         disclosure=parse_disclosure("order"),
         best_mode=BestMode.IMPROVEMENT,
     )
-    whole, part = (SideBySide((SimulatedObjective(problem, 0),)) for _ in range(2))
+    whole, part = (SeparateObjectives((SimulatedObjective(problem, 0),)) for _ in range(2))
     whole.evaluate(plans_of(problem, 4, first), until=None)
     part.restore(whole.best_so_far)
     plans = plans_of(problem, 4, second)
@@ -140,7 +140,7 @@ def test_a_restored_evaluator_goes_on_as_if_it_never_stopped(first: int, second:
 
 
 def test_restoring_the_wrong_number_of_objectives_is_an_error() -> None:
-    evaluator = SideBySide((ClearObjective(PROBLEMS["maximize"], 0),))
+    evaluator = SeparateObjectives((ClearObjective(PROBLEMS["maximize"], 0),))
     with pytest.raises(ValueError, match="zip"):
         evaluator.restore((1, 2))
 

@@ -18,7 +18,7 @@ from tacit.derived import agreed_parameters
 from tacit.disclosure import BestMode, estimator_named, parse_disclosure
 from tacit.equity import columns_of, least_costs, plan_costs
 from tacit.errors import AgreementError, LogError, RefusedError
-from tacit.evaluators import SideBySide, SimulatedObjective
+from tacit.evaluators import SeparateObjectives, SimulatedObjective
 from tacit.local.cluster import LocalCluster
 from tacit.problems import Objective, Participant, Problem, Tour
 from tacit.records.events import RunCounted
@@ -71,7 +71,9 @@ def check_twin(made: AgreedCluster, driver: EvaluatingDriver) -> None:
     )
     simulated = SimulatedObjective(weighted, 0, estimator=estimator_named(parameters.estimator))
     limits = Limits(evaluations=made.agreement.limits.evaluations)
-    clear = EvaluatingDriver(weighted, parameters, SideBySide((simulated,)), driver.seed, limits)
+    clear = EvaluatingDriver(
+        weighted, parameters, SeparateObjectives((simulated,)), driver.seed, limits
+    )
     drive(clear)
     assert clear.plans()[0] == driver.plans()[0]
     ours, theirs = driver.now.search, clear.now.search

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from tacit.disclosure import linear
-from tacit.evaluators import SideBySide
+from tacit.evaluators import SeparateObjectives
 from tacit.problems import Problem, generate_assignment, generate_tour
 from tacit.runs import EvaluatingDriver, Limits, simulated_evaluator, with_disclosures
+from tacit.runs.checkpoint import load_checkpoint
 from tacit.search import SearchParameters
 from tests.runs.flat import solve_with
 
@@ -46,7 +48,9 @@ def without_timing(problem: Problem, **options: Any) -> bytes:
 
 
 def fresh_run(
-    kind: str, wrap: Callable[[SideBySide], SideBySide] = lambda inner: inner, **changes: Any
+    kind: str,
+    wrap: Callable[[SeparateObjectives], SeparateObjectives] = lambda inner: inner,
+    **changes: Any,
 ) -> EvaluatingDriver:
     """A run as `solve` makes it, with some of its parts changed."""
     problem, options = KINDS[kind]
@@ -64,3 +68,8 @@ def fresh_run(
         seed=parts["seed"],
         limits=Limits(generations=LAST),
     )
+
+
+def resume_from(file: Path, run: EvaluatingDriver) -> None:
+    """Put a fresh run where a saved one stood."""
+    run.resume(*load_checkpoint(file, run.problem, run.parameters, seed=run.seed))

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tacit.evaluators import SideBySide
+from tacit.evaluators import SeparateObjectives
 from tacit.problems import Evaluation
 from tacit.runs import Checkpointing, EvaluatingDriver, Progress, StopReason, drive
-from tacit.runs.checkpoint import load_checkpoint, save_checkpoint
+from tacit.runs.checkpoint import save_checkpoint
 from tacit.runs.result import Timing
-from tests.runs.checkpointed import KINDS, LAST, fresh_run, without_timing
+from tests.runs.checkpointed import KINDS, LAST, fresh_run, resume_from, without_timing
 from tests.runs.clock import DrivenClock
 from tests.runs.flat import solve_with
 
@@ -61,10 +61,10 @@ def test_interrupted_in_an_observer_and_resumed(kind: str, tmp_path: Path) -> No
         assert resumed == whole
 
 
-class InterruptedEvaluator(SideBySide):
+class InterruptedEvaluator(SeparateObjectives):
     """Evaluates, and is interrupted before it can say what it found."""
 
-    def __init__(self, inner: SideBySide, at: int) -> None:
+    def __init__(self, inner: SeparateObjectives, at: int) -> None:
         super().__init__(inner.objectives)
         self.inner, self._left = inner, at
 
@@ -104,7 +104,7 @@ def test_interrupted_inside_an_evaluation_and_resumed(kind: str, tmp_path: Path)
         file = tmp_path / f"{at}.checkpoint"
         save_checkpoint(stopped, file)
         resumed = fresh_run(kind)
-        load_checkpoint(file, resumed)
+        resume_from(file, resumed)
         drive(resumed)
         assert stands_at(resumed) == stands_at(whole)
 

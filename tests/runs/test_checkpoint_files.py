@@ -20,11 +20,10 @@ from tacit.problems import Assignment, generate_assignment
 from tacit.runs import Checkpointing, drive, with_disclosures
 from tacit.runs.checkpoint import (
     FORMAT,
-    load_checkpoint,
     problem_digest,
     save_checkpoint,
 )
-from tests.runs.checkpointed import KINDS, SMALL, fresh_run, without_timing
+from tests.runs.checkpointed import KINDS, SMALL, fresh_run, resume_from, without_timing
 from tests.runs.flat import solve_with
 
 
@@ -47,7 +46,7 @@ def test_every_truncated_checkpoint_is_refused(checkpoint: Path) -> None:
     for length in [*range(0, len(whole), 37), len(whole) - 1]:
         checkpoint.write_bytes(whole[:length])
         with pytest.raises(FileError, match="or is damaged; start without --resume"):
-            load_checkpoint(checkpoint, fresh_run("none"))
+            resume_from(checkpoint, fresh_run("none"))
 
 
 @pytest.mark.parametrize(
@@ -65,7 +64,7 @@ def test_every_truncated_checkpoint_is_refused(checkpoint: Path) -> None:
 def test_foreign_files_are_refused(checkpoint: Path, content: bytes) -> None:
     checkpoint.write_bytes(content)
     with pytest.raises(FileError, match="is not a tacit checkpoint"):
-        load_checkpoint(checkpoint, fresh_run("none"))
+        resume_from(checkpoint, fresh_run("none"))
 
 
 def test_every_damaged_checkpoint_is_refused(checkpoint: Path) -> None:
@@ -75,21 +74,21 @@ def test_every_damaged_checkpoint_is_refused(checkpoint: Path) -> None:
         damaged[place] ^= 1 << (place % 8)
         checkpoint.write_bytes(damaged)
         with pytest.raises(FileError, match="is not a tacit checkpoint"):
-            load_checkpoint(checkpoint, fresh_run("none"))
+            resume_from(checkpoint, fresh_run("none"))
 
 
 def test_a_checkpoint_of_another_format_is_refused(checkpoint: Path) -> None:
     whole = checkpoint.read_bytes()
     checkpoint.write_bytes(whole.replace(FORMAT.encode(), b"tacit-checkpoint/9"))
     with pytest.raises(FileError, match="of another version of tacit"):
-        load_checkpoint(checkpoint, fresh_run("none"))
+        resume_from(checkpoint, fresh_run("none"))
 
 
 def test_an_absent_checkpoint_and_a_folder_are_refused(tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"nowhere: there is no such file"):
-        load_checkpoint(tmp_path / "nowhere", fresh_run("none"))
+        resume_from(tmp_path / "nowhere", fresh_run("none"))
     with pytest.raises(FileError, match="this is a folder"):
-        load_checkpoint(tmp_path, fresh_run("none"))
+        resume_from(tmp_path, fresh_run("none"))
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
@@ -121,7 +120,7 @@ def test_a_checkpoint_of_another_run_is_refused(
     checkpoint: Path, changes: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(FileError, match=message) as refused:
-        load_checkpoint(checkpoint, fresh_run("none", **changes))
+        resume_from(checkpoint, fresh_run("none", **changes))
     assert str(checkpoint) in str(refused.value)
     assert "resume with what it was started with" in str(refused.value)
 
@@ -159,7 +158,7 @@ def test_checkpoints_every_zero_generations_are_refused() -> None:
 
 CHECKPOINT_FOR_EVER = """
 import sys
-from tests.runs.checkpointed import KINDS
+from tests.runs.checkpointed import KINDS, resume_from
 from tacit.runs import Checkpointing
 from tests.runs.flat import solve_with
 problem, options = KINDS["none"]
@@ -186,7 +185,7 @@ def test_a_kill_in_the_middle_of_writing_leaves_a_checkpoint_that_loads(
         process.send_signal(signal.SIGKILL)
         process.wait()
     run = fresh_run("none")
-    load_checkpoint(file, run)
+    resume_from(file, run)
     saved = run.now.search.generation
     assert len(run.history) == saved + 1
     problem, options = KINDS["none"]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tacit.disclosure import linear
 from tacit.errors import PeerTimeoutError
-from tacit.evaluators import SideBySide
+from tacit.evaluators import SeparateObjectives
 from tacit.problems import Assignment, Evaluation, Problem, generate_assignment, shipped_problem
 from tacit.runs import EvaluatingDriver, Limits, Progress, StopReason, drive, simulated_evaluator
 from tacit.search import SearchParameters
@@ -77,10 +77,10 @@ def test_a_deadline_shorter_than_one_generation_still_gives_a_plan(
     small_assignment.check_plan(result.plan)
 
 
-class SlowEvaluator(SideBySide):
+class SlowEvaluator(SeparateObjectives):
     """Takes its time, and remembers what it was told of the deadline."""
 
-    def __init__(self, inner: SideBySide, clock: DrivenClock, seconds: float) -> None:
+    def __init__(self, inner: SeparateObjectives, clock: DrivenClock, seconds: float) -> None:
         super().__init__(inner.objectives)
         self._clock, self._seconds = clock, seconds
         self.until: list[float | None] = []

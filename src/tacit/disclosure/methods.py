@@ -75,21 +75,26 @@ class Disclosure(ABC):
         return False
 
     @property
-    @abstractmethod
     def text(self) -> str:
-        """The method's text form in files and commands, such as `top:15`."""
+        """The method and its parameter as files and commands have them, such as `top:15`."""
+        return ":".join([self.method, *(str(parameter) for parameter in vars(self).values())])
+
+    @property
+    def least_individuals(self) -> int:
+        """The smallest population the method makes sense for."""
+        return 1
 
     @abstractmethod
     def disclose(self, fitness: NDArray[np.int64], /) -> NDArray[Any]:
         """What is revealed of `fitness`, one value per individual, in the order given."""
 
-    @abstractmethod
     def levels(self, disclosed: NDArray[Any], /) -> NDArray[np.int64]:
         """The paper's m(r): 0 for the best group, growing as individuals get worse."""
+        return np.asarray(disclosed, dtype=np.int64)
 
-    @abstractmethod
     def distinct_values(self, individuals: int, /) -> int:
         """The paper's u: how many different values the method can reveal."""
+        return individuals
 
     def estimates(
         self,
@@ -127,38 +132,8 @@ has 10; lower the one or raise the other
                 f"population has {individuals}; lower the one or raise the other"
             )
 
-    @property
-    def least_individuals(self) -> int:
-        """The smallest population the method makes sense for."""
-        return 1
-
     def __str__(self) -> str:
         return self.text
-
-
-@dataclass(frozen=True)
-class Grouped(Disclosure):
-    """Reveals in which of some groups each individual is, 0 for the best."""
-
-    groups: int
-
-    @property
-    def text(self) -> str:
-        """Such as `quantiles:5`."""
-        return f"{self.method}:{self.groups}"
-
-    @property
-    def least_individuals(self) -> int:
-        """One individual per group."""
-        return self.groups
-
-    def levels(self, disclosed: NDArray[Any], /) -> NDArray[np.int64]:
-        """The groups themselves."""
-        return np.asarray(disclosed, dtype=np.int64)
-
-    def distinct_values(self, individuals: int, /) -> int:  # noqa: ARG002
-        """The number of groups."""
-        return self.groups
 
 
 def ranks(fitness: NDArray[np.int64], /) -> NDArray[np.int64]:
@@ -175,7 +150,7 @@ def ranks(fitness: NDArray[np.int64], /) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Exact(Disclosure):
-    """Reveals the exact fitness.
+    """`none`, the paper's "no obfuscation": reveals the exact fitness.
 
     >>> Exact().disclose(np.array([5, 9, 7]))
     array([5, 9, 7])
@@ -183,13 +158,7 @@ class Exact(Disclosure):
 
     method: ClassVar[str] = "none"
 
-    @property
-    def text(self) -> str:
-        """Always `none`."""
-        return self.method
-
     def disclose(self, fitness: NDArray[np.int64], /) -> NDArray[np.int64]:
-        """The fitness itself."""
         return fitness.copy()
 
     def levels(self, disclosed: NDArray[Any], /) -> NDArray[np.int64]:
@@ -215,31 +184,27 @@ class Exact(Disclosure):
         """
         return disclosed.astype(np.float64)
 
-    def distinct_values(self, individuals: int, /) -> int:
-        """As many as there are individuals."""
-        return individuals
-
 
 @dataclass(frozen=True, eq=False)
 class Unsaid(Exact):
-    """As `none` where the weights are here anyway; `solve` takes what is usual in its place.
+    """Stands where nobody has said what may be disclosed of an objective.
+
+    As `none` where the weights are here anyway; `solve` takes what is usual in its place.
 
     >>> Unsaid() == Exact(), isinstance(Exact(), Unsaid)
     (True, False)
     """
 
     def __eq__(self, other: object) -> bool:
-        """Whether it reveals the same."""
         return isinstance(other, Exact)
 
     def __hash__(self) -> int:
-        """As `none` has it."""
         return hash(Exact())
 
 
 @dataclass(frozen=True)
 class Order(Disclosure):
-    """Reveals ranks, 0 for the best.
+    """`order`, the paper's "Order": reveals ranks, a permutation of 0..n-1, 0 for the best.
 
     >>> Order().disclose(np.array([5, 9, 7]))
     array([2, 0, 1])
@@ -247,27 +212,27 @@ class Order(Disclosure):
 
     method: ClassVar[str] = "order"
 
-    @property
-    def text(self) -> str:
-        """Always `order`."""
-        return self.method
-
     def disclose(self, fitness: NDArray[np.int64], /) -> NDArray[np.int64]:
-        """The rank of each individual, a permutation of 0..n-1."""
         return ranks(fitness)
 
-    def levels(self, disclosed: NDArray[Any], /) -> NDArray[np.int64]:
-        """The ranks themselves."""
-        return np.asarray(disclosed, dtype=np.int64)
 
-    def distinct_values(self, individuals: int, /) -> int:
-        """As many as there are individuals."""
-        return individuals
+@dataclass(frozen=True)
+class Grouped(Disclosure):
+    """Reveals in which of some groups each individual is, 0 for the best."""
+
+    groups: int
+
+    @property
+    def least_individuals(self) -> int:
+        return self.groups
+
+    def distinct_values(self, individuals: int, /) -> int:  # noqa: ARG002
+        return self.groups
 
 
 @dataclass(frozen=True)
 class Quantiles(Grouped):
-    """Reveals the quantile of each individual, 0 for the best.
+    """`quantiles:k`, the paper's "Order Quantiles": reveals which of k equal groups by rank.
 
     Where k does not divide n, sizes differ by one and the larger groups are spread evenly: the j
     worst groups together hold n j / k individuals, rounded up. Eleven in three quantiles make 3,
@@ -277,15 +242,14 @@ class Quantiles(Grouped):
     array([0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2])
     >>> np.bincount(Quantiles(5).disclose(np.arange(7)))
     array([1, 1, 2, 1, 2])
-
-    SQL's NTILE and numpy.array_split put all larger groups at one end (1, 1, 1, 2, 2). The paper
-    says "approximately n/k". Here every border lies less than one individual from n j / k, which
-    is what an estimator with equal distances assumes; theirs may lie k / 4 away. Agreements and
-    logs of earlier runs have these groups, so another rule would be another disclosure.
     """
 
     method: ClassVar[str] = "quantiles"
 
+    # SQL's NTILE and numpy.array_split put all larger groups at one end (1, 1, 1, 2, 2). The paper
+    # says "approximately n/k". Here every border lies less than one individual from n j / k, which
+    # is what an estimator with equal distances assumes; theirs may lie k / 4 away. Agreements and
+    # logs name these groups, so another rule has to be another disclosure.
     def group_of_rank(self, rank: NDArray[np.int64], individuals: int, /) -> NDArray[np.int64]:
         """The quantile that each rank falls into.
 
@@ -295,16 +259,15 @@ class Quantiles(Grouped):
         return self.groups - 1 - ((individuals - 1 - rank) * self.groups) // individuals
 
     def disclose(self, fitness: NDArray[np.int64], /) -> NDArray[np.int64]:
-        """The quantile of each individual."""
         return self.group_of_rank(ranks(fitness), len(fitness))
 
 
 @dataclass(frozen=True)
 class Buckets(Grouped):
-    """Reveals the bucket of each individual, 0 for the best.
+    """`buckets:k`, the paper's "Fitness Buckets": reveals which k-th of the fitness range.
 
     With span = max - min, bucket 0 holds k*(max-f) <= span and bucket j holds
-    j*span < k*(max-f) <= (j+1)*span. No division, so that the secure version is exact too.
+    j*span < k*(max-f) <= (j+1)*span. All are in bucket 0 where all are equal.
 
     >>> Buckets(3).disclose(np.array([100, 67, 66, 34, 33, 0]))
     array([0, 0, 1, 1, 2, 2])
@@ -313,19 +276,33 @@ class Buckets(Grouped):
     method: ClassVar[str] = "buckets"
 
     def disclose(self, fitness: NDArray[np.int64], /) -> NDArray[np.int64]:
-        """The bucket of each individual; all in bucket 0 where all are equal."""
         best = fitness.max()
         span = best - fitness.min()
         if span == 0:
             return np.zeros(len(fitness), dtype=np.int64)
-        # ceil(k*(max-f)/span) - 1, with the best itself (0) joining bucket 0.
+        # ceil(k*(max-f)/span) - 1 in whole numbers, so that nodes on shares find the same bucket;
+        # the best itself (0) joins bucket 0.
         upper_edge = -((-self.groups * (best - fitness)) // span)
         return np.asarray(np.maximum(upper_edge - 1, 0), dtype=np.int64)
 
 
+class Flagged(Disclosure):
+    """Reveals true for good individuals and false for the others."""
+
+    @property
+    def tells_flags(self) -> bool:
+        return True
+
+    def levels(self, disclosed: NDArray[Any], /) -> NDArray[np.int64]:
+        return np.asarray(~disclosed, dtype=np.int64)
+
+    def distinct_values(self, individuals: int, /) -> int:  # noqa: ARG002
+        return 2
+
+
 @dataclass(frozen=True)
-class Top(Disclosure):
-    """Reveals true for exactly k individuals.
+class Top(Flagged):
+    """`top:k`, the paper's "Top Individuals": reveals true for exactly the k best.
 
     >>> Top(2).disclose(np.array([7, 9, 7]))
     array([ True,  True, False])
@@ -335,31 +312,11 @@ class Top(Disclosure):
     method: ClassVar[str] = "top"
 
     @property
-    def tells_flags(self) -> bool:
-        """Always."""
-        return True
-
-    @property
-    def text(self) -> str:
-        """Such as `top:15`."""
-        return f"{self.method}:{self.count}"
-
-    @property
     def least_individuals(self) -> int:
-        """At least k."""
         return self.count
 
     def disclose(self, fitness: NDArray[np.int64], /) -> NDArray[np.bool_]:
-        """True for the k best."""
         return np.asarray(ranks(fitness) < self.count)
-
-    def levels(self, disclosed: NDArray[Any], /) -> NDArray[np.int64]:
-        """0 for true, 1 for false."""
-        return np.asarray(~disclosed, dtype=np.int64)
-
-    def distinct_values(self, individuals: int, /) -> int:  # noqa: ARG002
-        """Two: true and false."""
-        return 2
 
 
 ALWAYS_TRUE = 3
@@ -367,8 +324,10 @@ ALWAYS_TRUE = 3
 
 
 @dataclass(frozen=True)
-class Above(Disclosure):
-    """Reveals true where 100*(f-min) >= p*span, and for the three best in any case.
+class Above(Flagged):
+    """`above:p`, the paper's "Above Threshold": reveals who reaches p % of the fitness range.
+
+    True where 100*(f-min) >= p*span, and for the three best in any case.
 
     >>> Above(70).disclose(np.array([100, 70, 69, 0]))
     array([ True,  True,  True, False])
@@ -377,30 +336,11 @@ class Above(Disclosure):
     percent: int
     method: ClassVar[str] = "above"
 
-    @property
-    def tells_flags(self) -> bool:
-        """Always."""
-        return True
-
-    @property
-    def text(self) -> str:
-        """Such as `above:80`."""
-        return f"{self.method}:{self.percent}"
-
     def disclose(self, fitness: NDArray[np.int64], /) -> NDArray[np.bool_]:
-        """True for those at or above the threshold, and for the three best."""
         worst = fitness.min()
         span = fitness.max() - worst
         reaches = 100 * (fitness - worst) >= self.percent * span
         return np.asarray(reaches | (ranks(fitness) < ALWAYS_TRUE))
-
-    def levels(self, disclosed: NDArray[Any], /) -> NDArray[np.int64]:
-        """0 for true, 1 for false."""
-        return np.asarray(~disclosed, dtype=np.int64)
-
-    def distinct_values(self, individuals: int, /) -> int:  # noqa: ARG002
-        """Two: true and false."""
-        return 2
 
 
 SEALED = "sealed"
@@ -408,7 +348,7 @@ SEALED = "sealed"
 
 @dataclass(frozen=True)
 class Sealed(Disclosure):
-    """Reveals nothing of any evaluation: only the final plan of a search is opened.
+    """`sealed`: the nodes search themselves and open the final plan, and nothing of an evaluation.
 
     >>> Sealed().text
     'sealed'
@@ -421,21 +361,13 @@ search and open one plan
     method: ClassVar[str] = SEALED
     usual_best: ClassVar[BestMode] = BestMode.NOTHING
 
-    @property
-    def text(self) -> str:
-        """Always `sealed`."""
-        return self.method
-
     def disclose(self, fitness: NDArray[np.int64], /) -> NDArray[Any]:  # noqa: ARG002
-        """Rejected, since nothing is disclosed."""
         self._refuse()
 
     def levels(self, disclosed: NDArray[Any], /) -> NDArray[np.int64]:  # noqa: ARG002
-        """There are none."""
         self._refuse()
 
     def distinct_values(self, individuals: int, /) -> int:  # noqa: ARG002
-        """There are none."""
         self._refuse()
 
     def _refuse(self) -> NoReturn:
@@ -449,7 +381,10 @@ PARETO = "pareto"
 
 @dataclass(frozen=True)
 class Pareto(Disclosure):
-    """Reveals of the Pareto score what `shown` reveals of a fitness.
+    """`pareto:...`: an order of the Pareto score of all objectives together, nothing of each.
+
+    `pareto:order`, `pareto:quantiles:k` and `pareto:top:k` reveal of the score (`pareto_score`)
+    what these reveal of a fitness.
 
     >>> Pareto(Top(2)).disclose(np.array([3, 1, 2, 0]))
     array([ True, False,  True, False])
@@ -467,28 +402,18 @@ class Pareto(Disclosure):
             )
 
     @property
-    def text(self) -> str:
-        """Such as `pareto:quantiles:20`."""
-        return f"{self.method}:{self.shown.text}"
-
-    @property
     def tells_flags(self) -> bool:
-        """As what is shown does."""
         return self.shown.tells_flags
 
     @property
     def least_individuals(self) -> int:
-        """As many as what is shown needs."""
         return self.shown.least_individuals
 
     def disclose(self, fitness: NDArray[np.int64], /) -> NDArray[Any]:
-        """What is revealed of scores (`pareto_score`), of which larger is better."""
         return self.shown.disclose(fitness)
 
     def levels(self, disclosed: NDArray[Any], /) -> NDArray[np.int64]:
-        """The group of each candidate, 0 for the best."""
         return self.shown.levels(disclosed)
 
     def distinct_values(self, individuals: int, /) -> int:
-        """As many as what is shown can reveal."""
         return self.shown.distinct_values(individuals)

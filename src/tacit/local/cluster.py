@@ -82,7 +82,6 @@ class LocalCluster:
         self.processes: list[NodeProcess] = []
 
     def __enter__(self) -> LocalCluster:
-        """Make keys and certificates, and start the nodes."""
         shared_fork_server().open()
         self.folder = Path(tempfile.mkdtemp(prefix=LOCAL_PREFIX, dir=memory_folder()))
         shared_fork_server().throw_away(self.folder)
@@ -106,12 +105,10 @@ class LocalCluster:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop the nodes and remove the folder."""
         self.stop()
 
     @property
     def config(self) -> ClusterConfig:
-        """What the platform needs to know of the nodes."""
         return load_cluster_config(self.folder / "cluster.toml")
 
     def _launch(self, node: int) -> NodeProcess:
@@ -138,7 +135,6 @@ class LocalCluster:
             process.stdin.close()
 
     def restart(self, node: int, /) -> None:
-        """Start a node again, with what it has on disk."""
         self.processes[node] = self._launch(node)
 
     def check_alive(self) -> None:

@@ -44,19 +44,16 @@ OFFER_SECONDS = 10.0
 
 
 def participant_keys(names: Iterable[str], /) -> dict[str, Ed25519PrivateKey]:
-    """A fresh signing key for each name."""
     return {name: Ed25519PrivateKey.generate() for name in names}
 
 
 def public_keys(keys: dict[str, Ed25519PrivateKey], /) -> dict[str, str]:
-    """The public halves, as an agreement names them."""
     return {name: key.public_key().public_bytes_raw().hex() for name, key in keys.items()}
 
 
 def all_sign(
     agreement: Agreement, participants: dict[str, Ed25519PrivateKey], /
 ) -> dict[str, bytes]:
-    """The signatures of all participants."""
     return {name: sign_agreement(agreement, key) for name, key in participants.items()}
 
 

@@ -68,29 +68,23 @@ class Assignment(Problem):
 
     @property
     def genome_length(self) -> int:
-        """All columns are permuted."""
         return self.columns
 
     @property
     def plan_length(self) -> int:
-        """One column per row."""
         return self.rows
 
     @property
     def allowed(self) -> NDArray[np.bool_] | None:
-        """Which column each row may take, or None where it may take any."""
         return None if self.forbidden is None else ~self.forbidden
 
     def plans(self, genomes: NDArray[np.int32], /) -> NDArray[np.int32]:
-        """The first m entries of each genome."""
         return genomes[:, : self.rows]
 
     def cells(self, plans: Plans, /) -> Cells:
-        """Of each row the column that it gets."""
         return Cells(np.arange(self.rows)[None, :], plans)
 
     def sums(self, weights: NDArray[np.int64], plans: NDArray[np.int32], /) -> NDArray[np.int64]:
-        """Sum of weights[r, plan[r]] over the rows."""
         if compiling_pays(len(plans)):
             return _assignment_loop(weights, plans)
         return super().sums(weights, plans)
@@ -133,7 +127,6 @@ class Assignment(Problem):
 # The hot loop of the search; without Numba, `Problem.cell_sums` gives the same integers slower.
 @kernel
 def _assignment_loop(weights: NDArray[np.int64], plans: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Sum weights[r, plan[r]] for each plan."""
     sums = np.empty(plans.shape[0], dtype=np.int64)
     for i in range(plans.shape[0]):
         total = np.int64(0)
@@ -193,12 +186,10 @@ class CapacitatedAssignment(Assignment):
 
     @property
     def genome_length(self) -> int:
-        """All places are permuted."""
         return len(self.sealed_items)
 
     @property
     def allowed(self) -> NDArray[np.bool_] | None:
-        """Which place each row may take, or None where it may take any."""
         return None if self.forbidden is None else ~self.forbidden[:, self.sealed_items]
 
     def plans(self, genomes: NDArray[np.int32], /) -> NDArray[np.int32]:

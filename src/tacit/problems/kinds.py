@@ -120,7 +120,6 @@ class PublicProblem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def public_problem(problem: Problem, /) -> PublicProblem:
-    """The public part of a problem."""
     forbidden = [] if problem.forbidden is None else np.argwhere(problem.forbidden).tolist()
     return PublicProblem(
         name=problem.name,

@@ -215,7 +215,6 @@ class Problem(ABC):
         return replace(self, forbidden=None, proven=True).fault(plans) is None
 
     def check_plan(self, plan: Sequence[int], /) -> None:
-        """Refuse a plan that is not feasible, with the reason."""
         found = self.fault(np.array([plan], dtype=np.int64))
         if found is not None:
             raise ProblemError(f"the plan {found[1]}")

@@ -40,30 +40,24 @@ class Tour(Problem):
 
     @property
     def genome_length(self) -> int:
-        """All cities are permuted."""
         return self.rows
 
     @property
     def plan_length(self) -> int:
-        """One leg per city."""
         return self.rows
 
     def plans(self, genomes: NDArray[np.int32], /) -> NDArray[np.int32]:
-        """A genome is the tour itself."""
         return genomes
 
     def cells(self, plans: Plans, /) -> Cells:
-        """From each city to the next, and back to the first."""
         return Cells(plans, np.roll(plans, -1, axis=1))
 
     def sums(self, weights: NDArray[np.int64], plans: NDArray[np.int32], /) -> NDArray[np.int64]:
-        """Sum of weights[c, next city] over the closed tour."""
         if compiling_pays(len(plans)):
             return _tour_loop(weights, plans)
         return super().sums(weights, plans)
 
     def good_plan(self, values: NDArray[np.float64], /) -> NDArray[np.int32]:
-        """A tour that is a good local optimum."""
         return good_tour(values)
 
     def canonical(self, plans: Plans, /) -> Plans:
@@ -91,7 +85,6 @@ class Tour(Problem):
 # The hot loop of the search; without Numba, `Problem.cell_sums` gives the same integers slower.
 @kernel
 def _tour_loop(weights: NDArray[np.int64], tours: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Sum weights[city, next city] around each closed tour."""
     sums = np.empty(tours.shape[0], dtype=np.int64)
     last = tours.shape[1] - 1
     for i in range(tours.shape[0]):

@@ -134,7 +134,6 @@ class AgreedEvaluating(EvaluatingDriver):
         return super().plans() if self._counts else []
 
     def is_checkpoint_due(self) -> bool:
-        """Whether some seconds are over."""
         return time.monotonic() - self._saved >= CHECKPOINT_SECONDS
 
     def checkpoint(self) -> None:
@@ -200,14 +199,13 @@ def resumed(
     # evaluated last may have to be computed again on the nodes, and a checkpoint no longer knows
     # those candidates.
     for name in CHECKPOINTS:
-        probe = fresh(there)
         try:
-            load_checkpoint(folder / name, probe)
+            snapshot, history = load_checkpoint(folder / name, problem, parameters, seed=seed)
         except FileError:
             continue
-        if probe.now.evaluations < there:
-            driver = fresh(probe.now.evaluations)
-            driver.resume(probe.now, probe.history)
+        if snapshot.evaluations < there:
+            driver = fresh(snapshot.evaluations)
+            driver.resume(snapshot, history)
             break
     driver = driver or fresh(0)
     search_up_to(driver, there)

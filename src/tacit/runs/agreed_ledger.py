@@ -27,9 +27,9 @@ from tacit.evaluators import (
     ClearObjective,
     ObjectiveEvaluation,
     ObjectiveEvaluator,
+    ParetoObjectives,
     RevealedFront,
-    SideBySide,
-    Together,
+    SeparateObjectives,
     as_evaluation,
 )
 from tacit.problems import Problem
@@ -70,13 +70,11 @@ class LedgerObjective:
 
     @property
     def notes(self) -> list[str]:
-        """What whoever reads the result must know of the nodes."""
         return [] if self._nodes is None else self._nodes.notes
 
     def evaluate(
         self, candidates: NDArray[np.int32], /, *, until: float | None
     ) -> ObjectiveEvaluation:
-        """What the nodes disclosed, or disclose."""
         return self.begin(candidates, until=until)()
 
     def begin(
@@ -142,7 +140,7 @@ def objectives_from(
     estimator: str,
     skip: int = 0,
     engine: SecureEngine | None = None,
-) -> SideBySide:
+) -> SeparateObjectives:
     """What the ledger has answered after the first so many evaluations, then the nodes."""
 
     def asked(objective: int) -> LedgerObjective:
@@ -156,12 +154,12 @@ def objectives_from(
         )
 
     if agreement.together:
-        return Together(asked(0), len(problem.objectives))
+        return ParetoObjectives(asked(0), len(problem.objectives))
     evaluators: list[ObjectiveEvaluator] = [
         asked(k) if terms.confidential else ClearObjective(problem, k)
         for k, terms in enumerate(agreement.objectives)
     ]
-    return SideBySide(tuple(evaluators))
+    return SeparateObjectives(tuple(evaluators))
 
 
 def run_from_ledger(

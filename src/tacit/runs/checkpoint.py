@@ -20,7 +20,7 @@ from tacit.errors import FileError
 from tacit.files import other_version, read_bytes, replace_file, writing
 from tacit.problems import Problem
 from tacit.runs.history import BestKnown, GenerationRecord
-from tacit.search import SearchState, parameters_of
+from tacit.search import SearchParameters, SearchState, parameters_of
 
 if TYPE_CHECKING:
     from tacit.runs.evaluating import EvaluatingDriver
@@ -89,19 +89,21 @@ def save_checkpoint(run: EvaluatingDriver, path: str | Path, /) -> None:
         replace_file(Path(path), _FIRST_LINE + hashlib.sha256(body).digest() + body, durable=True)
 
 
-def load_checkpoint(path: str | Path, run: EvaluatingDriver, /) -> None:
-    """Put a fresh run where a saved one stood; refuses another problem, setting or seed."""
+def load_checkpoint(
+    path: str | Path, problem: Problem, parameters: SearchParameters, /, *, seed: int
+) -> tuple[Snapshot, list[GenerationRecord]]:
+    """Read where a run stood; refuses that of another problem, setting or seed."""
     stored = _read(path)
     for what, there, here in (
-        ("problem or disclosure", stored.problem, problem_digest(run.problem)),
-        ("set of parameters", parameters_of(stored.parameters), run.parameters),
-        ("seed", stored.seed, run.seed),
+        ("problem or disclosure", stored.problem, problem_digest(problem)),
+        ("set of parameters", parameters_of(stored.parameters), parameters),
+        ("seed", stored.seed, seed),
     ):
         if there != here:
             raise FileError(
                 path, None, f"belongs to another {what}", "resume with what it was started with"
             )
-    run.resume(replace(stored.now, random=_words(stored.now.random, int)), stored.history)
+    return replace(stored.now, random=_words(stored.now.random, int)), stored.history
 
 
 def _read(path: str | Path) -> StoredRun:
@@ -118,7 +120,6 @@ def _read(path: str | Path) -> StoredRun:
 
 
 def _store(array: NDArray[Any]) -> tuple[str, tuple[int, ...], bytes]:
-    """An array as its dtype, shape and bytes."""
     little_endian = array.astype(array.dtype.newbyteorder("<"), copy=False)
     return little_endian.dtype.str, array.shape, little_endian.tobytes()
 

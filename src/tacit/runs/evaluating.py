@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import EngineError, MpcError, ParameterError, TacitError
-from tacit.evaluators import RevealedFront, SideBySide, Together
+from tacit.evaluators import ParetoObjectives, RevealedFront, SeparateObjectives
 from tacit.problems import Problem
 from tacit.runs.checkpoint import Snapshot, save_checkpoint
 from tacit.runs.driver import LATE_SECONDS, Progress, end_of
@@ -34,6 +34,26 @@ REVEAL_SECONDS = 0.3
 """What the search leaves of its time for the final reveal, or a tenth of it if that is less."""
 
 
+def checked_search(
+    problem: Problem, parameters: SearchParameters, limits: Limits, /, *, seed: int
+) -> Evolution:
+    """Return the search, or refuse settings that it cannot run with."""
+    if seed < 0:
+        raise ParameterError(f"seed is {seed}; give 0 or more")
+    if limits.target is not None:
+        if len(problem.objectives) > 1:
+            raise ParameterError("a target needs a single objective; leave it out")
+        if not problem.objectives[0].tells_values:
+            raise ParameterError(
+                "a target needs a disclosed best value, and this objective withholds it; "
+                "leave the target out, or disclose the best as value"
+            )
+    for objective in problem.objectives:
+        if objective.confidential:
+            objective.disclosure.check_population(parameters.fewest_evaluated)
+    return Evolution(problem, parameters)
+
+
 @dataclass(eq=False)
 class EvaluatingDriver:
     """A search with its evaluator and limits; see `SearchDriver`.
@@ -44,14 +64,14 @@ class EvaluatingDriver:
     >>> pay = Objective("pay", np.array([[1, 9], [8, 3]]))
     >>> problem = Assignment(name="p", rows=2, columns=2, objectives=(pay,))
     >>> driver = EvaluatingDriver(problem, SearchParameters(population=4, elites=1, tournament=2),
-    ...     SideBySide((ClearObjective(problem, 0),)), seed=1, limits=Limits(generations=3))
+    ...     SeparateObjectives((ClearObjective(problem, 0),)), seed=1, limits=Limits(generations=3))
     >>> drive(driver), driver.disclosed()
     (<StopReason.GENERATIONS: 'generations'>, (17,))
     """
 
     problem: Problem
     parameters: SearchParameters
-    evaluator: SideBySide
+    evaluator: SeparateObjectives
     seed: int
     limits: Limits
     reveals: bool = False
@@ -73,14 +93,7 @@ class EvaluatingDriver:
     opened_searches = ()
 
     def __post_init__(self) -> None:
-        if self.seed < 0:
-            raise ParameterError(f"seed is {self.seed}; give 0 or more")
-        if self.limits.target is not None:
-            self._check_target()
-        for objective in self.problem.objectives:
-            if objective.confidential:
-                objective.disclosure.check_population(self.parameters.fewest_evaluated)
-        self.search = Evolution(self.problem, self.parameters)
+        self.search = checked_search(self.problem, self.parameters, self.limits, seed=self.seed)
         self._rng = np.random.Generator(np.random.PCG64(self.seed))
         self._actual = all(each.weights is not None for each in self.problem.objectives)
         self._end: float | None = None
@@ -96,15 +109,6 @@ class EvaluatingDriver:
             dict(self._rng.bit_generator.state),
             best_so_far=self.evaluator.best_so_far,
         )
-
-    def _check_target(self) -> None:
-        if len(self.problem.objectives) > 1:
-            raise ParameterError("a target needs a single objective; leave it out")
-        if not self.problem.objectives[0].tells_values:
-            raise ParameterError(
-                "a target needs a disclosed best value, and this objective withholds it; "
-                "leave the target out, or disclose the best as value"
-            )
 
     def resume(self, snapshot: Snapshot, history: list[GenerationRecord], /) -> None:
         """Go on from a snapshot; the result is that of a run that never stopped."""
@@ -163,22 +167,18 @@ class EvaluatingDriver:
             self.notes.append(f"{what} was not revealed: {error}")
 
     def reveal(self, plans: NDArray[np.int32], /, *, until: float | None) -> int:
-        """Which of these plans the engine tells to be truly best."""
         return self.evaluator.objectives[0].reveal_best(plans, until=until)
 
     def reveal_front(self, plans: NDArray[np.int32], /, *, until: float | None) -> RevealedFront:
-        """Which of these plans the engine tells to be non-dominated."""
-        if not isinstance(self.evaluator, Together):
+        if not isinstance(self.evaluator, ParetoObjectives):
             raise ParameterError("objectives that are evaluated apart have no front to reveal")
         return self.evaluator.reveal_front(plans, until=until)
 
     def is_checkpoint_due(self) -> bool:
-        """Whether so many generations are over."""
         generation = self.now.search.generation
         return self.saving.file is not None and generation % self.saving.every == 0
 
     def checkpoint(self) -> None:
-        """Write the file, if there is one to write."""
         if self.saving.file is not None:
             save_checkpoint(self, self.saving.file)
 
@@ -217,7 +217,6 @@ class EvaluatingDriver:
         return [values.pop(self._best_plan), *values]
 
     def disclosed(self) -> Disclosed:
-        """What was disclosed in the generation that the plans come from."""
         return () if self.now.best_known is None else self.now.best_known.disclosed
 
     def outcome(self) -> Outcome:

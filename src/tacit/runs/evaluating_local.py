@@ -2,123 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tacit.disclosure import BestMode, Estimator, estimator_named
 from tacit.errors import ParameterError
 from tacit.evaluators import (
     ClearObjective,
-    ObjectiveEvaluator,
-    SideBySide,
+    ParetoObjectives,
+    SeparateObjectives,
     SimulatedObjective,
     SimulatedPareto,
-    Together,
 )
 from tacit.problems import Problem
 from tacit.runs.checkpoint import load_checkpoint
 from tacit.runs.engine_choice import UNLIMITED, Announce, EngineChoice, engine_on_nodes
-from tacit.runs.evaluating import EvaluatingDriver
+from tacit.runs.evaluating import EvaluatingDriver, checked_search
 from tacit.runs.limits import Limits
 from tacit.runs.settings import Checkpointing
 from tacit.search import SearchParameters, warm_up
 
 if TYPE_CHECKING:
     from tacit.agreement import PinnedSearch
-    from tacit.coordinator import SecureEngine
 
 
 def simulated_evaluator(
     problem: Problem, estimator: Estimator, /, *, front: str = "nothing"
-) -> SideBySide:
+) -> SeparateObjectives:
     """An evaluator in this process; `front` is what it reveals at the end."""
     if problem.evaluates_together:
         simulated = SimulatedPareto(problem, with_values=front == "values")
-        return Together(simulated, len(problem.objectives))
-    evaluators: list[ObjectiveEvaluator] = []
-    for k, objective in enumerate(problem.objectives):
-        if objective.confidential:
-            evaluators.append(SimulatedObjective(problem, k, estimator=estimator))
-        else:
-            evaluators.append(ClearObjective(problem, k))
-    return SideBySide(tuple(evaluators))
+        return ParetoObjectives(simulated, len(problem.objectives))
+    return SeparateObjectives(
+        [
+            SimulatedObjective(problem, k, estimator=estimator)
+            if objective.confidential
+            else ClearObjective(problem, k)
+            for k, objective in enumerate(problem.objectives)
+        ]
+    )
 
 
 @contextmanager
 def evaluator_on_nodes(
     problem: Problem,
-    parameters: SearchParameters,
-    limits: Limits,
     choice: EngineChoice,
     announce: Announce,
     /,
     *,
-    seed: int,
-    resumed: bool = False,
-) -> Iterator[SideBySide]:
-    """An evaluator on nodes, for evaluations within these limits."""
-
-    def pinned() -> PinnedSearch:
-        from tacit.agreement import PinnedSearch
-
-        settings = asdict(parameters)
-        # Nodes derive a search from its start. Those on this machine protect nobody from it, and
-        # start sooner if they need not search.
-        derived = choice.cluster is not None and not resumed
-        algorithm = settings.pop("algorithm")
-        return PinnedSearch(algorithm, settings, seed, "derived" if derived else "chosen")
-
-    fewest, most = sorted((parameters.fewest_evaluated, parameters.evaluated_per_generation))
-    with engine_on_nodes(
-        problem,
-        choice,
-        announce,
-        search=pinned,
-        evaluations=allowed_evaluations(limits),
-        population=(fewest, most),
-    ) as engine:
-        yield _secure_evaluator(problem, engine, estimator_named(parameters.estimator))
-
-
-@contextmanager
-def chosen_sets_on_nodes(
-    problem: Problem,
-    choice: EngineChoice,
-    announce: Announce,
-    /,
-    *,
+    search: Callable[[], PinnedSearch],
     evaluations: int,
     population: tuple[int, int],
-) -> Iterator[SideBySide]:
-    """An evaluator on nodes for sets that no agreed search gives: somebody chooses them."""
-
-    def pinned() -> PinnedSearch:
-        from tacit.agreement import PinnedSearch
-
-        return PinnedSearch("genetic", {}, 0, "chosen")
-
+    estimator: Estimator,
+) -> Iterator[SeparateObjectives]:
+    """An evaluator on nodes, for so many sets of candidates of a search."""
     with engine_on_nodes(
-        problem, choice, announce, search=pinned, evaluations=evaluations, population=population
+        problem, choice, announce, search=search, evaluations=evaluations, population=population
     ) as engine:
-        yield _secure_evaluator(problem, engine, estimator_named("linear"))
+        from tacit.coordinator import SecureObjective
 
-
-def _secure_evaluator(problem: Problem, engine: SecureEngine, estimator: Estimator) -> SideBySide:
-    from tacit.coordinator import SecureObjective
-
-    if problem.evaluates_together:
-        first = SecureObjective(engine, 0, estimator=estimator)
-        return Together(first, len(problem.objectives))
-    return SideBySide(
-        tuple(
+        if problem.evaluates_together:
+            first = SecureObjective(engine, 0, estimator=estimator)
+            yield ParetoObjectives(first, len(problem.objectives))
+            return
+        evaluators = [
             SecureObjective(engine, k, estimator=estimator)
             if objective.confidential
             else ClearObjective(problem, k)
             for k, objective in enumerate(problem.objectives)
-        )
-    )
+        ]
+        yield SeparateObjectives(evaluators)
+
+
+def pinned_search(parameters: SearchParameters, seed: int, /, *, derived: bool) -> PinnedSearch:
+    """The search as an agreement pins it; nodes derive its populations, or take chosen ones."""
+    from tacit.agreement import PinnedSearch
+
+    settings = asdict(parameters)
+    algorithm = settings.pop("algorithm")
+    return PinnedSearch(algorithm, settings, seed, "derived" if derived else "chosen")
 
 
 def allowed_evaluations(limits: Limits, /) -> int:
@@ -154,34 +119,50 @@ def local_evaluating(
 ) -> Iterator[EvaluatingDriver]:
     """A search on nodes or on a simulation, ready to start."""
     _check(problem, choice, saving)
-    # Made before any node is started, so that a wrong setting is refused at once.
-    driver = EvaluatingDriver(
-        problem,
-        parameters,
-        simulated_evaluator(problem, estimator_named(parameters.estimator), front=choice.front),
-        seed=seed,
-        limits=limits,
-        reveals=choice.reveals,
-        saving=saving,
-    )
+    # Before any node is started, so that a wrong setting or file is refused at once.
+    checked_search(problem, parameters, limits, seed=seed)
+    resume_from = None
     if saving.resume is not None:
-        load_checkpoint(saving.resume, driver)
-    if choice.engine == "simulated" or not any(o.confidential for o in problem.objectives):
-        yield _prepared(driver, announce)
-        return
-    driver.engine, driver.may_be_late = "nodes", True
-    with evaluator_on_nodes(
-        problem, parameters, limits, choice, announce, seed=seed, resumed=saving.resume is not None
-    ) as evaluator:
-        evaluator.restore(driver.evaluator.best_so_far)
-        driver.evaluator = evaluator
-        yield _prepared(driver, announce)
-
-
-def _prepared(driver: EvaluatingDriver, announce: Announce) -> EvaluatingDriver:
-    announce("preparing the search (compiled once per machine, then kept)")
-    warm_up(driver.problem, driver.parameters)
-    return driver
+        resume_from = load_checkpoint(saving.resume, problem, parameters, seed=seed)
+    estimator = estimator_named(parameters.estimator)
+    on_nodes = choice.engine == "nodes" and any(o.confidential for o in problem.objectives)
+    with ExitStack() as stack:
+        if on_nodes:
+            # Nodes derive a search from its start. Those on this machine protect nobody from it,
+            # and start sooner if they need not search.
+            derived = choice.cluster is not None and resume_from is None
+            fewest, most = sorted(
+                (parameters.fewest_evaluated, parameters.evaluated_per_generation)
+            )
+            evaluator = stack.enter_context(
+                evaluator_on_nodes(
+                    problem,
+                    choice,
+                    announce,
+                    search=partial(pinned_search, parameters, seed, derived=derived),
+                    evaluations=allowed_evaluations(limits),
+                    population=(fewest, most),
+                    estimator=estimator,
+                )
+            )
+        else:
+            evaluator = simulated_evaluator(problem, estimator, front=choice.front)
+        driver = EvaluatingDriver(
+            problem,
+            parameters,
+            evaluator,
+            seed=seed,
+            limits=limits,
+            reveals=choice.reveals,
+            engine="nodes" if on_nodes else "simulated",
+            may_be_late=on_nodes,
+            saving=saving,
+        )
+        if resume_from is not None:
+            driver.resume(*resume_from)
+        announce("preparing the search (compiled once per machine, then kept)")
+        warm_up(problem, parameters)
+        yield driver
 
 
 def _check(problem: Problem, choice: EngineChoice, saving: Checkpointing) -> None:

@@ -53,7 +53,6 @@ class Limits:
 
     @property
     def is_unlimited(self) -> bool:
-        """Whether nothing would ever end the run."""
         return all(value is None for value in vars(self).values())
 
     def reached(

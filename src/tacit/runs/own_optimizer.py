@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.disclosure import SEALED, estimator_named
+from tacit.disclosure import SEALED, linear
 from tacit.errors import ParameterError
 from tacit.problems import Evaluation, Problem
 from tacit.runs.engine_choice import Announce, EngineChoice
-from tacit.runs.evaluating_local import chosen_sets_on_nodes, simulated_evaluator
+from tacit.runs.evaluating_local import evaluator_on_nodes, simulated_evaluator
 from tacit.runs.solve import with_disclosures
 
 if TYPE_CHECKING:
-    from tacit.evaluators import SideBySide
+    from tacit.agreement import PinnedSearch
+    from tacit.evaluators import SeparateObjectives
 
 
 SIMULATED = EngineChoice(engine="simulated")
@@ -37,7 +38,7 @@ class Asking:
     sets: int
     smallest: int
     largest: int
-    _evaluator: SideBySide
+    _evaluator: SeparateObjectives
     asked: int = 0
     """How many sets were evaluated."""
 
@@ -95,10 +96,22 @@ def open_evaluations(
             f"{sets} sets of up to {largest} plans; give at least 1 set, and {smallest} plans"
         )
     if choice.engine == "simulated":
-        evaluator = simulated_evaluator(chosen, estimator_named("linear"))
+        evaluator = simulated_evaluator(chosen, linear)
         yield Asking(chosen, sets, smallest, largest, evaluator)
         return
-    with chosen_sets_on_nodes(
-        chosen, choice, announce, evaluations=sets, population=(smallest, largest)
+
+    def pinned() -> PinnedSearch:
+        from tacit.agreement import PinnedSearch
+
+        return PinnedSearch("genetic", {}, 0, "chosen")
+
+    with evaluator_on_nodes(
+        chosen,
+        choice,
+        announce,
+        search=pinned,
+        evaluations=sets,
+        population=(smallest, largest),
+        estimator=linear,
     ) as evaluator:
         yield Asking(chosen, sets, smallest, largest, evaluator)

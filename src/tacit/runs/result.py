@@ -135,7 +135,6 @@ class Result(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
         return msgspec.json.encode(shown)
 
     def save(self, path: str | Path, /) -> None:
-        """Write the result to a file."""
         with writing(path):
             Path(path).write_bytes(self.to_json() + b"\n")
 
@@ -169,7 +168,6 @@ _READ = msgspec.json.Decoder(Result)
 
 
 def load_result(path: str | Path, /) -> Result:
-    """Read a result back from its file."""
     data = read_bytes(path)
     try:
         return _READ.decode(data)
@@ -249,7 +247,6 @@ def plan_set(
     disclosed: Disclosed,
     /,
 ) -> PlanSet:
-    """A set of plans with their values."""
     actual = None
     if all(objective.weights is not None for objective in problem.objectives):
         columns = [

@@ -136,7 +136,6 @@ class SealedDriver:
 
     @property
     def seed(self) -> int:
-        """What the public schedule follows from."""
         return self._search.seed
 
     @property
@@ -151,11 +150,9 @@ class SealedDriver:
 
     @property
     def opened_searches(self) -> list[int]:
-        """The numbers of the weightings whose plans are here."""
         return [search for search, each in sorted(self._opened.items()) if each.plan]
 
     def start(self, *, until: float | None = None) -> None:
-        """Start the clock."""
         self._begun = time.monotonic()
         end = end_of(self.limits, until)
         left = None if end is None else end - self._begun
@@ -180,7 +177,6 @@ class SealedDriver:
         return True
 
     def advance(self) -> StopReason | None:
-        """Have the nodes do a batch of steps."""
         while (reason := self._one_batch()) and self._left:
             self._open()
             if not self._next_search():
@@ -336,7 +332,6 @@ class SealedDriver:
 
     @property
     def for_owners(self) -> bool:
-        """Whether the plans were opened to their owners, and not here."""
         return self._finished and not any(each.plan for each in self._plans)
 
     def disclosed(self) -> Disclosed:

@@ -49,7 +49,6 @@ class SimulatedSearch:
 
     @property
     def step(self) -> int:
-        """How many steps are done."""
         return self.twins[self.searches[0]].step
 
     def advance(
@@ -75,7 +74,6 @@ class SimulatedSearch:
         *,
         until: float | None,  # noqa: ARG002 - never waits
     ) -> SealedPlan:
-        """Open the plan of a weighting, and what is proved of it."""
         from tacit.records import OUTCOMES, SealedPlan
 
         twin = self.twins[search]

@@ -104,7 +104,6 @@ class SolveSettings:
 
 
 def as_settings(settings: SolveSettings | Settings | str | None, /) -> SolveSettings:
-    """All that `solve` takes as settings, as one object."""
     if isinstance(settings, SolveSettings):
         return settings
     if isinstance(settings, str):
@@ -161,7 +160,6 @@ def sealed_settings(
 
 
 def default_preset(problem: Problem, /) -> str:
-    """The tuned set for a problem of this kind."""
     if problem.evaluates_together:
         return "tuned-pareto"
     if len(problem.objectives) > 1:

@@ -257,7 +257,6 @@ def _path_from_both_ends(
     words: RandomWords,
     path: NDArray[np.int32],
 ) -> None:
-    """Write a path through all items into `path`."""
     length = path.shape[0]
     item = below(words[0], length)
     for step in range(length):
@@ -501,7 +500,6 @@ def crossovers() -> dict[str, Crossover]:
 
 
 def crossover_named(name: str, /) -> Crossover:
-    """Look a crossover up."""
     known = crossovers() | _registered
     if name not in known:
         raise ParameterError(f"{name!r} is not a crossover; use one of {', '.join(known)}")

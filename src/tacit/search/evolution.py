@@ -112,15 +112,12 @@ class TournamentAndTruncation:
 
     @property
     def words_per_parent(self) -> int:
-        """One per entrant."""
         return self.entrants
 
     def sorts(self, objectives: int) -> int:  # noqa: ARG002 - they have one order together
-        """Truncation."""
         return 1
 
     def parents(self, state: SearchState, words: RandomWords) -> NDArray[np.int32]:
-        """The winners of tournaments."""
         return tournament(np.ascontiguousarray(state.estimates[:, 0]), words)
 
     def survivors(
@@ -130,7 +127,6 @@ class TournamentAndTruncation:
         orders: Orders,
         count: int,
     ) -> SearchState:
-        """The individuals with the largest estimates."""
         kept = truncation(estimates[:, 0], count, orders[0])
         return SearchState(
             generation=0,
@@ -155,7 +151,6 @@ class CrowdedComparison:
         return 1 + objectives
 
     def parents(self, state: SearchState, words: RandomWords) -> NDArray[np.int32]:
-        """The winners of binary tournaments."""
         return binary_tournament(state.front_of, state.crowding, words)
 
     def survivors(
@@ -249,7 +244,6 @@ class Evolution:
         )
 
     def start(self) -> SearchState:
-        """The state before the first evaluation."""
         return SearchState.empty(
             genome_length=self.problem.genome_length, objectives=len(self.problem.objectives)
         )

@@ -163,7 +163,6 @@ def mutations() -> dict[str, Mutation]:
 
 
 def mutation_named(name: str, /) -> Mutation:
-    """Look a mutation up."""
     known = mutations() | _registered
     if name not in known:
         raise ParameterError(f"{name!r} is not a mutation; use one of {', '.join(known)}")

@@ -242,7 +242,6 @@ def parameters_of(settings: Mapping[str, object], /) -> SearchParameters:
 
 
 def preset_named(name: str, /) -> SearchParameters:
-    """Look a preset up."""
     if name not in PRESETS:
         raise ParameterError(f"{name!r} is not a preset; use one of {', '.join(PRESETS)}")
     return PRESETS[name]

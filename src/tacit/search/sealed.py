@@ -87,14 +87,12 @@ class ClearTour:
         return self.table[:, :, -1].copy()
 
     def values(self) -> NDArray[np.int64]:
-        """The value of each parent's current tour."""
         places = self.schedule.shape.rows
         at = np.arange(places)
         total: NDArray[np.int64] = self.table[:, at, (at + 1) % places].sum(axis=1)
         return total
 
     def advance(self, count: int, /, *, horizon: int) -> None:
-        """Run this many generations."""
         for _ in range(count):
             self._generation(horizon)
 
@@ -127,7 +125,6 @@ class ClearTour:
 
     @property
     def value(self) -> int:
-        """The value of the best plan so far."""
         return int(self._best_values[self._best_parent])
 
     def best(self) -> NDArray[np.int32]:
@@ -136,5 +133,4 @@ class ClearTour:
         return plan
 
     def plan(self) -> list[int]:
-        """The same as a list."""
         return [int(place) for place in self.best()]

@@ -159,7 +159,6 @@ def _syntax_error(path: Path, text: str, message: str) -> FileError:
 
 
 def read_problem_file(path: Path, /) -> Problem:
-    """Read a problem in our JSON format."""
     return _Builder(path, decode_problem_file(path)).problem()
 
 

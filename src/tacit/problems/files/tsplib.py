@@ -57,7 +57,6 @@ class TsplibText:
         return token.text.split()[0].upper() if token and token.text else None
 
     def place(self, keyword: str, /) -> str | None:
-        """The line of a keyword."""
         token = self.values.get(keyword)
         return f"line {token.line}" if token else None
 

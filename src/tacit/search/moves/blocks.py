@@ -78,7 +78,6 @@ class BlockDescent:
 
     @property
     def factor(self) -> int:
-        """The factor of a change of cost in a key."""
         return 1 << self._tie_bits
 
     @property

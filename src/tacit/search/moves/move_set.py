@@ -48,7 +48,6 @@ class Runs:
         return cls(first, second, third, ones, ones)
 
     def __getitem__(self, which: NDArray[np.bool_]) -> Runs:
-        """Some of them."""
         every = (self.child, self.to, self.source, self.length, self.step)
         return Runs(*(each[which] for each in every))
 
@@ -92,7 +91,6 @@ class MoveSet:
 
     @property
     def blocks(self) -> int:
-        """How many blocks there are."""
         return len(self.positions)
 
     def gains(self, table: NDArray[np.int64], /) -> NDArray[np.int64]:

@@ -87,7 +87,6 @@ none
 
     @property
     def steps(self) -> int:
-        """Generations and iterations together."""
         return self.generations + self.iterations
 
     @property

@@ -44,7 +44,6 @@ class PublicShape:
 
     @property
     def unit(self) -> int:
-        """The unit of temperatures."""
         return self.spread if self.allowed_spread is None else self.allowed_spread
 
     @property
@@ -246,7 +245,6 @@ class Schedule:
 
     @property
     def gain_factor(self) -> int:
-        """The factor of a gain in a key."""
         return 1 << (self._fine + self._tie_bits)
 
     @property

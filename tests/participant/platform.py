@@ -178,7 +178,7 @@ class Platform:
         name = self.settings.cluster[0].name
         with (
             self.database.writing() as session,
-            patch("tacit.service.storage.runs.new_run_id", return_value=RUN),
+            patch("tacit.service.storage.runs.new_id", return_value=RUN),
         ):
             create_account(session, "op", "operator")
             create_run(session, terms, by="op")

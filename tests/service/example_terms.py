@@ -10,7 +10,7 @@ from tacit.agreement.terms import Agreement
 from tacit.client import RunProgress, converted
 from tacit.client.models import RunView
 from tacit.client.terms import RunTerms
-from tacit.service.workflow.drafting import agreement_of_terms, node_of_nobody
+from tacit.service.workflow.drafting import agreement_of_terms, placeholder_parties
 
 
 def example_terms() -> RunTerms:
@@ -82,9 +82,7 @@ def agreement_on(terms: dict[str, Any] | RunTerms) -> Agreement:
     """The agreement that terms lead to, between keys that nobody has."""
     checked = terms if isinstance(terms, RunTerms) else converted(terms, RunTerms)
     keys = {name: f"{number:064x}" for number, name in enumerate(checked.participants, start=50)}
-    nonce, platform = f"{1:032x}", f"{99:064x}"
-    nodes = [node_of_nobody(i, nonce, platform) for i in (1, 2, 3)]
-    return agreement_of_terms(checked, keys=keys, nodes=nodes, platform=platform, nonce=nonce)
+    return agreement_of_terms(checked, placeholder_parties(keys, nodes=3))
 
 
 def progress_at(generation: int) -> RunProgress:

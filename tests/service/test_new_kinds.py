@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit.agreement.terms import Agreement
 from tacit.client import Plan, RunTerms
 from tacit.client.models import FoundPlans, Generate
 from tacit.errors import TacitError
@@ -21,26 +20,17 @@ from tacit.service.dashboard.drafts import ObjectiveRule, drawn_problem, uploade
 from tacit.service.dashboard.run_plan import plan_markup
 from tacit.service.storage import Run
 from tacit.service.workflow.drafting import (
-    agreement_of_terms,
     checked_terms,
-    node_of_nobody,
 )
 from tacit.service.workflow.evidence import run_result
 from tacit.service.workflow.terms import problem_of_terms
-from tests.service.example_terms import run_about
+from tests.service.example_terms import agreement_on, run_about
 
 DRAWN = ("capacitated", "routing")
 
 
 def terms_of(kind: str, **changes: Any) -> RunTerms:
     return generated_terms(Generate(kind=kind, rows=8, columns=3, **changes))  # type: ignore[arg-type]
-
-
-def agreement_about(terms: RunTerms) -> Agreement:
-    keys = {name: f"{i:064x}" for i, name in enumerate(terms.participants)}
-    nonce, platform = f"{1:032x}", f"{200:064x}"
-    nodes = [node_of_nobody(i, nonce, platform) for i in (100, 101, 102)]
-    return agreement_of_terms(terms, keys=keys, nodes=nodes, platform=platform, nonce=nonce)
 
 
 def a_plan(problem: Problem) -> list[int]:
@@ -52,12 +42,12 @@ def a_plan(problem: Problem) -> list[int]:
 def test_drawn_and_uploaded_problems_become_agreements(kind: str) -> None:
     terms = terms_of(kind)
     checked_terms(terms)
-    agreed = agreement_about(terms).known_problem
+    agreed = agreement_on(terms).known_problem
     assert (agreed.kind, agreed.data) == (kind, problem_of_terms(terms).data)
     problem = drawn_problem(kind, rows=8, columns=3, participants=2, seed=1)
     again = uploaded(problem_text(problem).encode()).problem
     draft = usual_terms(again, [ObjectiveRule("top:15", "value")])
-    assert agreement_about(draft).known_problem.data == problem.data
+    assert agreement_on(draft).known_problem.data == problem.data
 
 
 def test_only_kinds_with_moves_are_sealed() -> None:
@@ -78,7 +68,7 @@ def test_results_are_shown_in_the_words_of_the_kind(kind: str) -> None:
     assert lines[0] == ("row,column" if kind == "capacitated" else "vehicle,customer")
     assert len(lines) == 1 + len(problem.listed(items))
     assert "<table" in plan_markup(run_about(terms), items)
-    agreement = agreement_about(terms)
+    agreement = agreement_on(terms)
     name = agreement.participants[0].name
     told = plan_rows(
         OwnResult(state="finished", reason=None, plan=Plan(items=items)), agreement, name

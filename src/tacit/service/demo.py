@@ -1,7 +1,6 @@
-"""The whole of tacit in one go: a cluster, a platform, three airlines, one run to its plan.
+"""Demonstrate tacit: a cluster, a platform, three airlines, one run to its plan.
 
-Airlines are made up, and so are their costs; everything else is as it would be on
-machines of their own.
+Airlines and costs are made up. Everything else is as it would be on machines of their own.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class DemoResult:
-    """What the demo came to."""
+    """The plan of the demo, with what it cost and how long it took."""
 
     run: str
     landings: list[tuple[str, str, str]]
@@ -55,7 +54,6 @@ class DemoResult:
 
 
 def demo_problem(seed: int = 1, /) -> Assignment:
-    """A congested morning of three airlines."""
     return generate_delays(seed, flights=24, slots=28, airlines=3)
 
 

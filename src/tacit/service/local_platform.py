@@ -1,4 +1,4 @@
-"""A cluster and a platform on this machine, as processes, for as long as a `with` block lasts.
+"""Run a cluster and a platform on this machine, as processes, in a `with` block.
 
 For the demo and for tests from end to end. Real TLS everywhere; everything is gone afterwards.
 """
@@ -35,7 +35,6 @@ class LocalPlatform:
 
     @property
     def url(self) -> str:
-        """Where it is found."""
         return f"https://{self._listen}"
 
     @property
@@ -45,7 +44,6 @@ class LocalPlatform:
 
     @property
     def settings(self) -> Settings:
-        """Its settings."""
         return load_settings(self.folder / "platform" / "service.toml")
 
     def __enter__(self) -> LocalPlatform:
@@ -82,7 +80,8 @@ class LocalPlatform:
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
-                # Ctrl-C is for the parent; the platform stops with it.
+                # Ctrl-C reaches the whole process group of the parent. The platform is not in it,
+                # and stops when its parent closes its input.
                 start_new_session=True,
             )
         deadline = time.monotonic() + START_SECONDS
@@ -103,7 +102,6 @@ class LocalPlatform:
             database.close()
 
     def stop(self) -> None:
-        """Stop everything."""
         if self._process is not None and self._process.stdin is not None:
             self._process.stdin.close()
             try:

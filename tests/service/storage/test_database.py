@@ -11,9 +11,6 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from alembic.autogenerate import compare_metadata
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import create_engine, text
@@ -30,7 +27,6 @@ from tacit.service.storage import (
     create_run,
     events_after,
     members_of,
-    migrations,
     read_run,
     set_progress,
     set_state,
@@ -38,7 +34,6 @@ from tacit.service.storage import (
     store_sealed,
 )
 from tacit.service.storage.database import WriteLock
-from tacit.service.storage.models import Base
 from tacit.service.storage.states import BEFORE_RUNNING, TRANSITIONS
 from tests.service.example_terms import plain_terms, progress_at
 from tests.service.postgres import new_database
@@ -122,27 +117,9 @@ def test_the_file_is_for_its_owner_alone(tmp_path: Path) -> None:
     assert set(modes.values()) == {0o600}
 
 
-def differences(url: str) -> list[object]:
-    engine = create_engine(url)
-    try:
-        with engine.connect() as connection:
-            context = MigrationContext.configure(connection, opts={"compare_type": True})
-            return list(compare_metadata(context, Base.metadata))
-    finally:
-        engine.dispose()
-
-
-def test_migrations_give_the_tables_of_the_models_also_twice(url: str) -> None:
+def test_a_database_is_opened_again_and_one_of_another_version_refused(url: str) -> None:
     for _ in range(2):
         Database(url).close()
-        assert differences(url) == []
-    assert ScriptDirectory(str(Path(migrations.__file__).parent)).get_current_head() == (
-        migrations.HEAD
-    )
-
-
-def test_a_database_of_another_version_is_refused_and_left_as_it_is(url: str) -> None:
-    Database(url).close()
     engine = create_engine(url)
     with engine.begin() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
@@ -151,7 +128,12 @@ def test_a_database_of_another_version_is_refused_and_left_as_it_is(url: str) ->
     with engine.connect() as connection:
         assert connection.scalar(text("SELECT version_num FROM alembic_version")) == "9999"
     engine.dispose()
-    assert differences(url) == []
+
+
+def test_many_open_a_new_database_at_once(url: str) -> None:
+    with ThreadPoolExecutor(4) as threads:
+        for opened in threads.map(lambda _: Database(url), range(4)):
+            opened.close()
 
 
 # Rows.

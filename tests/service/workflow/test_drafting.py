@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import msgspec
@@ -15,14 +15,14 @@ from tacit.client import converted
 from tacit.client.models import Generate
 from tacit.client.terms import RunTerms
 from tacit.errors import ParameterError, TacitError
-from tacit.identity.keys import Keys
 from tacit.search import SearchParameters
 from tacit.search.moves import AssignmentParameters, TourParameters
 from tacit.service.api.watching import generated_terms
 from tacit.service.workflow.drafting import (
     agreement_of_terms,
     checked_terms,
-    node_of_nobody,
+    placeholder_keys,
+    placeholder_parties,
 )
 from tacit.service.workflow.terms import population_of_terms
 from tests.service.example_terms import example_terms, plain_terms
@@ -47,12 +47,8 @@ def sealed_run(*, objectives: int = 1, best: str | None = None, **changes: Any) 
 
 
 def agreed(terms: RunTerms, *, delay: float = 0.0, nodes: int = 3) -> Agreement:
-    owners = {name: Keys.new(name).signing_public for name in terms.participants}
-    nonce, platform = f"{1:032x}", f"{9:064x}"
-    there = [node_of_nobody(k, nonce, platform) for k in range(1, nodes + 1)]
-    return agreement_of_terms(
-        terms, keys=owners, nodes=there, platform=platform, nonce=nonce, delay=delay
-    )
+    parties = placeholder_parties(placeholder_keys(terms.participants), nodes=nodes)
+    return agreement_of_terms(terms, replace(parties, delay=delay))
 
 
 def test_an_agreement_names_every_setting_of_the_search() -> None:

@@ -1,1 +1,1 @@
-"""Who may do what: roles, the table of permissions, invitations, tokens and rate limits."""
+"""Decide who may do what: roles, permissions, invitations, tokens and limits."""

@@ -1,4 +1,8 @@
-"""Issue and check invitations and tokens; the database keeps their hashes alone."""
+"""Issue and check invitations and tokens; the database keeps their hashes alone.
+
+Both are 256 random bits, so they need no salt and no slow hash. Their prefixes let anybody find one
+that has strayed into a log or a repository, and let our own logs leave them out.
+"""
 
 from __future__ import annotations
 
@@ -27,17 +31,15 @@ SECRET_PATTERN = re.compile(r"\btc[ti]_[A-Za-z0-9_-]+")
 
 
 def new_secret(prefix: str, /) -> str:
-    """Draw a token or a code."""
     return prefix + secrets.token_urlsafe(32)
 
 
 def secret_hash(secret: str, /) -> str:
-    """How the database knows it."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def without_secrets(text: str, /) -> str:
-    """A text without the tokens and codes in it.
+    """Return a text without the tokens and codes in it.
 
     >>> without_secrets("Bearer tct_abc-1 and tci_z")
     'Bearer [secret] and [secret]'
@@ -46,16 +48,18 @@ def without_secrets(text: str, /) -> str:
 
 
 def own_addresses(settings: Settings, /) -> frozenset[str]:
-    """The address in `service.toml`, and other names that the platform's certificate is for.
+    """Return the address in `service.toml`, and all others that the certificate is for.
 
-    Every computer calls itself `localhost`, so that counts only where the address is such a one.
+    A participant signs the address that it joins. So somebody in the middle, who has another
+    address, cannot hand the signature on.
     """
     own = platform_address(settings.url)
     if settings.tls_certificate is None:
         return frozenset({own})
-    # Where it listens at port 0, the system chooses one, which nobody knows it by.
+    # With port 0 the system chooses a port, and nobody knows the platform by that 0.
     ports = {urlsplit(own).port, parse_address(settings.listen)[1]} - {0}
     hosts = certificate_hosts(read_certificate(settings.place(settings.tls_certificate)))
+    # Every computer calls itself localhost, so that name says nothing about which one it is.
     if not _is_loopback(urlsplit(own).hostname or ""):
         hosts = [host for host in hosts if not _is_loopback(host)]
     shown = [f"[{host}]" if ":" in host else host for host in hosts if "*" not in host]
@@ -75,37 +79,32 @@ HOUR_SECONDS = 3600
 
 @dataclass(frozen=True)
 class JoiningKey:
-    """The key that a participant joins with, and its signature for the invitation."""
+    """The key that a participant joins with, and its signature for code, account and platform."""
 
     public: str
     signature: bytes
     account: str
-    """As whom it joins."""
     platform: str
-    """Where it joins."""
 
 
 def invite(session: Session, account: str, /, *, hours: float) -> tuple[str, float]:
-    """A new code, to be shown once, and when it expires; earlier open ones end."""
+    """Return a new code, to be shown once, and when it expires; earlier open ones end."""
     check_account(session, account)
     end_invitations(session, account)
     return new_invitation(session, account, hours=hours)
 
 
 def check_account(session: Session, account: str, /) -> None:
-    """Refuse an account that does not exist."""
     if session.get(Account, account) is None:
         raise NotThereError(f"there is no account {account!r}; see the list of accounts")
 
 
 def end_invitations(session: Session, account: str, /) -> None:
-    """End an account's open codes."""
     is_open = Invitation.account == account, Invitation.used.is_(None)
     session.execute(update(Invitation).where(*is_open).values(used=time.time()))
 
 
 def new_invitation(session: Session, account: str, /, *, hours: float) -> tuple[str, float]:
-    """A new code for an account that has no open one, and when it expires."""
     code, now = new_secret(CODE_PREFIX), time.time()
     expires = now + hours * HOUR_SECONDS
     session.add(
@@ -115,7 +114,6 @@ def new_invitation(session: Session, account: str, /, *, hours: float) -> tuple[
 
 
 def accounts_with_open_invitation(session: Session, /) -> set[str]:
-    """The accounts that have a code which could still be used."""
     is_open = Invitation.used.is_(None) & (Invitation.expires > time.time())
     return set(session.scalars(select(Invitation.account).where(is_open)))
 
@@ -123,13 +121,11 @@ def accounts_with_open_invitation(session: Session, /) -> set[str]:
 def redeem(
     session: Session, code: str, /, *, key: JoiningKey | None, here: frozenset[str]
 ) -> tuple[Account, bool]:
-    """The account that a code invites, which then is used up; a participant brings its key.
+    """Use up a code; return the account that it invites, and whether its key is new here.
 
-    It also shows that the key is its own: else somebody could join with another's, and keep it out.
-    It says as whom it joins, and which platform: one of `here`, the addresses of this one.
-
-    The answer also says whether that key is new here. A code that was used, has expired or
-    never was gets one and the same answer.
+    A participant brings its key and shows that it is its own. Otherwise somebody could join with
+    the key of another, and keep that one out. Its signature names the account and the platform,
+    which must be one of `here`, the addresses of this one.
     """
     now, code_hash = time.time(), secret_hash(code)
     used_up = session.execute(
@@ -142,7 +138,8 @@ def redeem(
         .values(used=now)
     )
     invitation = session.get(Invitation, code_hash)
-    # One statement finds and marks it, so that of two who come at once one alone gets through.
+    # One statement finds the code and marks it as used, so that of two who come at once one alone
+    # gets through. The error does not say why a code is not valid: guesses learn nothing.
     if used_up.rowcount != 1 or invitation is None:  # type: ignore[attr-defined]
         raise CredentialError(
             "the code does not count: it is unknown, was used or has expired; ask for a new one"
@@ -158,7 +155,6 @@ def redeem(
 
 
 def _check_joining(account: str, code: str, key: JoiningKey, here: frozenset[str]) -> None:
-    """Refuse what somebody signed for another account or platform, or for none."""
     if not key.account or not key.platform:
         raise ServiceError("a joining is signed for one account at one platform; give both")
     if key.account != account:
@@ -192,8 +188,8 @@ DAY_SECONDS = 86_400
 
 
 @dataclass(frozen=True, slots=True)
-class Who:
-    """Whose request it is."""
+class Requester:
+    """Who makes a request, by its token."""
 
     account: str
     role: Role
@@ -205,7 +201,7 @@ class Who:
 def issue_token(
     session: Session, account: str, /, *, days: float, label: str = ""
 ) -> tuple[str, float]:
-    """A new token, to be shown once, and when it expires."""
+    """Return a new token, to be shown once, and when it expires."""
     token, now = new_secret(TOKEN_PREFIX), time.time()
     expires = now + days * DAY_SECONDS
     row = Token(hash=secret_hash(token), account=account, created=now, expires=expires, label=label)
@@ -213,41 +209,38 @@ def issue_token(
     return token, expires
 
 
-def who_has(session: Session, token: str, /) -> Who:
-    """Whose token this is, or a `CredentialError` that does not say why it does not count."""
+def requester_of(session: Session, token: str, /) -> Requester:
+    """Return whose token this is; the error does not say why one is not valid."""
     row = session.get(Token, secret_hash(token))
-    if row is None or not _counts(row):
+    if row is None or not _is_valid(row):
         raise CredentialError(
             "the token does not count: it is unknown, revoked or has expired; join again"
         )
     account = session.get_one(Account, row.account)
-    return Who(account.name, account.role, account.signing_key, row.expires, row.hash)
+    return Requester(account.name, account.role, account.signing_key, row.expires, row.hash)
 
 
-def still_counts(session: Session, who: Who, /) -> bool:
-    """Whether a token that counted before counts still."""
+def is_still_valid(session: Session, who: Requester, /) -> bool:
+    """Return whether a token that was valid still is."""
     row = session.get(Token, who.token_hash)
-    return row is not None and _counts(row)
+    return row is not None and _is_valid(row)
 
 
-def _counts(row: Token) -> bool:
+def _is_valid(row: Token) -> bool:
     return row.revoked is None and row.expires > time.time()
 
 
 def accounts_that_joined(session: Session, /) -> set[str]:
-    """The accounts that have ever had a token."""
     return set(session.scalars(select(Token.account).distinct()))
 
 
 def revoke_token(session: Session, token_hash: str, /) -> None:
-    """End a token."""
     row = session.get(Token, token_hash)
     if row is not None and row.revoked is None:
         row.revoked = time.time()
 
 
 def revoke_all(session: Session, account: str, /) -> None:
-    """End all tokens and open invitations of an account."""
     check_account(session, account)
     mine = Token.account == account, Token.revoked.is_(None)
     session.execute(update(Token).where(*mine).values(revoked=time.time()))

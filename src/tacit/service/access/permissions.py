@@ -1,7 +1,7 @@
-"""The one table of who may call which endpoint.
+"""Map each endpoint to the roles that may call it.
 
-A route that is not in it cannot be added to the API. Of endpoints under a run, participants may
-call those of runs that they take part in; of all others they learn nothing, not even whether they
+A route that is not in this table cannot be added to the API. Participants may call the endpoints
+under runs and series that they take part in. Of others they learn nothing, not even whether they
 exist.
 """
 
@@ -71,7 +71,6 @@ PERMISSIONS: dict[Endpoint, frozenset[str]] = {
 
 
 def check_role(endpoint: Endpoint, role: str, /) -> None:
-    """Refuse what a role may not do."""
     allowed = PERMISSIONS[endpoint]
     if role not in allowed:
         those = ", ".join(sorted(allowed))

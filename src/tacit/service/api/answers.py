@@ -1,4 +1,4 @@
-"""Rows of the database as the API answers with them."""
+"""Answer with runs: one with everything, or a list of summaries."""
 
 from __future__ import annotations
 
@@ -58,23 +58,22 @@ class _TermsSummary(NamedTuple):
 
 
 def _terms_summary(terms: RunTerms) -> _TermsSummary:
-    """The kind of a problem, what is disclosed of each confidential objective, and to how many."""
     disclosures = list(dict.fromkeys(each.disclosure for each in terms.confidential))
     return _TermsSummary(terms.problem.kind, disclosures, len(terms.participants))
 
 
 @dataclass
 class SummaryCache:
-    """What the list of runs says of their terms; one per service.
+    """Keeps what the list of runs shows of their terms; one per service.
 
-    Terms can be long, and the list is asked for often. From the invitation on they stay as they
-    are, so what is taken from them is kept.
+    Terms can be long, and the list is requested often. From the invitation on they stay as they
+    are, so their summaries can be kept.
     """
 
     _kept: dict[str, _TermsSummary] = field(default_factory=dict)
 
     def of(self, run: Run, /) -> _TermsSummary:
-        """In a session, which fetches the terms if they are needed."""
+        """Summarize a run's terms; its session must be open, to fetch them if they are needed."""
         if run.state == "draft":
             return _terms_summary(run.terms)
         if run.id not in self._kept:
@@ -88,10 +87,10 @@ def run_summaries(
     session: Session, cache: SummaryCache, /, *, participant: str | None = None
 ) -> list[RunSummary]:
     """All runs, or those of a participant, the newest first."""
-    ready = _ready(session)
+    counts = _member_counts(session)
     found = []
     for run in list_runs(session, participant=participant):
-        joined, signed, accepted = ready.get(run.id, (0, 0, 0))
+        joined, signed, accepted = counts.get(run.id, (0, 0, 0))
         found.append(
             RunSummary(
                 **_columns(run),
@@ -104,8 +103,8 @@ def run_summaries(
     return found
 
 
-def _ready(session: Session) -> dict[str, tuple[int, int, int]]:
-    """Per run, how many have joined, have signed, and have costs that the nodes took."""
+def _member_counts(session: Session) -> dict[str, tuple[int, int, int]]:
+    """Count, per run, who has joined, who has signed, and whose costs the nodes took."""
     accepted = cast(case((Member.submission_state == "accepted", 1), else_=0), Integer)
     query = (
         select(
@@ -121,7 +120,6 @@ def _ready(session: Session) -> dict[str, tuple[int, int, int]]:
 
 
 def _columns(run: Run) -> dict[str, Any]:
-    """What a run's own columns say, but for the long ones."""
     times = ("created", "running_since", "deadline_at", "ended")
     columns = ("id", "name", "state", "reason", *times, "series", "series_number")
     known = {name: getattr(run, name) for name in columns}

@@ -1,4 +1,9 @@
-"""Decode request bodies into records, and encode answers and errors as JSON."""
+"""Decode request bodies into records, and encode answers and errors as JSON.
+
+An endpoint names records in its signature as FastAPI's endpoints name their models: a parameter
+that is a record is the request's body, and the record that it returns is the answer. Bodies are
+validated here and nowhere else. An error is a code and a sentence, never a stack trace.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +79,7 @@ def _is_answer(kind: object) -> bool:
 def _adapted(
     endpoint: Endpoint, kinds: dict[str, Any], bodies: dict[str, Any], status: int
 ) -> Endpoint:
-    """The endpoint as FastAPI calls it: a dependency reads its body, and records leave as JSON."""
+    """Wrap an endpoint for FastAPI: a dependency reads its body, its answer leaves as JSON."""
 
     @wraps(endpoint)
     async def answered(**given: Any) -> Any:  # noqa: ANN401 - FastAPI's own
@@ -117,13 +122,11 @@ def _reader(kind: Any) -> Callable[[Request], Awaitable[msgspec.Struct | None]]:
 
 
 def schema_of(kind: Any) -> dict[str, Any]:  # noqa: ANN401 - a type
-    """How the API's document refers to a type."""
     (schema,), _ = msgspec.json.schema_components([kind], ref_template=REFERENCE)
     return schema
 
 
 def error_schema() -> dict[str, Any]:
-    """How it refers to errors."""
     return {JSON: {"schema": schema_of(ErrorAnswer)}}
 
 
@@ -152,7 +155,7 @@ HTTP_ERRORS = {
     408: ("too_slow", "the body did not arrive in time; send it again"),
     413: ("too_large", "the request is too large; send less"),
 }
-"""What the framework refuses, as clients read it."""
+"""The errors of the framework, as clients read them."""
 LONGEST_MESSAGE = 500
 
 MEANINGS = {
@@ -169,7 +172,7 @@ MEANINGS = {
 
 
 def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """How the OpenAPI document describes errors."""
+    """Describe errors in the OpenAPI document."""
     return {
         status: {"description": MEANINGS[status], "content": error_schema()} for status in statuses
     }
@@ -178,13 +181,11 @@ def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
 def error_answer(
     status: int, code: str, message: str, /, *, headers: dict[str, str] | None = None
 ) -> JSONResponse:
-    """An error in its one form."""
     content = {"error": code, "message": message[:LONGEST_MESSAGE]}
     return JSONResponse(content, status_code=status, headers=headers)
 
 
 def add_error_handlers(app: FastAPI, /) -> None:
-    """Have all errors answered in their one form."""
     app.add_exception_handler(TacitError, _tacit_error)
     app.add_exception_handler(RequestValidationError, _malformed)
     app.add_exception_handler(HTTPException, _http_error)
@@ -201,7 +202,7 @@ async def _tacit_error(request: Request, error: Exception) -> Response:
             headers["WWW-Authenticate"] = "Bearer"
         if isinstance(error, StorageError):
             log.error("the database is away", extra={"fields": {"what": message}})
-            # The driver's words name hosts and users, which are the operators' affair.
+            # The driver's message names hosts and users, which only operators may see.
             message = "the database cannot be used right now; try again in a minute"
         return error_answer(error.status, error.code, message, headers=headers)
     if isinstance(error, (MpcError, RefusedError)):
@@ -213,7 +214,7 @@ async def _tacit_error(request: Request, error: Exception) -> Response:
 
 
 async def _malformed(_request: Request, error: Exception) -> Response:
-    """The first thing that is wrong, without repeating what was sent: it may be a secret."""
+    """Name the first thing that is wrong, without repeating what was sent: it may be a secret."""
     found = error.errors() if isinstance(error, RequestValidationError) else []
     first = found[0] if found else {"loc": (), "msg": "malformed"}
     place = ".".join(str(part) for part in first["loc"])[:100]

@@ -1,4 +1,8 @@
-"""Admit requests: who asks, may they, and how often; and what all routes share."""
+"""Admit requests: authenticate, count and authorize each before its body is read.
+
+Nobody without a valid token can have anything large parsed. No route can be added that is not in
+the table of permissions.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,7 @@ from pydantic import BeforeValidator
 
 from tacit.client import NAME_PATTERN, one_form
 from tacit.errors import CredentialError, NotThereError
-from tacit.service.access.credentials import Who, who_has
+from tacit.service.access.credentials import Requester, requester_of
 from tacit.service.access.limits import ConcurrencyLimit, RateLimit
 from tacit.service.access.permissions import PERMISSIONS, Endpoint, check_role
 from tacit.service.api.answers import SummaryCache
@@ -27,11 +31,7 @@ from tacit.service.storage import Database, read_member, read_series_member
 from tacit.service.storage.events import Announcer
 
 LOGS_AT_ONCE, LOGS_WAIT_SECONDS = 2, 20.0
-"""The logs of a cluster's nodes may be many megabytes, which pass through the platform's memory."""
-
-
-def _turns_for_logs() -> ConcurrencyLimit:
-    return ConcurrencyLimit("logs", at_once=LOGS_AT_ONCE, each=1, within=LOGS_WAIT_SECONDS)
+"""Logs of nodes can be many megabytes, and pass through the platform's memory."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,12 @@ class Platform:
     """How many event streams each account has open."""
     plots: Plots = field(default_factory=Plots)
     summaries: SummaryCache = field(default_factory=SummaryCache)
-    logs: ConcurrencyLimit = field(default_factory=_turns_for_logs)
-    """Whose turn it is to fetch the nodes' logs."""
+    logs: ConcurrencyLimit = field(
+        default_factory=lambda: ConcurrencyLimit(
+            "logs", at_once=LOGS_AT_ONCE, each=1, within=LOGS_WAIT_SECONDS
+        )
+    )
+    """For fetching the nodes' logs."""
 
 
 PREFIX = "/api/v1"
@@ -59,6 +63,7 @@ HEALTH: Endpoint = ("GET", "/health")
 RUN_ID = r"^r-[a-z2-7]{10}$"
 SERIES_ID = r"^s-[a-z2-7]{10}$"
 _LONGEST_TOKEN = 200
+LISTS = {"run": "runs", "series": "series"}
 
 
 class GatedRoute(APIRoute):
@@ -85,7 +90,7 @@ class GatedRoute(APIRoute):
 
 
 async def admit(request: Request, endpoint: Endpoint, /) -> None:
-    """Let a request pass, with `request.state.who`, or raise what it is refused with."""
+    """Let a request pass and set `request.state.who`, or raise the error that refuses it."""
     platform: Platform = request.app.state.platform
     address = request.client.host if request.client else "unknown"
     network = network_of(address)
@@ -96,31 +101,26 @@ async def admit(request: Request, endpoint: Endpoint, /) -> None:
     if endpoint == METRICS and _is_local(request, platform, address):
         return
     try:
-        who = await platform.database.read(who_has, _token(request))
+        who = await platform.database.read(requester_of, _token(request))
     except CredentialError:
+        # Guesses are counted by address. Requests with a valid token are not, so that a crowd
+        # behind one address cannot lock out those there who have joined.
         platform.by_address.take(network)
         raise
     request.state.who = who
     platform.by_account.take(who.account)
     check_role(endpoint, who.role)
-    if "run_id" in request.path_params:
-        await _check_run(platform, who, request.path_params["run_id"])
-    if "series_id" in request.path_params:
-        await _check_series(platform, who, request.path_params["series_id"])
-
-
-async def _check_run(platform: Platform, who: Who, run_id: str) -> None:
-    if re.fullmatch(RUN_ID, run_id) is None:
-        raise NotThereError("there is no such run for you; see the list of runs")
-    if who.role == "participant":
-        await platform.database.read(read_member, run_id, who.account)
-
-
-async def _check_series(platform: Platform, who: Who, series_id: str) -> None:
-    if re.fullmatch(SERIES_ID, series_id) is None:
-        raise NotThereError("there is no such series for you; see the list of series")
-    if who.role == "participant":
-        await platform.database.read(read_series_member, series_id, who.account)
+    # A run that one takes no part in gets the same answer as a name that cannot be one.
+    for name, pattern, read, what in (
+        ("run_id", RUN_ID, read_member, "run"),
+        ("series_id", SERIES_ID, read_series_member, "series"),
+    ):
+        if (named := request.path_params.get(name)) is None:
+            continue
+        if re.fullmatch(pattern, named) is None:
+            raise NotThereError(f"there is no such {what} for you; see the list of {LISTS[what]}")
+        if who.role == "participant":
+            await platform.database.read(read, named, who.account)
 
 
 def _token(request: Request) -> str:
@@ -131,7 +131,7 @@ def _token(request: Request) -> str:
 
 
 def _is_local(request: Request, platform: Platform, address: str) -> bool:
-    """Whether somebody on this machine asks without a token; behind a proxy all seem to."""
+    """Whether the request comes from this machine without a token; behind a proxy all seem to."""
     if "authorization" in request.headers or platform.settings.behind_proxy:
         return False
     # A proxy that the settings do not mention.
@@ -144,7 +144,7 @@ def _is_local(request: Request, platform: Platform, address: str) -> bool:
 
 
 def network_of(address: str, /) -> str:
-    """What one household or firm has: an IPv4 address, or 64 bits of an IPv6 address.
+    """Return what one household or firm has: an IPv4 address, or 64 bits of an IPv6 address.
 
     >>> network_of("192.0.2.7"), network_of("2001:db8::7"), network_of("unknown")
     ('192.0.2.7', '2001:db8::/64', 'unknown')
@@ -158,8 +158,8 @@ def network_of(address: str, /) -> str:
     return str(ipaddress.ip_network((int(known), 64), strict=False))
 
 
-def _who_asks(request: Request) -> Who:
-    who: Who = request.state.who
+def _requester(request: Request) -> Requester:
+    who: Requester = request.state.who
     return who
 
 
@@ -168,7 +168,7 @@ def _platform_of(request: Request) -> Platform:
     return platform
 
 
-Asker = Annotated[Who, Depends(_who_asks)]
+Asker = Annotated[Requester, Depends(_requester)]
 ThePlatform = Annotated[Platform, Depends(_platform_of)]
 RunId = Annotated[str, Path(pattern=RUN_ID)]
 SeriesId = Annotated[str, Path(pattern=SERIES_ID)]

@@ -1,4 +1,4 @@
-"""Around every request: its number and log line, its largest size, and security headers.
+"""Give every request a number and a log line, a largest size, and security headers.
 
 Plain ASGI, so that streams and web sockets pass through untouched.
 """
@@ -49,7 +49,6 @@ class SecurityHeaders:
         self._app, self._https = app, https
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -77,7 +76,6 @@ class SizeLimit:
         self._app, self._most = app, most_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and count what it brings."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -89,19 +87,19 @@ class SizeLimit:
             )
             return
 
-        is_whole = False
+        is_complete = False
 
         async def receive_counted() -> Message:
-            nonlocal taken, is_whole
-            if is_whole:
-                # All that can come now is that the client leaves, at any time.
+            nonlocal taken, is_complete
+            if is_complete:
+                # Only a disconnect can come now, at any time: an event stream waits for hours.
                 return await receive()
             try:
                 async with asyncio.timeout(BODY_SECONDS):
                     message = await receive()
             except TimeoutError:
                 raise HTTPException(408) from None
-            is_whole = not message.get("more_body", False)
+            is_complete = not message.get("more_body", False)
             taken += len(message.get("body", b""))
             if taken > most:
                 raise HTTPException(413)
@@ -121,12 +119,11 @@ class RequestLog:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and write down how it went."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         started, status = time.perf_counter(), 0
-        # Read before the call, since a mounted app replaces it.
+        # A mounted app replaces scope["app"] during the call.
         execution = scope["app"].state.platform.execution
         scope["tacit_request"] = secrets.token_hex(6)
 

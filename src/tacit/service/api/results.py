@@ -105,15 +105,15 @@ def _download(data: str | bytes, name: str, media_type: str, /) -> Response:
     return Response(data, media_type=media_type, headers=headers)
 
 
-def whole_lines(path: Path, /) -> Iterator[bytes]:
-    r"""A file that somebody may be appending to, as far as its last whole line.
+def complete_lines(path: Path, /) -> Iterator[bytes]:
+    r"""Read a file that a worker may be appending to, up to its last complete line.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "lines"
     >>> _ = file.write_bytes(b"one\ntwo\nthr")
-    >>> b"".join(whole_lines(file))
+    >>> b"".join(complete_lines(file))
     b'one\ntwo\n'
-    >>> list(whole_lines(file.with_name("none")))
+    >>> list(complete_lines(file.with_name("none")))
     []
     """
     try:
@@ -206,7 +206,7 @@ def results_router() -> APIRouter:
     async def ledger(run_id: RunId, platform: ThePlatform) -> StreamingResponse:
         """Everything that the nodes have disclosed so far, one entry per line."""
         run = await platform.database.read(read_run, run_id)
-        lines = whole_lines(run_folder(platform.settings.data_folder, run.id) / "ledger.jsonl")
+        lines = complete_lines(run_folder(platform.settings.data_folder, run.id) / "ledger.jsonl")
         return StreamingResponse(lines, media_type="application/x-ndjson")
 
     @router.post("/runs/{run_id}/logs", responses=error_responses(404, 409, 422, 503))
@@ -256,8 +256,9 @@ def _add_bundles(router: APIRouter) -> None:
         async with platform.logs.slot(who.account):
             data = await asyncio.to_thread(kept_bundle, folder, ended)
             if data is None:
-                # The ledger comes first: whatever it has must then be in the logs.
-                ledger = await asyncio.to_thread(list, whole_lines(folder / "ledger.jsonl"))
+                # The ledger is read first. Nodes log before they disclose, so whatever it has must
+                # then be in the logs; the other way round a running search would look like a fraud.
+                ledger = await asyncio.to_thread(list, complete_lines(folder / "ledger.jsonl"))
                 nonce = bundle_nonce(ended.agreement)
                 logs = await platform.execution.fetch_logs(run_id, nonce)
                 data = await asyncio.to_thread(make_bundle, folder, ended, logs, ledger)

@@ -63,7 +63,7 @@ def _discard(session: Session, run_id: str) -> None:
 
 
 def cancel_before_running(session: Session, run_id: str, reason: str, /) -> None:
-    """Cancel a run that does not run yet; leave one that runs to execution."""
+    """Cancel a run that is not running yet; execution cancels one that is, with its best so far."""
     run = read_run(session, run_id, for_update=True)
     if run.state in ENDS:
         raise WrongStateError(f"the run is {run.state}; there is nothing to cancel")

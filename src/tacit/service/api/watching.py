@@ -13,7 +13,7 @@ from fastapi.responses import StreamingResponse
 from tacit.client import ClusterView, Generate, RunTerms
 from tacit.errors import TooManyError
 from tacit.problems import generate_named
-from tacit.service.access.credentials import Who, still_counts
+from tacit.service.access.credentials import Requester, is_still_valid
 from tacit.service.access.permissions import PARTICIPANT
 from tacit.service.api.encoding import error_responses
 from tacit.service.api.gate import Asker, Platform, RunId, ThePlatform, gated_router
@@ -22,7 +22,7 @@ from tacit.service.storage.events import last_event
 from tacit.service.workflow.terms import terms_of_problem
 
 BEAT_SECONDS = 10.0
-"""A comment so often keeps the line open, and the token is looked at again."""
+"""How often a comment keeps the connection open, and the token is checked again."""
 MOST_STREAMS = 20
 """Of one account at a time."""
 BATCH = 500
@@ -54,10 +54,10 @@ def show_event(event: Event, /) -> str:
     return f"id: {event.id}\nevent: {event.kind}\ndata: {data}\n\n"
 
 
-class _Sight:
-    """Which events somebody may see: of one run, or of all runs that are theirs."""
+class _Visibility:
+    """Decides which events somebody may see: of one run, or of all runs that are theirs."""
 
-    def __init__(self, platform: Platform, who: Who, run_id: str | None) -> None:
+    def __init__(self, platform: Platform, who: Requester, run_id: str | None) -> None:
         self._platform, self._run_id = platform, run_id
         self.participant = who.account if who.role == PARTICIPANT else None
         self._mine: set[str] = set()
@@ -69,48 +69,49 @@ class _Sight:
             return True
         # Somebody becomes a member of a run when it is invited, which changes its state.
         if event.kind == "state":
-            await self.look()
+            await self.refresh()
         return event.run in self._mine
 
-    async def look(self) -> None:
-        """See which runs are theirs now."""
+    async def refresh(self) -> None:
         if self.participant is not None:
             self._mine = await self._platform.database.read(runs_of_participant, self.participant)
 
 
 async def _events(
-    platform: Platform, who: Who, run_id: str | None, after: int | None
+    platform: Platform, who: Requester, run_id: str | None, after: int | None
 ) -> AsyncIterator[str]:
-    """First what was missed, then what comes, until the token does not count any more."""
-    sight = _Sight(platform, who, run_id)
-    await sight.look()
+    """Yield what was missed, then what comes, until the token is not valid any more."""
+    visible = _Visibility(platform, who, run_id)
+    await visible.refresh()
     platform.streams[who.account] = platform.streams.get(who.account, 0) + 1
     try:
-        # Once more: many may have been let in at the same moment.
+        # Checked once more: several requests may have passed the first check at the same moment.
         if platform.streams[who.account] > MOST_STREAMS:
             return
+        # Listening begins before the database is read, and what comes is compared with the last
+        # number that was read. So nothing is lost or sent twice in between.
         with platform.announcer.listening() as queue:
             last = await platform.database.read(last_event) if after is None else after
             yield ": here\n\n"
             while missed := await platform.database.read(
-                events_after, last, run=run_id, participant=sight.participant, limit=BATCH
+                events_after, last, run=run_id, participant=visible.participant, limit=BATCH
             ):
                 for event in missed:
                     yield show_event(event)
                 last = missed[-1].id
             async for coming in _beaten(queue):
                 if coming is None:
-                    if not await platform.database.read(still_counts, who):
+                    if not await platform.database.read(is_still_valid, who):
                         return
                     yield ": beat\n\n"
-                elif coming.id > last and await sight.covers(coming):
+                elif coming.id > last and await visible.covers(coming):
                     yield show_event(coming)
     finally:
         platform.streams[who.account] -= 1
 
 
 async def _beaten(queue: asyncio.Queue[Event | None]) -> AsyncIterator[Event | None]:
-    """What comes, until the last; None at every beat, however much comes between."""
+    """Yield what comes until the queue ends, and None at every beat, however much comes."""
     clock = asyncio.get_running_loop().time
     beat = clock() + BEAT_SECONDS
     while True:
@@ -128,7 +129,7 @@ async def _beaten(queue: asyncio.Queue[Event | None]) -> AsyncIterator[Event | N
 
 
 def _stream(
-    platform: Platform, who: Who, run_id: str | None, after: str | None
+    platform: Platform, who: Requester, run_id: str | None, after: str | None
 ) -> StreamingResponse:
     if platform.streams.get(who.account, 0) >= MOST_STREAMS:
         raise TooManyError(

@@ -1,1 +1,1 @@
-"""How the platform runs what was agreed: provisioning, queue, workers, deadlines, recovery."""
+"""Execute agreed runs: provisioning, queue, workers, deadlines, recovery."""

@@ -1,4 +1,4 @@
-"""What the database knows of a run's agreement, as its execution takes it."""
+"""Read everything that the execution of a run needs from the database, in one transaction."""
 
 from __future__ import annotations
 
@@ -8,30 +8,14 @@ from sqlalchemy.orm import Session
 
 from tacit.agreement import (
     Agreement,
-    SealedRows,
     SignedSeries,
     read_agreement,
 )
 from tacit.client import CarriedManifest, RunState
 from tacit.errors import NotThereError
-from tacit.service.storage import members_of, read_run, sealed_rows
+from tacit.service.storage import Sealed, members_of, read_run, sealed_rows
 from tacit.service.workflow.series import signed_series
 from tacit.service.workflow.terms import Weights, public_weights
-
-
-@dataclass(frozen=True)
-class StoredRows:
-    """A participant's boxes for an objective, and how the nodes took them."""
-
-    participant: str
-    objective: int
-    state: str
-    rows: SealedRows
-
-    @property
-    def key(self) -> tuple[str, int, bytes]:
-        """What tells these boxes apart from others."""
-        return self.participant, self.objective, self.rows.manifest
 
 
 @dataclass(frozen=True)
@@ -46,7 +30,7 @@ class StoredAgreement:
     data: bytes
     agreement: Agreement
     signatures: dict[str, bytes]
-    rows: list[StoredRows]
+    rows: list[Sealed]
     public: Weights = field(default_factory=dict)
     """Of public objectives."""
     series: SignedSeries | None = None
@@ -66,7 +50,7 @@ class StoredAgreement:
 
     def manifests(self) -> dict[int, list[bytes]]:
         """Per objective, in the agreement's order of owners."""
-        there = {(each.participant, each.objective): each.rows.manifest for each in self.rows}
+        there = {(each.participant, each.objective): each.manifest for each in self.rows}
         return {
             k: [there[owner.participant, k] for owner in self.agreement.objectives[k].owners]
             for k in self.agreement.confidential()
@@ -78,8 +62,8 @@ class StoredAgreement:
             CarriedManifest(
                 participant=each.participant,
                 objective=each.objective,
-                manifest=each.rows.manifest.hex(),
-                signature=each.rows.signature.hex(),
+                manifest=each.manifest.hex(),
+                signature=each.signature.hex(),
             )
             for each in self.rows
         ]
@@ -91,15 +75,6 @@ def stored_agreement(session: Session, run_id: str, /) -> StoredAgreement:
     if run.agreement is None or run.cluster is None:
         raise NotThereError("the run has no agreement yet; wait until all have joined")
     members = members_of(session, run_id)
-    rows = [
-        StoredRows(
-            each.participant,
-            each.objective,
-            each.state,
-            SealedRows(each.boxes, each.manifest, each.signature),
-        )
-        for each in sealed_rows(session, run_id)
-    ]
     return StoredAgreement(
         run_id=run_id,
         state=run.state,
@@ -109,7 +84,7 @@ def stored_agreement(session: Session, run_id: str, /) -> StoredAgreement:
         data=run.agreement,
         agreement=read_agreement(run.agreement),
         signatures={each.participant: each.signature for each in members if each.signature},
-        rows=rows,
+        rows=sealed_rows(session, run_id),
         public=public_weights(run.terms),
         series=None if run.series is None else signed_series(session, run.series),
     )

@@ -1,4 +1,4 @@
-"""From a run's last report to how it ended, and its result."""
+"""Decide from a run's last report how it ended, and with which result."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ _SENTENCES = {
 def answer_of(
     report: Report, agreement: Agreement, /, *, is_due: bool, late_by: float = 0.0
 ) -> Answer:
-    """How a run that was running has ended; `is_due` says whether its deadline has come."""
+    """Decide how a run that was running has ended; `is_due`: its deadline has come."""
+    # The order matters. A plan counts even if the process failed afterwards; only a run without
+    # any plan can fail, and one whose time is left can be resumed.
     result = result_of(report, agreement, late_by=late_by)
     trouble = report.error or (report.notes[-1] if report.notes else "")
     if report.is_over and result is not None:

@@ -1,4 +1,4 @@
-"""The main process's own links to a cluster: for handing over, for logs, to see who is there."""
+"""Keep the main process's links to a cluster: to hand runs over, fetch logs, watch nodes."""
 
 from __future__ import annotations
 

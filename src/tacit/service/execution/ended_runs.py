@@ -1,4 +1,4 @@
-"""Runs that are over: their nodes are told, and delete the inputs and all that came of them.
+"""Tell nodes that a run is over, so that they delete its inputs and all that came of them.
 
 A node that is away is told when it is back; one that is never told deletes everything when the
 agreement expires. An interrupted run is not over, since it can be resumed.

@@ -78,6 +78,7 @@ class Executor:
 
     async def start(self) -> None:
         """Recover from the end of the last process, then begin to work."""
+        # First of all, since whatever is stored as running now has no worker any more.
         found = await self._database.write(recover, self._services.data)
         for run_id in found.interrupted:
             log.info("interrupted by the end of the platform", extra={"fields": {"run": run_id}})

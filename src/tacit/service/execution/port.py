@@ -1,4 +1,4 @@
-"""What the platform's API may ask of its execution, and what it gets back.
+"""Define what the platform's API may request of its execution.
 
 One `Execution` per service process, on its event loop. It reads and writes the database and
 announces every change itself; callers store first what the call is about.

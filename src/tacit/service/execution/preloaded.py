@@ -1,4 +1,4 @@
-"""What the server that workers are forked from imports, once: everything, compiled.
+"""Import and compile everything, once, in the server that workers are forked from.
 
 This is the one module that works at import: a fork server takes modules and nothing else, and
 kernels that are compiled here need not be loaded by each worker.

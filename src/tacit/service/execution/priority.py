@@ -1,4 +1,4 @@
-"""The main process needs little of the processor, but on time."""
+"""Raise the priority of the main process, which needs little of the processor, but on time."""
 
 from __future__ import annotations
 

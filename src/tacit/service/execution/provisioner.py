@@ -14,10 +14,10 @@ from functools import partial
 from tacit.coordinator import Coordinator
 from tacit.errors import EngineError, MpcError, RefusedError, TacitError, WrongStateError
 from tacit.records import RefusalKind
-from tacit.service.execution.agreed_runs import StoredAgreement, StoredRows, stored_agreement
+from tacit.service.execution.agreed_runs import StoredAgreement, stored_agreement
 from tacit.service.execution.cluster_links import ClusterLinks
 from tacit.service.execution.retry_until_written import retry_until_written
-from tacit.service.storage import Database, add_warning, set_state, set_submission_state
+from tacit.service.storage import Database, Sealed, add_warning, set_state, set_submission_state
 
 HAND_OVER_SECONDS = 10.0
 PREPARE_SECONDS = 60.0
@@ -111,7 +111,7 @@ class Provisioner:
         await self._database.write(set_state, self._run_id, "submitted")
         return True
 
-    async def _deliver(self, coordinator: Coordinator, each: StoredRows) -> None:
+    async def _deliver(self, coordinator: Coordinator, each: Sealed) -> None:
         submit = partial(coordinator.submission, each.rows)
         try:
             await coordinator.ask_all(submit, within=HAND_OVER_SECONDS)

@@ -1,4 +1,4 @@
-"""Who runs next: first come, first served, but no operator waits behind all runs of another.
+"""Choose the next run: first come, first served, but no operator waits behind all of another's.
 
 Each cluster has so many slots. A free one goes to the operator whose turn is longest ago, and of
 its runs to the one that came first.

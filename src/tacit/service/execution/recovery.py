@@ -1,4 +1,4 @@
-"""After a start: what was running when the last process ended."""
+"""Find, after a start, what was running when the last process ended, and what continues."""
 
 from __future__ import annotations
 
@@ -32,12 +32,15 @@ def interrupt(session: Session, run_id: str, data: Path, reason: str, /) -> bool
     run = read_run(session, run_id, for_update=True)
     if run.state != "running":
         return False
+    # The worker writes a report to its file before it sends it. So this one is at least as new as
+    # the last that the ended process had read.
     report, result = read_report(run_folder(data, run_id)), None
     agreement = None if run.agreement is None else read_agreement(run.agreement)
     if agreement is not None:
         result = result_of(report, agreement)
     if report is not None and result is not None:
         set_progress(session, run_id, report.progress())
+    # The worker had its plan, and the platform ended before it stored that.
     if report is not None and report.is_over and result is not None:
         reason = f"it had its plan, then {reason}"
         set_state(session, run_id, "finished", reason=reason, result=result)

@@ -1,4 +1,4 @@
-"""What a worker reports of its run, over a pipe and into a file.
+"""Define what a worker reports of its run, over a pipe and into a file.
 
 The folder of a run, `data/runs/<id>/`, holds::
 

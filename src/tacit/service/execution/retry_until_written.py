@@ -1,4 +1,4 @@
-"""What has to be written down although the database cannot be written right now."""
+"""Write to the database until it works, however long it is away."""
 
 from __future__ import annotations
 

@@ -68,6 +68,7 @@ class RunSupervisor:
         except WrongStateError:
             return True  # it was cancelled meanwhile
         finally:
+            # Also when the run is cancelled, which must not leave its worker behind.
             await asyncio.shield(worker.end())
         return True
 
@@ -122,7 +123,8 @@ class RunSupervisor:
         worker.begin(until)
         watching = asyncio.ensure_future(self._pass_on(worker))
         try:
-            # The event loop's clock is CLOCK_MONOTONIC too.
+            # The event loop's clock is CLOCK_MONOTONIC, as the worker's is. The platform does not
+            # wait for the worker beyond the deadline: whatever it does, it may hang or be stopped.
             async with asyncio.timeout_at(until):
                 await worker.has_ended.wait()
         except TimeoutError:
@@ -138,6 +140,7 @@ class RunSupervisor:
                 self._services.on_progress(self._run_id, worker.last)
 
     async def _answer(self, report: Report, stored: StoredAgreement, until: float) -> None:
+        # Fixed before the write, which may be repeated for as long as the database is away.
         late_by = max(0.0, time.monotonic() - until)
         ended = time.time()
 

@@ -94,7 +94,8 @@ class SeriesSchedule:
     async def look(self, now: float, /) -> list[str]:
         """Draw up series whose members have joined, and begin runs that are due; which those are.
 
-        The time after is set first, so that no failure starts one run after the other.
+        The next time is set first, in a transaction of its own, so that a run which cannot begin is
+        not tried again every second.
         """
         for series_id in await self._database.read(undrafted_series):
             try:
@@ -107,6 +108,7 @@ class SeriesSchedule:
         for series_id in await self._database.read(due_series, now):
             if not await self._database.write(_set_next, series_id, now):
                 continue
+            # A crash here leaves one run out. Starting it first could start it twice.
             try:
                 run_id = await self._database.write(_next_run, self._settings, series_id)
             except TacitError as error:

@@ -220,7 +220,7 @@ class Worker:
         )
 
     def _publish(self, report: Report) -> None:
-        """Into the file first: what the platform has heard is there after its death."""
+        """Write the report, then send it: what the platform has heard is there after its death."""
         self._reported = time.monotonic()
         write_report(self._folder, report)
         self._progress.flush()

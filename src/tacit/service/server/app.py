@@ -1,4 +1,4 @@
-"""The platform as an ASGI application."""
+"""Build the platform as an ASGI application."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MakeExecution = Callable[[Settings, Database], Execution]
 
 
 def make_app(settings: Settings, /, *, execution: MakeExecution) -> FastAPI:
-    """The API; the database is opened and upgraded here, execution starts with the app."""
+    """Return the API with its database open; execution starts with the app."""
     database = Database(settings.database_url)
     announcer = Announcer(database)
     platform = Platform(
@@ -73,7 +73,7 @@ def make_app(settings: Settings, /, *, execution: MakeExecution) -> FastAPI:
 
 @cache
 def _routes() -> tuple[BaseRoute, ...]:
-    """All routes; they take the platform from the request, so all apps of a process share them."""
+    """Return all routes, once per process: they take the platform from the request."""
     routers = (
         *joining_router(),
         accounts_router(),
@@ -93,7 +93,6 @@ class _PlatformApp(FastAPI):
     """FastAPI with the schemas of our records in the API's document."""
 
     def openapi(self) -> dict[str, Any]:
-        """The API's document."""
         return add_schemas(super().openapi(), self.routes)
 
 

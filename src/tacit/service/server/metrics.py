@@ -1,4 +1,4 @@
-"""The platform's figures for Prometheus: requests, runs, lateness, how busy clusters are."""
+"""Count requests, runs, lateness and the load of clusters for Prometheus."""
 
 from __future__ import annotations
 
@@ -55,7 +55,6 @@ class ServiceMetrics:
         self._registry.register(_Clusters(statuses))
 
     def request(self, method: str, status: int, seconds: float, /) -> None:
-        """One request was answered."""
         self._requests.labels(method, str(status)).observe(seconds)
 
     def run_ended(self, state: str, /, *, late_by: float, evaluations: int) -> None:
@@ -65,11 +64,9 @@ class ServiceMetrics:
         self._evaluations.inc(evaluations)
 
     def handing_over(self, count: int, /) -> None:
-        """How many runs are being handed over now."""
         self._handing_over.set(count)
 
     def render(self) -> bytes:
-        """As Prometheus reads it."""
         data: bytes = generate_latest(self._registry)
         return data
 
@@ -79,7 +76,6 @@ class _Clusters(Collector):
         self._statuses = statuses
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
-        """What is known of the clusters right now."""
         running = GaugeMetricFamily("tacit_cluster_running", "Slots taken", labels=["cluster"])
         waiting = GaugeMetricFamily("tacit_cluster_waiting", "Runs that wait", labels=["cluster"])
         labels = ["cluster", "node"]

@@ -1,4 +1,8 @@
-"""Serve the platform: API, dashboard and execution in one process."""
+"""Serve the platform: API, dashboard and execution in one process.
+
+`python -m tacit.service.server.serve service.toml` serves until its standard input ends, which the
+operating system takes care of, whatever happens to the process that started it.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +38,17 @@ from tacit.service.server.app import MakeExecution, make_app
 from tacit.service.server.settings import Settings, load_settings
 from tacit.service.server.single_instance import the_single_instance
 
+HEAD_SECONDS = 10.0
+"""The longest time for a handshake, and for the head of a request on an open connection."""
+GOODBYE_SECONDS = 5.0
+MOST_CONNECTIONS = 4000
+"""In total; one more is asked to retry later."""
+CERTIFICATE_TICKS = 300
+"""How often the server looks for a new certificate, in tenths of a second."""
+GRACE_SECONDS = 5
+"""How long open requests may take to end when the server stops."""
+log = logging.getLogger("tacit.service")
+
 
 class JsonLines(logging.Formatter):
     """A record as one line of JSON; `extra={"fields": {...}}` adds fields.
@@ -44,7 +59,6 @@ class JsonLines(logging.Formatter):
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
         line = {
             "at": round(record.created, 3),
             "level": record.levelname.lower(),
@@ -79,25 +93,22 @@ def set_up_logs() -> None:
         logger.propagate = name == "uvicorn.error"
 
 
-HEAD_SECONDS = 10.0
-"""The longest time for a handshake, and for the head of a request on an open connection."""
-GOODBYE_SECONDS = 5.0
-MOST_CONNECTIONS = 4000
-"""In total; one more is asked to retry later."""
-
-
 def connection_class(most: int | None, /) -> type[asyncio.Protocol]:
-    """The protocol class of the web server; `most` connections per address, None for no limit."""
+    """Return the protocol class of the web server, with `most` connections per address.
+
+    The server itself waits for a request as long as its client likes. So whoever opens connections
+    and sends nothing could take all of them.
+    """
     network = lru_cache(maxsize=2 * MOST_CONNECTIONS)(network_of)
 
     class Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
-        """Ends unless its client asks for something."""
+        """A connection that ends unless its client requests something."""
 
         _too_slow: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: asyncio.Transport) -> None:
             super().connection_made(transport)
-            # Few connections are few of anybody's.
+            # Counting is linear, so it begins when there are so many that one may have too many.
             if most is not None and len(self.connections) > most and self._neighbours() > most:
                 transport.abort()
             else:
@@ -129,7 +140,7 @@ def connection_class(most: int | None, /) -> type[asyncio.Protocol]:
                 self._too_slow = None
 
         def _end(self) -> None:
-            # A web socket has the connection by now, if it was asked for.
+            # If the client has asked for a web socket, that has taken over the transport by now.
             # Before Python 3.11.4 a TLS transport that was lost and then closed cannot be aborted.
             with suppress(AttributeError):
                 if self.transport.get_protocol() is self:
@@ -143,7 +154,7 @@ def _address(connection: Any) -> str:  # noqa: ANN401 - of HTTP or of a web sock
 
 
 class ImpatientLoop(asyncio.SelectorEventLoop):
-    """An event loop whose servers do not wait for handshakes and good-byes as long as usual."""
+    """An event loop whose servers limit the time of TLS handshakes and shutdowns."""
 
     async def create_server(
         self,
@@ -151,7 +162,6 @@ class ImpatientLoop(asyncio.SelectorEventLoop):
         *places: Any,  # noqa: ANN401 - asyncio's own
         **options: Any,  # noqa: ANN401 - asyncio's own
     ) -> asyncio.Server:
-        """A server, as ever but for its timeouts."""
         if options.get("ssl") is not None:
             options.setdefault("ssl_handshake_timeout", HEAD_SECONDS)
             options.setdefault("ssl_shutdown_timeout", GOODBYE_SECONDS)
@@ -159,22 +169,14 @@ class ImpatientLoop(asyncio.SelectorEventLoop):
 
 
 def allow_many_files() -> int:
-    """Raise the limit of open files to what the system allows; returns it."""
+    """Raise the limit of open files to what the system allows, and return it."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     return most
 
 
-CERTIFICATE_TICKS = 300
-"""How often the server looks for a new certificate, in tenths of a second."""
-GRACE_SECONDS = 5
-"""How long open requests may take to end when the server stops."""
-
-log = logging.getLogger("tacit.service")
-
-
 class _Server(uvicorn.Server):
-    """Lets those who watch event streams go first, since they would never end by themselves."""
+    """A web server that ends event streams before it stops, and loads renewed certificates."""
 
     def __init__(self, config: uvicorn.Config, platform: Platform) -> None:
         super().__init__(config)
@@ -187,7 +189,6 @@ class _Server(uvicorn.Server):
         return tuple(each.stat().st_mtime_ns for each in there)
 
     async def on_tick(self, counter: int) -> bool:
-        """Besides what a server does ten times a second, look for a new certificate."""
         if counter % CERTIFICATE_TICKS == 0 and self.config.ssl is not None:
             self.use_new_certificate(self.config.ssl)
         if counter == 0 and self.config.ssl_certfile is not None:  # at the start, then once a day
@@ -195,18 +196,18 @@ class _Server(uvicorn.Server):
         return await super().on_tick(counter)
 
     def warn_of_expiry(self, certificate: Path) -> None:
-        """Say so if the certificate that browsers see expires soon."""
         when = {"the platform's website": expires(read_certificate(certificate))}
         for warning in expiry_warnings(when, time.time()).values():
             log.warning(warning)
 
     def use_new_certificate(self, context: ssl.SSLContext) -> None:
-        """New connections see the certificate that is in the file now."""
+        """Have new connections see the certificate that is in the file now."""
         try:
             stamp = self._stamp()
             if stamp != self._certificate_stamp:
                 files = str(self.config.ssl_certfile), self.config.ssl_keyfile
-                # Elsewhere first: half of a pair would spoil the context.
+                # Tried in another context first: a certificate without its key, while somebody
+                # replaces both, would leave the server's own unable to accept connections.
                 ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(*files)
                 context.load_cert_chain(*files)
                 self._certificate_stamp = stamp
@@ -214,6 +215,7 @@ class _Server(uvicorn.Server):
             return  # somebody is just replacing it and its key
 
     async def shutdown(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
+        # Streams never end by themselves, and the server waits for open requests.
         self._platform.announcer.stop()
         await super().shutdown(sockets)  # type: ignore[arg-type]
 
@@ -253,7 +255,7 @@ def make_server(settings: Settings, app: FastAPI, /) -> uvicorn.Server:
 def serve(settings: Settings, /, *, execution: MakeExecution = Executor) -> None:
     """Serve until Ctrl-C or SIGTERM."""
     set_up_logs()
-    # Before the database is touched: a start interrupts what was running.
+    # The lock comes before the database: the start marks what was running as interrupted.
     with the_single_instance(settings):
         app = make_app(settings, execution=execution)
         if find_spec("tacit.service.dashboard") is not None:

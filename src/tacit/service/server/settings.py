@@ -1,4 +1,4 @@
-"""Read service.toml, and write a new one with a certificate."""
+"""Read `service.toml`, or write a new one with every key and a certificate."""
 
 from __future__ import annotations
 
@@ -82,17 +82,16 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     folder: str = "."
 
     def place(self, path: str, /) -> Path:
-        """A path of the file, seen from here."""
+        """Resolve a path of the file, which is relative to the file's folder."""
         return Path(self.folder) / path
 
     @property
     def data_folder(self) -> Path:
-        """The folder of the runs' own files."""
         return self.place(self.data)
 
     @property
     def database_url(self) -> str:
-        """The database's URL with the path of an SQLite file seen from here."""
+        """The database's URL, with the resolved path of an SQLite file."""
         if self.database.startswith(_SQLITE):
             return _SQLITE + str(self.place(self.database.removeprefix(_SQLITE)).absolute())
         return self.database

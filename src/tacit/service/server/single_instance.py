@@ -1,4 +1,8 @@
-"""One service process per data folder and per database: a second would interrupt its runs."""
+"""Allow one service process per data folder and per database.
+
+At its start a service marks all running runs as interrupted. So a second one would end the runs of
+the first, and both would write to the same files.
+"""
 
 from __future__ import annotations
 
@@ -22,17 +26,16 @@ LOCK = "service.lock"
 ADVISORY_KEY = 0x7461636974
 """PostgreSQL's locks have numbers; this one spells tacit."""
 LOOK_SECONDS = 1.0
-"""How soon it is noticed that the database was away."""
+"""How often the database is tried: it forgets the lock when it restarts."""
 
 log = logging.getLogger("tacit.service")
 
 
 @contextmanager
 def the_single_instance(settings: Settings, /) -> Iterator[None]:
-    """Be the only service with these settings for as long as the block lasts, or refuse.
-
-    The operating system lets go of the locks of a process that dies, however it does.
-    """
+    """Be the only service with these settings for as long as the block lasts, or refuse."""
+    # Locks of the operating system, not files with a process number: however a process dies, its
+    # locks are released, and a restart never has to guess whether one is stale.
     folder, url = settings.data_folder, settings.database_url
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     with _locked(folder / LOCK):
@@ -86,7 +89,6 @@ class _AdvisoryLock:
         self._connection: Connection | None = None
 
     def take(self) -> None:
-        """Have the lock, or refuse."""
         try:
             connection = self._engine.connect()
         except DatabaseError as error:
@@ -102,7 +104,7 @@ class _AdvisoryLock:
         self._connection = connection
 
     def keep(self, stop: threading.Event) -> None:
-        """Take it again whenever the database was away; end this process if somebody else has."""
+        """Take the lock again after the database was away; end this process if it is taken."""
         while not stop.wait(LOOK_SECONDS):
             try:
                 if self._connection is None:

@@ -1,4 +1,4 @@
-"""What the platform remembers: tables, migrations, and one file of queries per table group.
+"""Store what the platform remembers: tables, and one module of queries per group of tables.
 
 A query is a plain function that takes a session first. `Database.read` and `Database.write` run
 one in a thread, in a transaction of its own::

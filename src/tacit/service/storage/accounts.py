@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import secrets
 import time
 from typing import Any
 
@@ -11,11 +9,19 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from tacit.errors import NotThereError, WrongStateError
-from tacit.service.storage.models import Account, Contact, Event, Notice, NoticeCursor, Webhook
+from tacit.service.storage.models import (
+    Account,
+    Contact,
+    Event,
+    Notice,
+    NoticeCursor,
+    Webhook,
+    new_id,
+)
 
 
 def create_account(session: Session, name: str, role: str, /) -> Account:
-    """Add an account; names that differ in case alone would be mixed up and are refused."""
+    """Add an account. Names that differ in case alone would be confused, so they are refused."""
     if session.scalar(select(Account).where(func.lower(Account.name) == name.lower())):
         raise WrongStateError(f"there is an account {name!r} already; choose another name")
     account = add_account(session, name, role)
@@ -31,23 +37,20 @@ def add_account(session: Session, name: str, role: str, /) -> Account:
 
 
 def find_account(session: Session, name: str, /) -> Account | None:
-    """The account of this name."""
     return session.get(Account, name)
 
 
 def list_accounts(session: Session, /) -> list[Account]:
-    """All accounts by name."""
     return list(session.scalars(select(Account).order_by(Account.name)))
 
 
 MOST_WEBHOOKS = 5
 """Of one account."""
 KEEP_SECONDS = 30 * 86_400.0
-"""So long notices stay that were delivered or given up."""
+"""How long notices are kept that were delivered or given up."""
 
 
 def contact_of(session: Session, account: str, /) -> str | None:
-    """An account's mail address."""
     found = session.get(Contact, account)
     return None if found is None else found.mail
 
@@ -66,11 +69,9 @@ def webhooks_of(session: Session, account: str, /) -> list[Webhook]:
 
 
 def add_webhook(session: Session, account: str, url: str, /) -> Webhook:
-    """Add a webhook."""
     if len(webhooks_of(session, account)) >= MOST_WEBHOOKS:
         raise WrongStateError(f"you have {MOST_WEBHOOKS} webhooks already; remove one")
-    name = "w-" + base64.b32encode(secrets.token_bytes(7)).decode().lower()[:10]
-    made = Webhook(id=name, account=account, url=url, created=time.time(), error=None)
+    made = Webhook(id=new_id("w"), account=account, url=url, created=time.time(), error=None)
     session.add(made)
     return made
 
@@ -85,7 +86,6 @@ def remove_webhook(session: Session, account: str, webhook: str, /) -> None:
 
 
 def forget_contacts(session: Session, account: str, /) -> None:
-    """Tell an account nothing more."""
     for table in (Notice, Webhook, Contact):
         session.execute(delete(table).where(table.account == account))
 
@@ -93,7 +93,7 @@ def forget_contacts(session: Session, account: str, /) -> None:
 def add_notice(
     session: Session, account: str, kind: str, at: float, data: dict[str, Any], /
 ) -> int:
-    """Write down what an account is to be told, once per way to reach it; how many there are."""
+    """Store a notice for each way to reach an account; return how many there are."""
     ways: list[str | None] = [each.id for each in webhooks_of(session, account)]
     if contact_of(session, account) is not None:
         ways.append(None)
@@ -113,19 +113,17 @@ def add_notice(
 
 
 def unread_events(session: Session, kinds: tuple[str, ...], /, *, limit: int) -> list[Event]:
-    """The events of these kinds that no notices were made of yet."""
+    """Return the next events of these kinds that no notices were made of yet."""
     cursor = session.get_one(NoticeCursor, 1)
     query = select(Event).where(Event.id > cursor.event, Event.kind.in_(kinds))
     return list(session.scalars(query.order_by(Event.id).limit(limit)))
 
 
 def events_are_read(session: Session, last: int, /) -> None:
-    """No notices are made of events up to this one any more."""
     session.get_one(NoticeCursor, 1).event = last
 
 
 def due_notices(session: Session, now: float, /, *, limit: int) -> list[Notice]:
-    """What is to be delivered now, the oldest first."""
     query = select(Notice).where(Notice.next_at <= now).order_by(Notice.next_at, Notice.id)
     return list(session.scalars(query.limit(limit)))
 

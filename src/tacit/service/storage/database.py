@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import msgspec
-from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select, text
 from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, OperationalError
 from sqlalchemy.orm import Session
 
 from tacit.errors import InputError, StorageError
 from tacit.service.storage.events import NEW_EVENTS
-from tacit.service.storage.migrations import HEAD
-from tacit.service.storage.models import Event
+from tacit.service.storage.models import Base, Event, NoticeCursor, TablesVersion
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -30,6 +29,8 @@ T = TypeVar("T")
 READERS = 4
 """More threads would only delay each other and the answers: they share one interpreter."""
 SQLITE = "sqlite:///"
+TABLES_VERSION = "0001"
+"""Increased when tables change; a database with another version is refused."""
 BUSY_SECONDS = 10
 """How long SQLite waits for another process that writes, such as a command of an operator."""
 
@@ -83,7 +84,7 @@ class Database:
         self.on_events: Callable[[list[Event]], None] | None = None
         """Called in the writer's thread with the events of each committed transaction."""
         try:
-            self.migrate()
+            self._check_tables()
         except DatabaseError as error:
             self.close()
             raise cannot_be_opened(error) from None
@@ -91,37 +92,20 @@ class Database:
             self.close()
             raise
 
-    def migrate(self) -> None:
-        """Bring the tables up to date."""
-        there = self._revision()
-        if there == HEAD:
-            return
-        # Alembic takes a while to import, and most starts have nothing to migrate.
-        from alembic import command
-        from alembic.config import Config
-        from alembic.script import ScriptDirectory
-
-        config = Config()
-        config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-        known = {each.revision for each in ScriptDirectory.from_config(config).walk_revisions()}
-        if there is not None and there not in known:
+    def _check_tables(self) -> None:
+        """Create the tables in an empty database; refuse those of another version."""
+        with self._engine.begin() as connection:
+            is_empty = not inspect(connection).get_table_names()
+        if is_empty:
+            with self._writer.begin() as connection:
+                _create_tables(connection)
+        with self._engine.begin() as connection:
+            version = connection.scalar(select(TablesVersion.version_num))
+        if version != TABLES_VERSION:
             raise InputError(
-                f"the database has the tables of another version of tacit ({there!r}, and this one "
-                f"has {HEAD!r}); run that version, or restore a backup of this one"
+                f"the database has the tables of another version of tacit ({version!r}, and this "
+                f"one has {TABLES_VERSION!r}); run that version, or restore a backup of this one"
             )
-        with self._write_lock.held(), self._writer.begin() as connection:
-            config.attributes["connection"] = connection
-            command.upgrade(config, "head")
-
-    def _revision(self) -> str | None:
-        """Return the migration that the tables are at; None while there are no tables."""
-        with self._engine.connect() as connection:
-            if not inspect(connection).has_table("alembic_version"):
-                return None
-            revision: str | None = connection.scalar(
-                text("SELECT version_num FROM alembic_version")
-            )
-            return revision
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
@@ -216,6 +200,17 @@ def cannot_be_opened(error: Exception, /) -> InputError:
 
 def _first_line(error: BaseException | None) -> str:
     return str(error).splitlines()[0].strip()
+
+
+def _create_tables(connection: Connection) -> None:
+    # The service and a command may open a new database at the same time. SQLite lets in one
+    # writer; PostgreSQL needs a lock, and whoever comes second finds the tables there.
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(1)"))
+    if not inspect(connection).get_table_names():
+        Base.metadata.create_all(connection)
+        connection.execute(insert(TablesVersion).values(version_num=TABLES_VERSION))
+        connection.execute(insert(NoticeCursor).values(id=1, event=0))
 
 
 def _open(url: str) -> Engine:

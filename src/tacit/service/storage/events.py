@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from tacit.service.storage.database import Database
 
 NEW_EVENTS = "new events"
-"""Where a session keeps them until its commit."""
+"""The key under which a session keeps them until its commit."""
 
 
 def add_event(session: Session, run_id: str, kind: str, data: dict[str, Any], /) -> Event:
-    """Write down that something happened to a run; watchers learn of it at the commit."""
+    """Store what happened to a run; listeners get it once the transaction is committed."""
     added = Event(run=run_id, at=time.time(), kind=kind, data=data)
     session.add(added)
     session.info.setdefault(NEW_EVENTS, []).append(added)
@@ -72,11 +72,7 @@ MOST_UNREAD = 1000
 
 
 class Announcer:
-    """Hands the database's events to those who listen.
-
-    Queries that change a run (`set_state`, `set_progress`, `add_warning`, `set_signature` and the
-    like) write their event themselves.
-    """
+    """Hands every committed event to every listener, in order."""
 
     def __init__(self, database: Database, /) -> None:
         self._database = database
@@ -84,7 +80,7 @@ class Announcer:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def start(self) -> None:
-        """Begin to hand on, on the running event loop."""
+        """Begin to hand events on, on the running event loop."""
         self._loop = asyncio.get_running_loop()
         self._database.on_events = self._from_thread
 
@@ -110,6 +106,8 @@ class Announcer:
     def _hand_on(self, events: list[Event] | list[None]) -> None:
         for queue in list(self._listeners):
             for each in events:
+                # A listener that does not read must not hold up others or fill the memory. It is
+                # told so by None, and can read what it missed from the database.
                 if queue.full():
                     self._listeners.discard(queue)
                     queue.get_nowait()

@@ -1,7 +1,13 @@
-"""The tables. Times are UTC seconds since 1970; what is secret is here only as a hash."""
+"""Define the tables.
+
+Times are UTC seconds since 1970. Codes and tokens are here only as hashes, inputs only as boxes
+that the platform cannot open.
+"""
 
 from __future__ import annotations
 
+import base64
+import secrets
 from typing import Any
 
 import msgspec
@@ -9,6 +15,7 @@ from sqlalchemy import JSON, Dialect, ForeignKey, Index, LargeBinary, MetaData, 
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from sqlalchemy.types import TypeDecorator
 
+from tacit.agreement import SealedRows
 from tacit.client import (
     FoundPlans,
     Role,
@@ -23,7 +30,15 @@ from tacit.client import (
 Json = dict[str, Any]
 
 
-class Record(TypeDecorator[msgspec.Struct]):
+def new_id(prefix: str, /) -> str:
+    """A fresh name of a run (`r`), series (`s`) or webhook (`w`).
+
+    It has 50 random bits, so that nobody finds a run of others by counting.
+    """
+    return f"{prefix}-{base64.b32encode(secrets.token_bytes(7)).decode().lower()[:10]}"
+
+
+class RecordColumn(TypeDecorator[msgspec.Struct]):
     """A column of JSON that is one of the API's records, in rows as in requests and answers."""
 
     impl = JSON
@@ -50,6 +65,14 @@ class Base(DeclarativeBase):
             "pk": "pk_%(table_name)s",
         }
     )
+
+
+class TablesVersion(Base):
+    """The version of the tables; one row, where Alembic looks for it if tables ever change."""
+
+    __tablename__ = "alembic_version"
+
+    version_num: Mapped[str] = mapped_column(String(32), primary_key=True)
 
 
 class Account(Base):
@@ -97,7 +120,7 @@ class Run(Base):
     name: Mapped[str] = mapped_column(String(200))
     state: Mapped[RunState] = mapped_column(String(16), index=True)
     reason: Mapped[str | None] = mapped_column(Text)
-    terms: Mapped[RunTerms] = mapped_column(Record(RunTerms))
+    terms: Mapped[RunTerms] = mapped_column(RecordColumn(RunTerms))
     cluster: Mapped[str | None] = mapped_column(String(100))
     agreement: Mapped[bytes | None] = mapped_column(LargeBinary)
     agreement_hash: Mapped[str | None] = mapped_column(String(64))
@@ -106,9 +129,9 @@ class Run(Base):
     running_since: Mapped[float | None]
     deadline_at: Mapped[float | None]
     ended: Mapped[float | None]
-    progress: Mapped[RunProgress | None] = mapped_column(Record(RunProgress))
+    progress: Mapped[RunProgress | None] = mapped_column(RecordColumn(RunProgress))
     """The last report."""
-    result: Mapped[FoundPlans | None] = mapped_column(Record(FoundPlans))
+    result: Mapped[FoundPlans | None] = mapped_column(RecordColumn(FoundPlans))
     warnings: Mapped[list[str]] = mapped_column(JSON)
     series: Mapped[str | None] = mapped_column(String(16), index=True)
     """The series that it is a run of."""
@@ -122,7 +145,7 @@ class StandingSeries(Base):
 
     id: Mapped[str] = mapped_column(String(16), primary_key=True)
     name: Mapped[str] = mapped_column(String(200))
-    terms: Mapped[SeriesTerms] = mapped_column(Record(SeriesTerms))
+    terms: Mapped[SeriesTerms] = mapped_column(RecordColumn(SeriesTerms))
     cluster: Mapped[str] = mapped_column(String(100))
     data: Mapped[bytes | None] = mapped_column(LargeBinary)
     """What is signed; None until all participants have joined."""
@@ -192,6 +215,16 @@ class Sealed(Base):
         """One box per node."""
         first = (self.box0, self.box1, self.box2)
         return first if self.box3 is None else (*first, self.box3)
+
+    @property
+    def rows(self) -> SealedRows:
+        """The same as nodes take it."""
+        return SealedRows(self.boxes, self.manifest, self.signature)
+
+    @property
+    def key(self) -> tuple[str, int, bytes]:
+        """What tells these boxes from others of the participant."""
+        return self.participant, self.objective, self.manifest
 
 
 class Event(Base):

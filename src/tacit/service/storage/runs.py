@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import secrets
 import time
 from collections.abc import Iterable, Mapping
 
@@ -22,16 +20,11 @@ from tacit.client import (
 )
 from tacit.errors import NotThereError
 from tacit.service.storage.events import add_event, drop_progress
-from tacit.service.storage.models import Account, Member, Run, Sealed
+from tacit.service.storage.models import Account, Member, Run, Sealed, new_id
 from tacit.service.storage.states import check_state, check_transition
 
 KEEP_PROGRESS_SECONDS = 60.0
 """A watcher who was away for longer learns where a run stands, not each step there."""
-
-
-def new_run_id() -> str:
-    """A fresh name of a run: 50 random bits, so that nobody finds one by counting."""
-    return "r-" + base64.b32encode(secrets.token_bytes(7)).decode().lower()[:10]
 
 
 def create_run(
@@ -43,9 +36,8 @@ def create_run(
     series: str | None = None,
     series_number: int | None = None,
 ) -> Run:
-    """Add a draft, of a series if it has one."""
     run = Run(
-        id=new_run_id(),
+        id=new_id("r"),
         name=terms.name,
         state="draft",
         terms=terms,
@@ -102,8 +94,10 @@ def set_state(
 ) -> Run:
     """Take a run to another state, if it may go there; a time that is left out stays as it is.
 
-    `only_from` narrows where it may come from. An end gets the time of now unless it is given.
+    `only_from` narrows where it may come from. An end without `ended` gets the current time.
     """
+    # The row stays locked until the commit, so that of two who move a run at once the second sees
+    # where the first has taken it: a cancelled run cannot be started, nor a finished one cancelled.
     run = read_run(session, run_id, for_update=True)
     if only_from is not None:
         check_state(run.state, only_from, to=f"become {state}")
@@ -131,7 +125,7 @@ def set_state(
 
 
 def set_agreement(session: Session, run_id: str, agreement: bytes, agreement_hash: str, /) -> Run:
-    """Store what is to be signed; signatures under an earlier draft are dropped."""
+    """Store the agreement to be signed, without the signatures under an earlier draft."""
     run = read_run(session, run_id, for_update=True)
     check_state(run.state, frozenset({"invited"}), to="draft its agreement")
     run.agreement, run.agreement_hash = agreement, agreement_hash
@@ -143,7 +137,7 @@ def set_agreement(session: Session, run_id: str, agreement: bytes, agreement_has
 
 def set_progress(session: Session, run_id: str, progress: RunProgress, /) -> None:
     """Store a run's last report with its event."""
-    # Without reading the run, which has its whole agreement in it: this happens twice a second.
+    # This happens twice a second, so it does not read the run, which has its agreement in it.
     session.execute(update(Run).where(Run.id == run_id).values(progress=progress))
     drop_progress(session, run_id, before=time.time() - KEEP_PROGRESS_SECONDS)
     add_event(session, run_id, "progress", msgspec.to_builtins(progress))
@@ -158,7 +152,7 @@ def add_warning(session: Session, run_id: str, message: str, /) -> None:
 
 
 def add_members(session: Session, run_id: str, rows: Mapping[str, list[int]], /) -> None:
-    """Make accounts members of a run, in this order, each with its rows."""
+    """Make accounts members of a run in this order, which is that of its agreement."""
     for position, (name, owned) in enumerate(rows.items()):
         member = Member(
             run=run_id,
@@ -197,7 +191,6 @@ def read_member(session: Session, run_id: str, participant: str, /) -> Member:
 
 
 def runs_of_participant(session: Session, participant: str, /) -> set[str]:
-    """The names of the runs that a participant takes part in."""
     return set(session.scalars(select(Member.run).where(Member.participant == participant)))
 
 
@@ -231,7 +224,6 @@ def sealed_rows(session: Session, run_id: str, /) -> list[Sealed]:
 
 
 def sealed_of(session: Session, run_id: str, participant: str, /) -> list[Sealed]:
-    """A participant's own boxes by objective."""
     query = select(Sealed).where(Sealed.run == run_id, Sealed.participant == participant)
     return list(session.scalars(query.order_by(Sealed.objective)))
 
@@ -246,7 +238,7 @@ def set_submission_state(
     reason: str | None = None,
     objective: int | None = None,
 ) -> None:
-    """Store how the nodes took a participant's rows, of one objective or of all it sent."""
+    """Store whether the nodes took a participant's rows, of one objective or of all."""
     for rows in sealed_of(session, run_id, participant):
         if objective in (None, rows.objective):
             rows.state, rows.reason = state, reason
@@ -255,7 +247,7 @@ def set_submission_state(
 
 
 def _summarize(session: Session, member: Member) -> None:
-    """What holds for all of a participant's rows: the worst that holds for some."""
+    """Store for the member what holds for all of its rows: the worst that holds for some."""
     mine = sealed_of(session, member.run, member.participant)
     objectives = len(read_run(session, member.run).terms.confidential)
     states = [sealed.state for sealed in mine]

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import secrets
-
 from sqlalchemy import select
 from sqlalchemy.orm import Session, defer
 
 from tacit.errors import NotThereError
 from tacit.service.storage.models import Account, Run, SeriesMember, StandingSeries
-
-
-def new_series_id() -> str:
-    """A fresh name of a series: 50 random bits, so that nobody finds one by counting."""
-    return "s-" + base64.b32encode(secrets.token_bytes(7)).decode().lower()[:10]
 
 
 def read_standing_series(

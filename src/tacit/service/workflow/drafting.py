@@ -1,10 +1,11 @@
-"""From the terms of a run to the agreement that its participants sign."""
+"""Draw up the agreement that participants sign from the terms of a run."""
 
 from __future__ import annotations
 
 import dataclasses
+import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import ceil
 
 from msgspec.structs import replace
@@ -48,7 +49,7 @@ from tacit.service.workflow.terms import (
 CANDIDATES_PER_SECOND = 30_000.0
 """What three nodes side by side on one idle machine evaluate at most: 300 candidates in 10 ms."""
 MOST_PER_SECOND = 1000.0
-"""However few candidates there are."""
+"""The limit for populations of few candidates."""
 
 
 def budget_of_terms(terms: RunTerms, /, *, factor: int = 1) -> int:
@@ -66,6 +67,39 @@ def fitting_evaluations(terms: RunTerms, /) -> int:
     """
     pace = min(MOST_PER_SECOND, CANDIDATES_PER_SECOND / max(1, population_of_terms(terms)))
     return ceil(terms.deadline_seconds * pace)
+
+
+@dataclasses.dataclass(frozen=True)
+class AgreementParties:
+    """Who an agreement is between."""
+
+    keys: Mapping[str, str]
+    """Each participant's signing key."""
+    nodes: Sequence[NodeTerms]
+    """With the sealing keys that they offered for this nonce and this platform."""
+    platform: str
+    nonce: str
+    delay: float = 0.0
+    """Seconds that messages between the nodes travel."""
+
+
+def placeholder_parties(keys: Mapping[str, str], /, *, nodes: int) -> AgreementParties:
+    """Parties for an agreement that is drawn up to see whether there can be one."""
+    nonce, platform = secrets.token_hex(16), f"{9:064x}"
+    placeholders = [placeholder_node(number + 1, nonce, platform) for number in range(nodes)]
+    return AgreementParties(keys, placeholders, platform, nonce)
+
+
+def placeholder_keys(names: Iterable[str], /) -> dict[str, str]:
+    """Signing keys of nobody. They are real, since not any number is a key to seal something to."""
+    return {name: Keys.new(name).signing_public for name in names}
+
+
+def placeholder_node(number: int, nonce: str, platform: str, /) -> NodeTerms:
+    """A node for an agreement that nobody will sign, with a key that it could have offered."""
+    signing, key = Keys.new("nobody"), f"{number:064x}"
+    offer = sign_offer(signing.signing, nonce=nonce, platform=platform, sealing_key=key)
+    return NodeTerms("localhost", number, signing.signing_public, key, f"{number:064x}", offer)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,31 +160,22 @@ def _steps_of(
 
 
 def agreement_of_terms(
-    terms: RunTerms,
-    /,
-    *,
-    keys: Mapping[str, str],
-    nodes: Sequence[NodeTerms],
-    platform: str,
-    nonce: str,
-    delay: float = 0.0,
-    factor: int = 1,
+    terms: RunTerms, parties: AgreementParties, /, *, factor: int = 1
 ) -> Agreement:
-    """An agreement about a run, ready to be signed; its expiry counts from now.
+    """Draw up an agreement about a run, ready to be signed; its expiry counts from now.
 
-    The nodes have offered their sealing keys for this nonce and this platform. Messages between
-    them travel for `delay` seconds. With a factor it is for a series whose nodes multiply weights
-    by so much at most: its rule is still to be added.
+    With a factor it is for a series whose nodes multiply weights by so much at most: its rule is
+    still to be added.
     """
     problem = problem_of_terms(terms, factor=factor)
     if not any(each.confidential for each in problem.objectives):
         raise ParameterError("nothing of this run is confidential; use tacit solve instead")
-    search = _search_of_terms(terms, problem, len(nodes), delay)
+    search = _search_of_terms(terms, problem, len(parties.nodes), parties.delay)
     drafted = draft_agreement(
         problem,
-        participants=keys,
-        nodes=nodes,
-        platform=platform,
+        participants=parties.keys,
+        nodes=parties.nodes,
+        platform=parties.platform,
         search=search.pinned,
         limits=AgreementLimits(
             evaluations=search.evaluations,
@@ -159,7 +184,7 @@ def agreement_of_terms(
             distinct_min=terms.limits.distinct_min,
             expires=int(time.time() + terms.limits.expiry_hours * 3600),
         ),
-        nonce=nonce,
+        nonce=parties.nonce,
         reveal_best=terms.reveal_best,
         on_loss=terms.on_loss,
         plan=terms.plan,
@@ -176,26 +201,16 @@ def agreement_in_series(
     terms: RunTerms,
     series: Series,
     number: int,
+    parties: AgreementParties,
     /,
     *,
-    keys: Mapping[str, str],
-    nodes: Sequence[NodeTerms],
-    platform: str,
-    nonce: str,
     head: str = FIRST_HEAD,
 ) -> Agreement:
-    """An agreement about a run of a series, whose search and limits are those of the series.
+    """Draw up an agreement about a run of a series, with the series' search and limits.
 
     `head` is that of the runs that the nodes have counted, where balances are kept.
     """
-    drafted = agreement_of_terms(
-        terms,
-        keys=keys,
-        nodes=nodes,
-        platform=platform,
-        nonce=nonce,
-        factor=largest_factor(series.equity),
-    )
+    drafted = agreement_of_terms(terms, parties, factor=largest_factor(series.equity))
     now, signed = time.time(), series.limits
     fewer = signed.evaluations
     if not drafted.is_exact:  # whose steps are those of the pinned search
@@ -269,22 +284,10 @@ def checked_terms(terms: RunTerms, /, *, factor: int = 1) -> RunTerms:
     How many steps a sealed assignment has follows from the delay between its nodes, which is
     measured when its agreement is drawn up: what its terms leave open stays open until then.
     """
-    # Keys of nobody; something can be sealed to them, which not any number allows.
-    keys = {name: Keys.new(name).signing_public for name in terms.participants}
-    nonce, platform = f"{0:032x}", f"{9:064x}"
-    count = 4 if terms.on_loss == "three" else 3
-    nodes = [node_of_nobody(number + 1, nonce, platform) for number in range(count)]
-    drafted = agreement_of_terms(
-        terms, keys=keys, nodes=nodes, platform=platform, nonce=nonce, factor=factor
-    )
+    keys = placeholder_keys(terms.participants)
+    parties = placeholder_parties(keys, nodes=4 if terms.on_loss == "three" else 3)
+    drafted = agreement_of_terms(terms, parties, factor=factor)
     if drafted.is_exact:
         return terms
     limits = replace(terms.limits, evaluations=drafted.limits.evaluations)
     return replace(terms, limits=limits)
-
-
-def node_of_nobody(number: int, nonce: str, platform: str, /) -> NodeTerms:
-    """A node for an agreement that nobody will sign, with a key that it could have offered."""
-    signing, key = Keys.new("nobody"), f"{number:064x}"
-    offer = sign_offer(signing.signing, nonce=nonce, platform=platform, sealing_key=key)
-    return NodeTerms("localhost", number, signing.signing_public, key, f"{number:064x}", offer)

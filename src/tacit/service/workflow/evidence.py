@@ -1,4 +1,9 @@
-"""Bundle and record runs that have ended, for checks and for tacit audit."""
+"""Bundle and record runs that have ended, for the checks of participants and for `tacit audit`.
+
+Both are made afterwards, from files that are there: ledger, agreement and seed give every candidate
+again. So nothing has to be recorded while a run is running. It also means that a platform which
+promises not to record could still do so at any time.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +32,7 @@ from tacit.verify import Bundle, BundledManifest, LogSignature, write_bundle
 
 KEPT = "audit.zip"
 SETTLED_SECONDS = 60.0
-"""So long after its end nodes may still write down what was under way."""
+"""How long after its end the nodes may still log what was under way."""
 
 
 def run_result(run: Run, /) -> RunResult:
@@ -38,7 +43,7 @@ def run_result(run: Run, /) -> RunResult:
 
 @dataclass(frozen=True)
 class Ended:
-    """A run that has ended, as its bundle needs it."""
+    """What the bundle of a run needs from the database."""
 
     run: str
     state: RunState
@@ -51,12 +56,10 @@ class Ended:
     @property
     def is_settled(self) -> bool:
         """Whether nothing of it changes any more, so that its bundle can be kept."""
-        is_over = self.state != "interrupted"
-        return is_over and time.time() > self.ended + SETTLED_SECONDS
+        return self.state != "interrupted" and time.time() > self.ended + SETTLED_SECONDS
 
 
 def ended_run(session: Session, run_id: str, /) -> Ended:
-    """A run that has ended and has an agreement, or an error that says why there is no bundle."""
     run = read_run(session, run_id)
     check_state(run.state, ENDS, to="be bundled")
     data, _ = agreement_bytes(session, run_id)
@@ -74,13 +77,13 @@ def ended_run(session: Session, run_id: str, /) -> Ended:
 
 
 def kept_bundle(folder: Path, ended: Ended, /) -> bytes | None:
-    """The bundle that was made before, if nothing has changed since."""
+    """Return the bundle that was made before, if nothing can have changed since."""
     path = folder / KEPT
     return path.read_bytes() if ended.is_settled and path.exists() else None
 
 
 def make_bundle(folder: Path, ended: Ended, logs: CarriedLogs, ledger: Sequence[bytes], /) -> bytes:
-    """Pack a bundle, and keep it where nothing changes any more: two downloads are the same."""
+    """Pack a bundle; keep it once the run is settled, so that all downloads are the same."""
     bundle = Bundle(
         run=ended.run,
         state=ended.state,
@@ -127,7 +130,7 @@ def record_run(settings: Settings, run_id: str, /, *, out: Path | None = None) -
 
 
 def record_of_run(agreement: Agreement, folder: Path, public: Weights | None = None, /) -> Record:
-    """What the platform saw of a run, from the run's folder; `public` is for public objectives."""
+    """Return what the platform saw of a run, from the run's folder and its public weights."""
     report = read_report(folder)
     if report is None or not (report.plans or report.for_owners):
         raise InputError("the run has found no plan, so there is nothing to record")

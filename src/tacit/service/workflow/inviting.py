@@ -1,4 +1,4 @@
-"""Invite members, let them join, and keep the agreement that is drafted for them."""
+"""Invite participants, let them join, and draw up and store the agreement between them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,11 @@ from tacit.service.storage import (
     set_state,
 )
 from tacit.service.storage.states import check_state
-from tacit.service.workflow.drafting import agreement_in_series, agreement_of_terms
+from tacit.service.workflow.drafting import (
+    AgreementParties,
+    agreement_in_series,
+    agreement_of_terms,
+)
 
 
 def invite_members(
@@ -86,19 +90,19 @@ def accounts_of(session: Session, names: list[str], /) -> list[Account]:
 def join(
     session: Session, settings: Settings, code: str, /, *, key: JoiningKey | None, label: str
 ) -> tuple[str, float, Account]:
-    """Turn a code into a token; agreements that waited for this account can be drafted then.
-
-    A key in an agreement that has not run yet stays: others may have signed.
-    """
+    """Turn a code into a token; return it with its expiry and the account."""
     account, has_new_key = redeem(session, code, key=key, here=own_addresses(settings))
     if has_new_key:
-        _key_is_known(session, account)
+        _announce_key(session, account)
     token, expires = issue_token(session, account.name, days=settings.token_days, label=label)
     return token, expires, account
 
 
-def _key_is_known(session: Session, account: Account) -> None:
-    """Say so on all runs of the account; what was drafted with an earlier key cannot change."""
+def _announce_key(session: Session, account: Account) -> None:
+    """Add events to the account's runs; refuse the key where an agreement has an earlier one.
+
+    Others may have signed that agreement already, so it cannot be changed.
+    """
     runs = list_runs(session, participant=account.name)
     for run in runs:
         if run.agreement_hash is not None and run.state in ("invited", "agreed"):
@@ -117,13 +121,13 @@ def _key_is_known(session: Session, account: Account) -> None:
 
 
 def waiting_for(session: Session, run_id: str, /) -> list[str]:
-    """The members who have not joined yet."""
+    """Name the members who have not joined yet."""
     return [member.participant for member, key in members_with_keys(session, run_id) if key is None]
 
 
 @dataclass(frozen=True)
 class Undrafted:
-    """A run whose members have all joined, and what its agreement follows from."""
+    """A run whose members have all joined, with everything that its agreement depends on."""
 
     terms: RunTerms
     keys: dict[str, str]
@@ -140,7 +144,7 @@ class Undrafted:
 
 
 def ready_to_draft(session: Session, run_id: str, /) -> Undrafted | None:
-    """What an agreement can be drawn up from; nothing while somebody has not joined."""
+    """Return what an agreement is drawn up from, or None while it cannot be."""
     run = read_run(session, run_id)
     if run.state != "invited" or run.agreement is not None or run.cluster is None:
         return None
@@ -165,23 +169,11 @@ def drafted(
     delay: float = 0.0,
     head: str = FIRST_HEAD,
 ) -> Agreement:
-    """The agreement of a run, within its series if it has one, after the runs that it follows.
-
-    Messages between these nodes travel for `delay` seconds.
-    """
+    """Draw up the agreement of a run, within its series if it has one."""
+    parties = AgreementParties(ready.keys, nodes, platform, nonce, delay)
     if ready.series is None:
-        return agreement_of_terms(
-            ready.terms, keys=ready.keys, nodes=nodes, platform=platform, nonce=nonce, delay=delay
-        )
-    return agreement_in_series(
-        ready.terms,
-        *ready.series,
-        keys=ready.keys,
-        nodes=nodes,
-        platform=platform,
-        nonce=nonce,
-        head=head,
-    )
+        return agreement_of_terms(ready.terms, parties)
+    return agreement_in_series(ready.terms, *ready.series, parties, head=head)
 
 
 def undrafted_runs(session: Session, participant: str | None = None, /) -> list[str]:
@@ -193,6 +185,8 @@ def undrafted_runs(session: Session, participant: str | None = None, /) -> list[
 
 def keep_draft(session: Session, run_id: str, agreement: Agreement, /) -> bool:
     """Store an agreement for its participants to sign; False if it does not fit any more."""
+    # Drawing it up took as long as the nodes needed to answer. Meanwhile somebody may have joined
+    # with another key, the run may be cancelled, or another attempt may have stored an agreement.
     read_run(session, run_id, for_update=True)
     ready = ready_to_draft(session, run_id)
     keys = {each.name: each.signing_key for each in agreement.participants}
@@ -212,13 +206,14 @@ def invitation_file(
 ) -> InvitationFile:
     """A new one-time code for an account, in a file; its earlier codes end."""
     code, expires = invite(session, account, hours=settings.invitation_hours)
+    file = settings.certificate_to_pin  # None behind a proxy, whose certificate is not known here
     return InvitationFile(
         url=settings.url,
         account=account,
         role=session.get_one(Account, account).role,
         code=code,
         expires=expires,
-        certificate=_certificate(settings),
+        certificate=None if file is None else certificate_to_pin(read_certificate(file)),
         run=run,
     )
 
@@ -230,9 +225,3 @@ def invite_to_run(
     check_state(read_run(session, run_id).state, INVITED, to="hand out an invitation")
     read_member(session, run_id, name)
     return invitation_file(session, settings, name, run=run_id)
-
-
-def _certificate(settings: Settings) -> str | None:
-    """What participants pin; behind a proxy, the proxy's is not known here."""
-    file = settings.certificate_to_pin
-    return None if file is None else certificate_to_pin(read_certificate(file))

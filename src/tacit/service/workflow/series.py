@@ -1,4 +1,4 @@
-"""A series from its terms to its end: members join, sign it once, and runs are made of it.
+"""Take a series from its terms to its end: members join, sign it once, and runs are made of it.
 
 A series is *invited* until all have joined, then drawn up and *agreed* once all have signed, and
 *ended* at last. Its runs begin one after the other; their numbers only grow, in that order.
@@ -6,7 +6,6 @@ A series is *invited* until all have joined, then drawn up and *agreed* once all
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -38,7 +37,7 @@ from tacit.client import (
 )
 from tacit.equity import EquityTerms
 from tacit.errors import NotThereError, ServiceError, WrongStateError
-from tacit.identity import Keys, load_cluster_config
+from tacit.identity import load_cluster_config
 from tacit.local import node_terms, platform_certificate
 from tacit.service.access.credentials import accounts_with_open_invitation, new_invitation
 from tacit.service.server.settings import Settings
@@ -55,13 +54,14 @@ from tacit.service.storage import (
     runs_of_series,
     set_state,
 )
-from tacit.service.storage.series import new_series_id
+from tacit.service.storage.models import new_id
 from tacit.service.workflow.drafting import (
     agreement_in_series,
     agreement_of_terms,
     checked_terms,
     largest_factor,
-    node_of_nobody,
+    placeholder_keys,
+    placeholder_parties,
     with_steps_for,
 )
 from tacit.service.workflow.inviting import accounts_of, invite_members
@@ -105,7 +105,7 @@ def create_series(
         if account.signing_key is None and account.name not in invited
     }
     series = StandingSeries(
-        id=new_series_id(),
+        id=new_id("s"),
         name=terms.name,
         terms=terms,
         cluster=cluster,
@@ -128,24 +128,15 @@ def series_of_terms(
     keys: Mapping[str, str],
     now: float,
 ) -> Series:
-    """The series that participants sign, on the nodes of a cluster."""
+    """Draw up the series that participants sign, on the nodes of a cluster."""
     file = next((each.file for each in settings.cluster if each.name == cluster), None)
     if file is None:
         raise NotThereError(f"there is no cluster {cluster!r} in service.toml any more; add it")
     config = load_cluster_config(settings.place(file))
     nodes = node_terms(config)
-    nonce, nobody = secrets.token_hex(16), f"{9:064x}"
-    # What does not concern nodes is that of a run; nobody's keys stand in for theirs.
-    stand_ins = [node_of_nobody(number + 1, nonce, nobody) for number in range(len(nodes))]
+    parties = placeholder_parties(keys, nodes=len(nodes))
     equity = _signed_equity(terms.equity)
-    pattern = agreement_of_terms(
-        terms.run,
-        keys=keys,
-        nodes=stand_ins,
-        platform=nobody,
-        nonce=nonce,
-        factor=largest_factor(equity),
-    )
+    pattern = agreement_of_terms(terms.run, parties, factor=largest_factor(equity))
     varying, problem = _varying(terms), terms.run.problem
     growth = max(varying.most_rows / problem.rows, varying.most_columns / problem.columns)
     pattern = with_steps_for(growth, pattern, terms.run)
@@ -168,7 +159,7 @@ def series_of_terms(
         varying=varying,
         schedule=None if terms.schedule is None else _schedule(terms),
         equity=equity,
-        nonce=nonce,
+        nonce=parties.nonce,
     )
 
 
@@ -203,10 +194,10 @@ def checked_series_terms(terms: SeriesTerms, settings: Settings, cluster: str, /
     equity = _signed_equity(terms.equity)
     run = checked_terms(terms.run, factor=largest_factor(equity))
     checked = replace(terms, run=run)
-    keys = {name: Keys.new(name).signing_public for name in terms.run.participants}
+    keys = placeholder_keys(terms.run.participants)
     made = series_of_terms(checked, settings, cluster, keys=keys, now=time.time())
     if made.equity is not None and (made.equity.reference != "given" or run.reference is not None):
-        fitting_terms(checked.run, made)  # else nobody finds out before all have signed
+        fitting_terms(checked.run, made)  # otherwise nobody notices before all have signed
     return checked
 
 
@@ -222,7 +213,7 @@ def undrafted_series(session: Session, participant: str | None = None, /) -> lis
 
 
 def draw_up_series(session: Session, settings: Settings, series_id: str, /) -> bool:
-    """Write down what is to be signed, if all have joined and it is not written yet."""
+    """Store what is to be signed, if all have joined and it is not stored yet."""
     series = read_standing_series(session, series_id, for_update=True)
     keys = {member.participant: key for member, key in members_of_series(session, series_id)}
     known = {name: key for name, key in keys.items() if key is not None}
@@ -234,7 +225,7 @@ def draw_up_series(session: Session, settings: Settings, series_id: str, /) -> b
 
 
 def series_bytes(session: Session, series_id: str, /) -> tuple[bytes, str]:
-    """The series as it is signed, and its hash."""
+    """Return the series as it is signed, and its hash."""
     series = read_standing_series(session, series_id)
     if series.data is None or series.hash is None:
         members = members_of_series(session, series_id)
@@ -267,12 +258,11 @@ def _check_stands(series: StandingSeries) -> None:
 
 
 def is_agreed(session: Session, series_id: str, /) -> bool:
-    """Whether everybody has signed."""
     return all(each.signature is not None for each, _ in members_of_series(session, series_id))
 
 
 def signed_series(session: Session, series_id: str, /) -> SignedSeries:
-    """A series as nodes are shown it."""
+    """Return a series with its signatures, as nodes check it."""
     data, _ = series_bytes(session, series_id)
     members = members_of_series(session, series_id)
     return SignedSeries(data, {each.participant: each.signature or b"" for each, _ in members})
@@ -292,13 +282,13 @@ def open_run(session: Session, series_id: str, /) -> Run | None:
 
 
 def _fail_expired(session: Session, series_id: str, now: float) -> None:
-    """A run that nobody can sign or start any more must not keep the next one from starting."""
+    """Fail a run that nobody can sign or start any more: it must not hold up the next one."""
     run = open_run(session, series_id)
     if run is None or run.state not in ("invited", "agreed"):
         return
     data = read_run(session, run.id).agreement
     made = read_series(read_standing_series(session, series_id).data or b"")
-    # One without an agreement, since a node is away, gets as long as one that has it.
+    # A run without an agreement, because a node is away, gets as long as one that has it.
     expires = (
         run.created + 3600 * made.limits.run_hours
         if data is None
@@ -348,19 +338,12 @@ def in_order_of_series(
 def fitting_terms(terms: RunTerms, series: Series, /) -> RunTerms:
     """The terms with their budget; refused if no run of the series could be made of them."""
     checked = checked_terms(terms, factor=largest_factor(series.equity))
-    nonce, nobody = secrets.token_hex(16), f"{9:064x}"
-    nodes = [node_of_nobody(number + 1, nonce, nobody) for number in range(len(series.nodes))]
-    # The same series on nodes that nobody asks for keys.
-    named = [SeriesNode(each.host, each.port, each.signing_key) for each in nodes]
-    agreement_in_series(
-        checked,
-        replace(series, nodes=named, platform=nobody),
-        1,
-        keys={each.name: each.signing_key for each in series.participants},
-        nodes=nodes,
-        platform=nobody,
-        nonce=nonce,
-    )
+    keys = {each.name: each.signing_key for each in series.participants}
+    parties = placeholder_parties(keys, nodes=len(series.nodes))
+    # The real nodes are not asked for keys now, so the series is tried on placeholders.
+    nodes = [SeriesNode(each.host, each.port, each.signing_key) for each in parties.nodes]
+    on_placeholders = replace(series, nodes=nodes, platform=parties.platform)
+    agreement_in_series(checked, on_placeholders, 1, parties)
     return checked
 
 
@@ -376,12 +359,14 @@ def add_run(
 
 
 def begin_run(session: Session, settings: Settings, run_id: str, /) -> None:
-    """Invite the members of a drafted run of a series, who have all joined."""
+    """Invite the members of a drafted run of a series; all have joined already."""
     run = read_run(session, run_id)
     assert run.series is not None
     series = read_standing_series(session, run.series, for_update=True)
     _check_stands(series)
     _fail_expired(session, run.series, time.time())
+    # One run after the other: the nodes count the runs of a series in order, and with equity each
+    # begins from the balances that the one before has left.
     under_way = open_run(session, run.series)
     if under_way is not None:
         raise WrongStateError(
@@ -396,18 +381,19 @@ def begin_run(session: Session, settings: Settings, run_id: str, /) -> None:
 
 
 def next_number(session: Session, series: StandingSeries, /) -> int:
-    """The first number that no run has."""
     runs = runs_of_series(session, series.id)
     return 1 + max((run.series_number or 0 for run in runs), default=0)
 
 
 def name_of_run(series: StandingSeries, number: int, /) -> str:
-    """What a run is called that nobody has given a name."""
     return f"{series.name} {number}"[-200:]
 
 
 def renumber(session: Session, series: StandingSeries, draft: Run, /) -> None:
-    """Give a draft another number if runs after it have begun: nobody would sign its own."""
+    """Give a draft another number if runs after it have begun.
+
+    Participants and nodes take only numbers that grow, so that no run is replayed.
+    """
     begun = [
         run.series_number or 0 for run in runs_of_series(session, series.id) if run.state != "draft"
     ]
@@ -457,10 +443,10 @@ def fitting_draft(terms: RunTerms, series: Series, /) -> RunTerms:
 
 
 def _check_signed(signed: RunTerms, asked: RunTerms, series: Series) -> None:
-    """Refuse what a run of the series would not have, and what the series decides alone.
+    """Refuse changes of what was signed with the series.
 
-    The agreement has the search and the limits of the series whatever a draft says, so other ones
-    in the draft would be shown and not be true.
+    The agreement has the search and the limits of the series whatever a draft says. So other ones
+    in the draft would be shown, but would not hold.
     """
     differ = [
         name

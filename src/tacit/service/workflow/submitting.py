@@ -1,4 +1,4 @@
-"""What participants give: their signature under the agreement, and their sealed rows."""
+"""Take participants' signatures under the agreement, and their sealed rows."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from tacit.service.storage import (
 from tacit.service.storage.states import check_state
 from tacit.service.workflow.inviting import waiting_for
 
+# A box holds, for each weight, a word of each component but one; its rows' numbers, salts, a
+# signature and the seal.
 BYTES_PER_COMPONENT = 8
 ROOM_PER_BOX = 4096
 ROOM_PER_ROW = 5
-"""A box holds, for each weight, a word of each component but one; its rows' numbers, salts, a
-signature and the seal."""
 
 
 def agreement_bytes(session: Session, run_id: str, /) -> tuple[bytes, str]:
-    """The agreement as it is signed, and its hash."""
+    """Return the agreement as it is signed, and its hash."""
     run = read_run(session, run_id)
     if run.agreement is None or run.agreement_hash is None:
         if run.state == "draft":
@@ -52,9 +52,10 @@ def agreement_bytes(session: Session, run_id: str, /) -> tuple[bytes, str]:
 
 
 def check_signature(session: Session, run_id: str, participant: str, signature: bytes, /) -> str:
-    """Check a signature; returns the hash of the agreement that it is under.
+    """Check a signature, and return the hash of the agreement that it is under.
 
-    Agreements are long, so this is not done while others wait to write.
+    This takes long for a long agreement, so it happens in a transaction that only reads, and
+    `sign` then takes the hash.
     """
     run = read_run(session, run_id)
     data, digest = agreement_bytes(session, run_id)
@@ -72,16 +73,15 @@ def check_signature(session: Session, run_id: str, participant: str, signature: 
 def sign(
     session: Session, run_id: str, participant: str, signature: bytes, /, *, digest: str
 ) -> bool:
-    """Store a signature that is valid under the agreement with this hash.
+    """Store a signature under the agreement with this hash; return whether all have signed now.
 
-    Returns whether it was the last, so that the run is agreed. The same signature again
-    changes nothing.
+    The same signature again changes nothing, since a client that got no answer sends it again.
     """
     run = read_run(session, run_id, for_update=True)
     if _is_signed_already(session, run, participant, signature):
         return False
     if run.agreement_hash != digest:
-        raise _not_under_this()  # it was drafted again meanwhile
+        raise _not_under_this()  # it was drawn up again since `check_signature`
     if not set_signature(session, run_id, participant, signature):
         return False
     set_state(session, run_id, "agreed")
@@ -112,7 +112,7 @@ def sealed_from(
     signature: bytes,
     boxes: Sequence[str],
 ) -> Sealed:
-    """Sealed rows, after checking all that can be seen from outside the boxes."""
+    """Return sealed rows, after checking all that can be seen from outside the boxes."""
     agreement = read_agreement(agreement_bytes(session, run_id)[0])
     named = read_manifest(agreement, manifest, signature)
     if named.participant != participant:
@@ -138,9 +138,10 @@ def sealed_from(
 
 
 def submit(session: Session, rows: Sealed, /) -> tuple[Sealed, bool]:
-    """Store sealed rows; returns what is stored, and whether that is new.
+    """Store sealed rows; return what is stored, and whether it is new.
 
-    The same rows again change nothing; others only after the nodes have refused the first.
+    The same rows again change nothing. Other rows count only after the nodes have refused the
+    first: nodes that were given different rows could not begin.
     """
     run = read_run(session, rows.run, for_update=True)
     for earlier in sealed_of(session, rows.run, rows.participant):

@@ -1,4 +1,4 @@
-"""Problems and searches as the terms of a run have them."""
+"""Derive problems and searches from the terms of a run, and terms from a problem."""
 
 from __future__ import annotations
 
@@ -72,7 +72,6 @@ def _public_objective(objective: Objective) -> dict[str, Any]:
 
 
 def known_problem(terms: ProblemTerms, /) -> PublicProblem:
-    """The public problem of terms."""
     ways = kind_named(terms.kind, terms.version).between_places
     given = {
         name: value
@@ -83,7 +82,7 @@ def known_problem(terms: ProblemTerms, /) -> PublicProblem:
 
 
 def problem_of_terms(terms: RunTerms, /, *, proven: bool = False, factor: int = 1) -> Problem:
-    """The problem without weights that are somebody's.
+    """Return the problem without the weights that are confidential.
 
     With a factor its bounds are those of weights that nodes multiply by so much at most.
     """
@@ -114,7 +113,7 @@ def _objective(terms: RunObjective, factor: int) -> Objective:
 
 
 def parameters_of_terms(terms: RunTerms, /) -> SearchParameters:
-    """The search that the terms name: a preset, and what differs from it."""
+    """Return the search that the terms name: a preset, and what differs from it."""
     preset = terms.preset
     if preset is None:
         several = len(terms.objectives) > 1
@@ -126,20 +125,20 @@ def parameters_of_terms(terms: RunTerms, /) -> SearchParameters:
 
 
 def population_of_terms(terms: RunTerms, /) -> int:
-    """How many plans an evaluation is about; none where the nodes search by themselves."""
+    """Return how many plans an evaluation is about: 0 for a sealed search, which has none."""
     evaluates = all(each.disclosure != SEALED for each in terms.objectives)
     return parameters_of_terms(terms).evaluated_per_generation if evaluates else 0
 
 
 def plans_of_terms(terms: RunTerms, /) -> int:
-    """How many plans a sealed search opens; 1 where populations are evaluated."""
+    """Return how many plans a sealed search opens; 1 where populations are evaluated."""
     if population_of_terms(terms):
         return 1
     return len(terms.weightings) or len(default_weightings(problem_of_terms(terms, proven=True)))
 
 
 def public_weights(terms: RunTerms, /) -> Weights:
-    """Per public objective of a run, its matrix of whole numbers."""
+    """Return the matrix of each public objective of a run."""
     return {
         k: np.array(objective.weights, dtype=np.int64)
         for k, objective in enumerate(terms.objectives)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 
-from tacit.node.own_log import LOGGER, JsonLines, shorten
+from tacit.node.own_log import LOGGER, OperatorLines, shorten
 from tacit.records.node_log import LineLimit
 
 
 def test_a_record_is_one_line_of_json() -> None:
     record = logging.LogRecord(LOGGER, 20, "", 0, "started", None, None)
     record.fields = {"node": 1}
-    assert JsonLines().format(record).endswith('"event":"started","node":1}')
+    assert OperatorLines().format(record).endswith('"event":"started","node":1}')
 
 
 def test_lines_beyond_the_burst_are_left_out_and_counted() -> None:

@@ -106,7 +106,7 @@ def test_a_crash_between_the_end_and_the_deletion_leaves_nothing_after_a_start(
     made = node(folder)
     agreement, _, platform = agree(made, folder)
     state = made.agreement_state(agreement_hash(agreement), platform)
-    state.store.save_sealed(0, 1, b"shares")
+    state.store.save_state("sealed-0-1", b"shares")
     assert b"shares" not in (state.store.folder / "sealed-0-1").read_bytes()
     state.end("as a test")  # and no more
     assert len(key_files(folder)) == 1
@@ -114,7 +114,7 @@ def test_a_crash_between_the_end_and_the_deletion_leaves_nothing_after_a_start(
     assert (again.broken, key_files(folder)) == (set(), [])
     assert not list(state.store.folder.glob("sealed-*"))
     with pytest.raises(RefusedError, match="nothing is kept of it"):
-        again.agreement_state(state.hash, platform).store.save_sealed(0, 2, b"shares")
+        again.agreement_state(state.hash, platform).store.save_state("sealed-0-2", b"shares")
 
 
 def test_a_crash_in_the_middle_of_an_erasure_does_not_stop_the_next_start(folder: Path) -> None:

@@ -35,6 +35,7 @@ from tacit.local.engine import (
 )
 from tacit.mpc.transport import Identity, fingerprint
 from tacit.node.keys import SEALING_KEYS, StoredSealingKey
+from tacit.node.store import cipher_of_states, folder_name
 from tacit.problems import Problem, generate_assignment
 from tacit.records.events import LogEvent, RequestRefused
 from tacit.records.log import verify_log
@@ -133,10 +134,18 @@ class AgreedCluster:
                 return X25519PrivateKey.from_private_bytes(stored.secret)
         raise AssertionError("the key is gone")
 
+    def folder_at(self, node: int) -> Path:
+        """What a node keeps of the agreement."""
+        name = folder_name(agreement_hash(self.agreement))
+        return self.cluster.folder / f"node-{node}.data" / name
+
+    def state_on_disk(self, node: int, name: str) -> bytes:
+        """A state that a node keeps, decrypted."""
+        cipher = cipher_of_states(self.sealing_key(node))
+        return cipher.decrypt((self.folder_at(node) / name).read_bytes())
+
     def log(self, node: int) -> list[LogEvent]:
-        name = agreement_hash(self.agreement).hex()[:32]
-        path = self.cluster.folder / f"node-{node}.data" / name / "log.jsonl"
-        return verify_log(path.read_bytes())
+        return verify_log((self.folder_at(node) / "log.jsonl").read_bytes())
 
     def refusals(self, node: int = 0) -> list[str]:
         return [event.reason for event in self.events(node, RequestRefused)]

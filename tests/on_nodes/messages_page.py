@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
-from tacit.node import epoch_state, inputs, keys, sealed_progress, series, store
+from tacit.node import counters, epoch_state, inputs, keys, sealed_progress, series, store
 from tacit.records import events, ledger, messages, peer_messages
 from tacit.records.messages import reply_type
 
@@ -69,16 +69,15 @@ SECTIONS: list[tuple[str, str, list[type]]] = [
         [
             store.StoredInput,
             store.StoredLease,
-            store.StoredBest,
+            counters.StoredBest,
             store.StoredAnswer,
             sealed_progress.KeptState,
             sealed_progress.StoredParts,
             inputs.StoredWeighted,
             epoch_state.StoredPeerHead,
             series.StoredBook,
-            series.StoredEntry,
             keys.StoredSealingKey,
-            store.StoredShare,
+            store.StoredArray,
         ],
     ),
     (

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.agreement import AssignmentGroup, TourGroup, pin_sealed
-from tacit.agreement.terms import Agreement, agreement_hash
+from tacit.agreement.terms import Agreement
 from tacit.coordinator.coordinator import Coordinator
 from tacit.coordinator.sealed_search import SealedSearch
 from tacit.derived import ClearRun
 from tacit.disclosure import BestMode, Sealed
 from tacit.local.cluster import LocalCluster
 from tacit.mpc.local import reveal
-from tacit.node.sealed_progress import _READ_STATE, KeptState
-from tacit.node.store import cipher_of_states
+from tacit.node.sealed_progress import KeptState
+from tacit.node.store import decoder_of
 from tacit.problems import (
     Assignment,
     Objective,
@@ -132,14 +132,9 @@ def assignment_group(agreement: Agreement, search: int = 0) -> AssignmentGroup:
 
 def kept_states(agreed: AgreedCluster, step: int, search: int = 0) -> list[KeptState]:
     """What each node keeps of a step, which tells something only if several are put together."""
-    folder = agreement_hash(agreed.agreement).hex()[:32]
     name = f"sealed-{search}-{step}"
     return [
-        _READ_STATE.decode(
-            cipher_of_states(agreed.sealing_key(i)).decrypt(
-                (agreed.cluster.folder / f"node-{i}.data" / folder / name).read_bytes()
-            )
-        )
+        decoder_of(KeptState).decode(agreed.state_on_disk(i, name))
         for i in range(len(agreed.agreement.nodes))
     ]
 

@@ -19,9 +19,9 @@ from tacit.equity.account import cost, cost_for_all
 from tacit.errors import RefusedError
 from tacit.local.cluster import LocalCluster
 from tacit.mpc.local import reveal
-from tacit.node.inputs import _READ_WEIGHTED
+from tacit.node.inputs import StoredWeighted
 from tacit.node.series import FOLDER, KeptBook
-from tacit.node.store import cipher_of_states, folder_name
+from tacit.node.store import decoder_of
 from tacit.problems import Problem
 from tacit.records.events import RunCounted
 from tacit.search.moves import AssignmentParameters
@@ -36,20 +36,11 @@ pytestmark = pytest.mark.processes
 def kept_weights(agreed: AgreedCluster) -> tuple[list[int], NDArray[np.int64]]:
     """The factors and the weights that are searched, which only several nodes together tell."""
     files = [
-        _READ_WEIGHTED.decode(
-            cipher_of_states(agreed.sealing_key(node)).decrypt(
-                (
-                    agreed.cluster.folder
-                    / f"node-{node}.data"
-                    / folder_name(agreed.agreement.digest)
-                    / "weighted"
-                ).read_bytes()
-            )
-        )
+        decoder_of(StoredWeighted).decode(agreed.state_on_disk(node, "weighted"))
         for node in range(len(agreed.agreement.nodes))
     ]
-    factors = reveal([each.factors.read() for each in files])
-    return factors.tolist(), reveal([each.weights.read() for each in files])
+    factors = reveal([each.factors for each in files])
+    return factors.tolist(), reveal([each.weights for each in files])
 
 
 def check_series(cluster: LocalCluster) -> None:

@@ -8,11 +8,11 @@ from types import ModuleType
 import msgspec
 import pytest
 
-from tacit.node import epoch_state, inputs, keys, sealed_progress, series, store
+from tacit.node import counters, epoch_state, inputs, keys, sealed_progress, series, store
 from tacit.records import events, ledger, messages, peer_messages
 from tests.on_nodes.messages_page import PAGE, SECTIONS, page
 
-STORED = [store, sealed_progress, inputs, epoch_state, series, keys]
+STORED = [counters, store, sealed_progress, inputs, epoch_state, series, keys]
 MODULES = [messages, peer_messages, events, ledger, *STORED]
 
 

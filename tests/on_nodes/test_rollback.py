@@ -91,7 +91,7 @@ def test_every_node_remembers_both_peers(cluster: LocalCluster) -> None:
     for node, folder in enumerate(folders):
         heads = PeerHeads(Store(folder))
         for peer in {0, 1, 2} - {node}:
-            head = heads.remembered(peer)
+            head = heads.remembered(peer).head
             assert head != NOWHERE
             assert has_reached(folders[peer] / "log.jsonl", head)
             # The epoch itself is in it, so nobody comes back with an older one.
@@ -149,8 +149,8 @@ def test_a_peer_is_refused_unless_it_contains_what_we_remember(tmp_path: Path) -
     peers.check(1, heard(first), me=0)
     peers.check(1, heard(second), me=0)
     for again in (peers, PeerHeads(Store(store.folder))):
-        assert again.remembered(1) == second
-        assert again.remembered(2) == NOWHERE
+        assert again.remembered(1).head == second
+        assert again.remembered(2).head == NOWHERE
         for wrong in (heard(first), heard(LogHead(300, "cc" * 32), contained=False)):
             with pytest.raises(RefusedError, match="node 1 has lost lines"):
                 again.check(1, wrong, me=0)
@@ -162,4 +162,4 @@ def test_a_peer_is_refused_unless_it_contains_what_we_remember(tmp_path: Path) -
         # A peer that invents it does not have our signature, and it is the peer that is named.
         with pytest.raises(RefusedError, match=r"node 1 says .* cannot show this node's signature"):
             again.check(1, heard(second, ours=unknown, by=1), me=0)
-        assert again.remembered(1) == second
+        assert again.remembered(1).head == second

@@ -1,12 +1,10 @@
-"""Who a node knows: itself, its peers and its platforms, by their certificates.
+"""Take agreements: from platforms that the node knows, signed by all, as the operator allows.
 
-Which agreements a node takes: with whom it knows, and what its operator allows.
-
-How a node takes an agreement: sizes first, then signatures, and only then what it says.
-
-Nothing is answered, and nothing of it is taken apart, before every participant's signature is
-checked; that holds for an agreement that is here already too. What takes time runs in a thread, one
-agreement of a platform at a time, so that nobody else waits for it.
+An agreement is checked by its size first, then by its signatures, and only then by its content.
+Nothing is answered, and nothing else of it parsed, before every participant's signature is checked;
+that holds for an agreement that is here already, too. Otherwise a platform alone could have a node
+compute, or find out what others have signed. What takes time runs in a thread, one agreement of a
+platform at a time, so that nobody else waits for it.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -39,14 +37,19 @@ from tacit.identity.certificates import (
 from tacit.identity.config import NodeConfig
 from tacit.mpc import party_name
 from tacit.mpc.transport import fingerprint, split_certificates
-from tacit.node.agreement_state import AgreementState
 from tacit.node.policy import check_still_valid, refuse
-from tacit.node.threads import Turns, in_thread
+from tacit.node.threads import in_thread
 from tacit.records.messages import Agree, AgreementTaken, Allowed
+
+if TYPE_CHECKING:
+    from tacit.node.server import Node
 
 
 class Parties:
-    """Certificates are looked up in their files, which may change while the node runs."""
+    """The parties that a node knows by their certificates: itself, its peers and its platforms.
+
+    The files of certificates may change while the node runs.
+    """
 
     def __init__(self, config: NodeConfig, /) -> None:
         folder = Path(config.folder)
@@ -65,15 +68,15 @@ class Parties:
 
     def certificates_expire(self) -> dict[str, float]:
         """When each party needs a new certificate, in seconds since 1970."""
-        found = {name: last_expires(pem) for name, pem in self.pinned.items()}
-        return {self._me: expires(self._own.pem), **found}
+        others = {name: last_expires(pem) for name, pem in self.pinned.items()}
+        return {self._me: expires(self._own.pem), **others}
 
     def knows(self, node: int, certificate: str, /) -> bool:
-        """Whether this is the fingerprint of a certificate of that node, ours included."""
+        """Whether this is the fingerprint of a certificate of that node, or of this one."""
         name = party_name(node)
         if name == self._me:
-            ours = split_certificates(self._own.pem)
-            return certificate in [fingerprint(each) for each in ours]
+            own = split_certificates(self._own.pem)
+            return certificate in [fingerprint(each) for each in own]
         return certificate in self.pinned.fingerprints(name)
 
     def platform_certificates(self, name: str, /) -> list[str]:
@@ -88,7 +91,7 @@ class Parties:
 
 
 def check_parties(agreement: Agreement, platform: str, parties: Parties, /) -> None:
-    """Refuse an agreement with other nodes than we know, or of another platform."""
+    """Refuse an agreement with other nodes than this one knows, or of another platform."""
     if len(agreement.nodes) != parties.nodes:
         raise refuse(
             f"the agreement names {len(agreement.nodes)} nodes and this cluster has "
@@ -105,7 +108,7 @@ def check_parties(agreement: Agreement, platform: str, parties: Parties, /) -> N
 
 
 def allowed_by(config: NodeConfig, /) -> Allowed:
-    """What the operator allows, as the node tells it to platforms."""
+    """What the operator allows, as the node reports it to platforms."""
     return Allowed(
         any_search=config.any_search,
         chosen_populations=config.chosen_populations,
@@ -114,7 +117,7 @@ def allowed_by(config: NodeConfig, /) -> Allowed:
 
 
 def check_allowed(agreement: Agreement, config: NodeConfig, /) -> None:
-    """Refuse what gives away more than was measured, or needs too much, by the operator's word."""
+    """Refuse what discloses more than was measured, or needs too much, unless allowed."""
     why = objection(agreement, allowed_by(config))
     if why is not None:
         raise refuse(why)
@@ -125,50 +128,8 @@ REST = 3.0
 """Agreements of a platform take a quarter of a node's time at most."""
 
 
-class SeriesOfNode(Protocol):
-    """What it needs of the series that the node knows."""
-
-    def examined(
-        self, agreement: Agreement, carried: SignedSeries | None, /, *, now: float
-    ) -> SignedSeries | None:
-        """The series that a run names, signed by all, if the run is within it; none if none."""
-        ...
-
-
-class AgreeingNode(Protocol):
-    """What taking an agreement needs of the node."""
-
-    agreement_states: dict[bytes, AgreementState]
-    turns: Turns
-
-    @property
-    def series(self) -> SeriesOfNode:
-        """The series that it knows."""
-        ...
-
-    def are_one_platform(self, one: str, other: str, /) -> bool:
-        """Whether two fingerprints are of one platform, which has two while it rotates them."""
-        ...
-
-    def check_count(self, size: int, platform: str, /) -> None:
-        """Refuse one more agreement than the platform may have, by its length alone."""
-        ...
-
-    async def take_agreement(
-        self,
-        agreement: Agreement,
-        signatures: dict[str, bytes],
-        platform: str,
-        public: Weights | None = None,
-        series: SignedSeries | None = None,
-        /,
-    ) -> AgreementState:
-        """Keep an agreement (checked, signed by all) if its nodes and platform are who we know."""
-        ...
-
-
 class _Signatories(msgspec.Struct, frozen=True):
-    """Of an agreement, who must have signed it, and whose it is; the rest is passed over."""
+    """The participants and the platform of an agreement; its other fields are not parsed."""
 
     participants: list[ParticipantTerms]
     platform: str
@@ -177,17 +138,22 @@ class _Signatories(msgspec.Struct, frozen=True):
 _READ_SIGNATORIES = msgspec.json.Decoder(_Signatories)
 
 
-async def agree(node: AgreeingNode, request: Agree, platform: str, /) -> AgreementTaken:
-    """Take an agreement that everybody signed, or say how far it is if it is here."""
+async def agree(node: Node, request: Agree, platform: str, /) -> AgreementTaken:
+    """Take an agreement that everybody signed, and report how far it has come."""
     check_agreement_bytes(len(request.agreement))
     async with node.turns.of(platform, rest=REST):
-        is_sender = partial(node.are_one_platform, platform)
+        is_sender = partial(node.parties.are_one_platform, platform)
         await in_thread(_check_signed, request.agreement, request.signatures, is_sender)
         agreement_state = node.agreement_states.get(hashlib.sha256(request.agreement).digest())
         if agreement_state is None:
-            node.check_count(len(request.agreement), platform)
+            node.quota.check_count(len(request.agreement), platform)
             agreement, public = await in_thread(_read, request)
-            series = await in_thread(_series, node.series, agreement, request)
+            carried = (
+                SignedSeries(request.series, request.series_signatures) if request.series else None
+            )
+            series = await in_thread(
+                partial(node.series.examined, agreement, carried, now=time.time())
+            )
             agreement_state = await node.take_agreement(
                 agreement, request.signatures, platform, public, series
             )
@@ -205,10 +171,7 @@ async def agree(node: AgreeingNode, request: Agree, platform: str, /) -> Agreeme
 def _check_signed(
     data: bytes, signatures: dict[str, bytes], is_sender: Callable[[str], bool], /
 ) -> None:
-    """Refuse an agreement that not all signed, or that is with another platform.
-
-    Nothing else of it is read.
-    """
+    """Refuse an agreement that not all signed, or that is with another platform."""
     try:
         parties = _READ_SIGNATORIES.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -231,24 +194,18 @@ def _read(request: Agree) -> tuple[Agreement, Weights]:
     return agreement, _public_weights(agreement, request)
 
 
-def _series(kept: SeriesOfNode, agreement: Agreement, request: Agree) -> SignedSeries | None:
-    """The series of a run that is within it; what everybody signed counts, not who sends it."""
-    carried = SignedSeries(request.series, request.series_signatures) if request.series else None
-    return kept.examined(agreement, carried, now=time.time())
-
-
 def _public_weights(agreement: Agreement, request: Agree) -> Weights:
-    """What the search needs to know besides answers; refused unless it is what was agreed."""
+    """The weights of public objectives, from which the search derives; refused unless agreed."""
     if agreement.search.populations == "chosen":
         return {}
     shape = agreement.problem.rows, agreement.problem.columns
-    found = {}
+    weights: Weights = {}
     public = {k for k, terms in enumerate(agreement.objectives) if not terms.confidential}
     for k, data in request.public_weights.items():
         if k not in public:
             raise refuse(f"there is no public objective {k}; send the weights of public ones only")
         if len(data) != 8 * shape[0] * shape[1]:
             raise refuse(f"the public weights of objective {k} do not fit the problem")
-        found[k] = np.frombuffer(data, dtype="<i8").astype(np.int64).reshape(shape)
-    with_public_weights(agreement, found)
-    return found
+        weights[k] = np.frombuffer(data, dtype="<i8").astype(np.int64).reshape(shape)
+    with_public_weights(agreement, weights)
+    return weights

@@ -1,4 +1,4 @@
-"""How a node takes part in a computation: begun in its log, computed, logged as sent, answered.
+"""Take part in a computation: log that it begins, compute with the peers, log what was sent, reply.
 
 ::
 
@@ -12,10 +12,8 @@ The line that counts comes first, since otherwise a crash would give away an ans
 counted. The line with the hash comes last, since a log must not claim what never left: then a
 platform could be blamed for hiding an answer that it does not have.
 
-How all four nodes compute on from a state that three of them left.
-
-The three hand it over in the first round of the computation, under the keys of the epoch that the
-fourth is back with. Whether they do is part of what all nodes must agree on before they speak.
+A computation of four nodes may build on a state that three of them left. The three hand it over in
+the first round, under the keys of the epoch with which the fourth is back (`StateHandover`).
 """
 
 from __future__ import annotations
@@ -23,11 +21,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from tacit.agreement.terms import Agreement
 from tacit.errors import AbortError, EngineError
-from tacit.identity.config import NodeConfig
 from tacit.mpc import (
     CLUSTER_SIZES,
     COORDINATOR,
@@ -44,19 +40,18 @@ from tacit.mpc import (
 )
 from tacit.node.agreement_state import AgreementState
 from tacit.node.counters import BestSoFar
-from tacit.node.keys import OwnKeys
-from tacit.node.limits import KeptWeights, MemoryBudget
-from tacit.node.links import PeerLinks
 from tacit.node.policy import refuse
 from tacit.node.sealed_progress import SealedProgress
-from tacit.node.series import KeptBook
-from tacit.node.threads import BridgedMux, WorkerLoops
-from tacit.records.events import BuiltOnThree, LogEvent
+from tacit.node.threads import BridgedMux
+from tacit.records.events import BuiltOnThree
 from tacit.records.evidence import FrameSigner
 from tacit.records.ledger import DisclosedProof, DisclosureKind
 from tacit.records.messages import Computation, Computed, attempt_of, context_of
 from tacit.records.recording_mux import RecordingMux
 from tacit.records.requests import Attempt
+
+if TYPE_CHECKING:
+    from tacit.node.server import Node
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Computed)
@@ -65,55 +60,19 @@ EPOCH_SECONDS = 3.0
 """So long a node waits for its peers to be there."""
 
 
-class BooksOfNode(Protocol):
-    """What computations need of the series that the node knows."""
-
-    def book_of(self, agreement: Agreement, /) -> KeptBook | None:
-        """The book of the series that a run belongs to, where balances are kept."""
-        ...
-
-
-class ComputingNode(Protocol):
-    """What computations need of the node that takes part in them."""
-
-    number: int
-    name: str
-    config: NodeConfig
-    own_keys: OwnKeys
-    peers: PeerLinks
-    epochs: dict[tuple[bytes, int], Epoch]
-    agreement_states: dict[bytes, AgreementState]
-    workers: WorkerLoops
-    memory: MemoryBudget
-    weights: KeptWeights
-
-    @property
-    def series(self) -> BooksOfNode:
-        """The series that it knows."""
-        ...
-
-    def end_epoch(self, agreement: bytes, /) -> None:
-        """Nothing is ever drawn again from the keys of this agreement's epoch."""
-        ...
-
-    def note(self, event: LogEvent, /) -> None:
-        """Write a line in the node's own log."""
-        ...
-
-
 class NodeComputation:
     """One computation at this node, from the request to the reply."""
 
     def __init__(
         self,
-        node: ComputingNode,
+        node: Node,
         agreement_state: AgreementState,
         request: Computation[Any],
         digest: bytes,
         platform: SessionMux | None,
         /,
     ) -> None:
-        """`digest` names the request; `platform` is None if nothing is sent to it."""
+        """`digest` is the request's hash; `platform` is None if nothing is sent to it."""
         self._node, self._state, self._request = node, agreement_state, request
         self._digest, self._context = digest, context_of(request, digest)
         self._sent = None if platform is None else RecordingMux(platform)
@@ -123,7 +82,7 @@ class NodeComputation:
 
     @asynccontextmanager
     async def begins(self) -> AsyncIterator[None]:
-        """Decide on the request and log it; if it is refused, the others are told at once.
+        """Decide on the request and log it; if it is refused, notify the others at once.
 
         They may have begun already, and what they send must not pile up.
         """
@@ -134,7 +93,7 @@ class NodeComputation:
             raise
 
     async def _refuse(self, muxes: dict[int, SessionMux]) -> None:
-        """Tell the others that nothing will come from us."""
+        """Notify the others that nothing will come from this node."""
         if self._sent is not None:
             muxes[COORDINATOR] = self._sent
         await refuse_session(self._context, muxes=muxes)
@@ -143,12 +102,12 @@ class NodeComputation:
     async def session(
         self, *, size: int, away: bool, agreed: bytes = b"", frozen: bool = True
     ) -> AsyncIterator[Session]:
-        """Open the session with peers and platform, with room for so many bytes.
+        """Open the session with peers and platform, with room for `size` bytes.
 
-        Where inputs are `frozen`, nothing is computed with a node that has frozen others; `agreed`
-        is what the nodes must agree on besides. What takes long is computed `away` from the node's
-        event loop, and its messages still go by way of that. In a signed attempt of four nodes,
-        each signs what it sends the others, once inputs are frozen.
+        If inputs are `frozen`, a node that has frozen others is refused; `agreed` is what the nodes
+        must agree on besides. A long computation runs `away` from the node's event loop, which
+        still carries its messages. In a signed attempt of four nodes, each signs what it sends the
+        others, once inputs are frozen.
         """
         self._away = away
         async with AsyncExitStack() as stack:
@@ -182,7 +141,7 @@ class NodeComputation:
             yield self._session
 
     async def _met(self) -> tuple[Epoch, dict[int, SessionMux]]:
-        """Return the epoch, and the links to those who take part in it."""
+        """Return the epoch, and the links to its members."""
         epoch = self._epoch
         nodes = len(self._state.agreement.nodes)
         members = left_without(nodes, None) if epoch is None else epoch.members
@@ -191,7 +150,7 @@ class NodeComputation:
         )
         muxes: dict[int, SessionMux] = {members.index(peer): mux for peer, mux in links.items()}
         if epoch is None or epoch.closed:
-            # The others may have begun: nobody waits for what will not come.
+            # The others may have begun: without notice they would wait for their timeout.
             await self._refuse(muxes)
             raise AbortError(self._node.name, "the epoch has ended; open a new one")
         if self._sent is not None:
@@ -203,13 +162,13 @@ class NodeComputation:
         return self._node.epochs.get((self._state.hash, self._request.epoch))
 
     async def run(self, work: Callable[[], Coroutine[Any, Any, T]], /) -> T:
-        """Do the work of the session, away from the node's event loop or here."""
+        """Run the work of the session, on a thread of the platform's or here."""
         if not self._away:
             return await work()
         return await self._node.workers.run(self._state.agreement.platform, work)
 
     def fit(self, share: ArithmeticShare, /) -> ArithmeticShare:
-        """Return a share as the nodes of the epoch hold it: three of four, if one was lost."""
+        """Return a share as the members of the epoch hold it: three of four, if one was lost."""
         epoch = self._epoch
         if epoch is None or len(share.parts) == epoch.nodes - 1:
             return share
@@ -221,7 +180,7 @@ class NodeComputation:
     def log_sent(
         self, kind: DisclosureKind, about: int, /, *, known: DisclosedProof | None = None
     ) -> None:
-        """Log that everything has left the node, which is so once the session has ended."""
+        """Log what has left the node: all of it, once the session has ended."""
         assert self._sent is not None
         self._state.store.log_sent(
             kind, about, self.attempt, self._digest, self._sent.digest, known=known
@@ -240,23 +199,24 @@ def _missing_from(members: tuple[int, ...], nodes: int) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Handover:
-    """Which state is handed over, and to whom; none where all that compute have it."""
+class StateHandover:
+    """The state that a computation builds on, and the node to which the others hand it over."""
 
     parent: Attempt
     lost: int | None = None
+    """The node that lacks the state; None where all that compute have it."""
 
     @classmethod
     def find(
         cls,
-        node: ComputingNode,
+        node: Node,
         agreement_state: AgreementState,
         epoch: int,
         parent: Attempt,
         states: BestSoFar | SealedProgress | None,
         /,
-    ) -> Handover:
-        """What an attempt in this epoch takes, if it builds on `parent`."""
+    ) -> StateHandover:
+        """Find which node lacks the state that `parent` left, for a computation in this epoch."""
         held = node.epochs.get((agreement_state.hash, epoch))
         everybody = held is not None and held.nodes == len(agreement_state.agreement.nodes)
         if states is None or not everybody:
@@ -266,18 +226,18 @@ class Handover:
         return cls(parent, agreement_state.epochs.lost if parent in states.of_three else None)
 
     def agreed(self) -> bytes:
-        """What the nodes must agree on."""
+        """What the nodes must agree on: otherwise some would send in the round and others not."""
         return b"" if self.lost is None else f"node {self.lost} gets {self.parent}".encode()
 
     def log(self, agreement_state: AgreementState, attempt: Attempt, /) -> None:
-        """Write down that what is computed from now on is not checked all the way."""
+        """Log that what is computed from now on builds on unchecked work of three nodes."""
         if self.lost is not None:
             agreement_state.store.log.append(BuiltOnThree(attempt, self.parent))
 
     async def to_all(
         self, session: Session, held: Sequence[ArithmeticShare], sizes: Sequence[Size], /
     ) -> list[ArithmeticShare]:
-        """The state as all nodes hold it; `held` is empty at the one that lacks it. 1 round."""
+        """Return the state as all nodes hold it; `held` is empty at the one without. 1 round."""
         if self.lost is None:
             return list(held)
         return await hand_over(session, held, sizes, lost=self.lost, label="return")

@@ -1,15 +1,15 @@
-"""A node's own course of the agreed search, where the nodes derive every population.
+"""Follow the agreed search at a node, where the nodes derive every population themselves.
 
-What was disclosed stands in a file of its own, in the order in which it was told, so that the
-search is followed again after a restart. A node that lost the end of it hears from its peers.
+What was disclosed is kept in a file, in its order. After a restart the search is followed again
+from it, and what a crash cut off comes from the peers when the next epoch begins.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,9 @@ from tacit.derived import DerivedSearch, Population
 from tacit.node.inputs import Inputs
 from tacit.node.policy import refuse
 from tacit.node.store import Store
-from tacit.node.threads import to_the_end
+from tacit.node.threads import in_thread, to_the_end
 from tacit.records.ledger import DisclosedLabels
 
-P = ParamSpec("P")
-T = TypeVar("T")
 History = list[dict[int, DisclosedLabels]]
 """Per population the answers of its objectives; the last may lack some."""
 
@@ -34,6 +32,11 @@ class Derivation:
         self._store, self._inputs = store, inputs
         self._search: DerivedSearch | None = None
         self._lock = asyncio.Lock()
+        """Held while the search is used or the answers are read or written, also by a thread.
+
+        A thread that reads the answers while others write them would take half a record for one
+        that a crash left, and cut it off.
+        """
         self._under_way = 0
         self._waiting: list[asyncio.Future[None]] = []
 
@@ -41,11 +44,11 @@ class Derivation:
         """Follow the search as far as its answers go, and compile what it calls."""
         async with self._lock:
             search = await self._followed()
-            await _in_thread(search.warm_up)
+            await in_thread(search.warm_up)
 
     async def _followed(self) -> DerivedSearch:
         if self._search is None:
-            self._search = await _in_thread(self._follow)
+            self._search = await in_thread(self._follow)
         return self._search
 
     def _follow(self) -> DerivedSearch:
@@ -69,13 +72,14 @@ class Derivation:
                     "this is not the population that the agreed search asks for; the nodes "
                     "evaluate what they derive themselves"
                 )
-            # Another objective may still be about to lead to the population that is asked for.
+            # The answer of another objective, which is still computed, may lead to the population
+            # that was requested: the platform has it from the other nodes already.
             self._waiting.append(asyncio.get_running_loop().create_future())
             await self._waiting[-1]
 
     @asynccontextmanager
     async def evaluating(self) -> AsyncIterator[None]:
-        """An evaluation is under way; whoever asks for what may follow from it waits."""
+        """Have requests wait that may follow from the evaluation that runs in this block."""
         self._under_way += 1
         try:
             yield
@@ -87,7 +91,7 @@ class Derivation:
             self._waiting.clear()
 
     async def keep(self, objective: int, request: bytes, answer: DisclosedLabels, /) -> None:
-        """Remember an answer, on the disk first, and derive the next population from it."""
+        """Store an answer, and derive the next population from it."""
         await to_the_end(self._keep(objective, request, answer))
 
     async def _keep(self, objective: int, request: bytes, answer: DisclosedLabels) -> None:
@@ -97,8 +101,10 @@ class Derivation:
                 await self._take(search, objective, answer)
 
     async def _take(self, search: DerivedSearch, objective: int, answer: DisclosedLabels) -> None:
+        # The disk first: a node that followed an answer it then forgot would derive other
+        # populations than its peers after a restart.
         self._store.answers.add(objective, answer.labels, answer.best)
-        await _in_thread(search.take, objective, answer)
+        await in_thread(search.take, objective, answer)
 
     async def check_found(self, plans: NDArray[np.integer[Any]], /) -> None:
         """Refuse to compare plans that are not the best of a generation, as estimated."""
@@ -113,10 +119,8 @@ class Derivation:
                 raise refuse("this is not one of the best plans of the agreed search; name one")
 
     def forget(self) -> None:
-        """Keep nothing in memory; whoever needs the search follows it again from its answers."""
+        """Free the memory; the search is followed again from its answers when it is needed."""
         self._search = None
-
-    # What nodes tell each other when an epoch begins.
 
     @property
     def is_frozen(self) -> bool:
@@ -124,18 +128,18 @@ class Derivation:
         return set(self._inputs.ready) == set(self._store.agreement.confidential())
 
     async def completed(self) -> int:
-        """How many populations were answered in all their objectives."""
+        """The number of populations that were answered in all their objectives."""
         if not self.is_frozen:
             return 0
         async with self._lock:
             return (await self._followed()).completed
 
     async def history(self, first: int, /) -> History:
-        """What was told after so many populations."""
+        """The answers that came after the first populations."""
         if not self.is_frozen:
             return []
         async with self._lock:
-            return await _in_thread(self._history, first)
+            return await in_thread(self._history, first)
 
     def _history(self, first: int) -> History:
         objectives = len(self._store.agreement.evaluated())
@@ -146,24 +150,16 @@ class Derivation:
             populations[-1][stored.objective] = DisclosedLabels(stored.labels, stored.best)
         return populations[first:]
 
-    async def catch_up(self, first: int, told: Sequence[dict[int, DisclosedLabels]], /) -> None:
-        """Take what a peer knows of the populations after the first so many, and we do not."""
-        if told and self.is_frozen:
-            await to_the_end(self._catch_up(first, told))
+    async def catch_up(self, first: int, history: Sequence[dict[int, DisclosedLabels]], /) -> None:
+        """Take answers from peers that are missing here; they begin after `first` populations."""
+        if history and self.is_frozen:
+            await to_the_end(self._catch_up(first, history))
 
-    async def _catch_up(self, first: int, told: Sequence[dict[int, DisclosedLabels]]) -> None:
+    async def _catch_up(self, first: int, history: Sequence[dict[int, DisclosedLabels]]) -> None:
         async with self._lock:
             search = await self._followed()
-            for number, answers in enumerate(told, start=first):
+            for number, answers in enumerate(history, start=first):
                 for objective in sorted(answers):
                     request = search.current.requests.get(objective, b"")
                     if number == search.completed and search.lacks(objective, request):
                         await self._take(search, objective, answers[objective])
-
-
-async def _in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call a function in a thread, and keep the lock until it has ended, whoever is cancelled.
-
-    A thread that reads the answers while others write them would take half a one for torn off.
-    """
-    return await to_the_end(asyncio.to_thread(function, *args, **kwargs))

@@ -1,21 +1,20 @@
-"""How far the peers' logs of an agreement have come, as this node heard and remembers it.
+"""Keep what a node knows of epochs, and take over what its peers know when one begins.
 
-A node that comes back with less than that has lost what it has promised: which numbers are used,
-what it is bound to, what it has told. It is refused. That its log contains what a peer remembers it
-says itself, and signs: nodes are trusted to follow the protocol, not to have their disks intact.
-Whoever remembers something shows that signature, so that nobody is blamed for what it never said.
+An epoch is the time between two key exchanges. When one begins, each node sends the others what it
+has used up, and how far their logs have come as it remembers. Three things follow:
 
-What a node takes over from its peers when an epoch begins: what enough of them say.
-
-Of four nodes one may lie, so two peers must say the same: that includes an honest one. What was
-computed by all is known to every honest node, so nothing of it is missed; what only one peer knows
-is asked for again. Three nodes trust each other, and one peer's word is enough.
-
-States that three nodes of four have, and hand over to the fourth once it is back.
-
-The nodes tell each other of them when an epoch of all four begins. What all peers of a node say
-they have, and it has not, is handed over with the first computation that builds on it: until that
-has come to its end, everybody keeps what it has, and it can be begun again.
+- A peer that comes back with less of its log than this node remembers has lost what it promised:
+  which numbers are used, what it is bound to, what it has disclosed. It is refused (`PeerHeads`).
+  A node itself says that its log contains what a peer remembers, and signs it: nodes are trusted to
+  follow the protocol, not to have their disks intact. A peer shows that signature with what it
+  remembers, so that nobody is blamed for what it never said.
+- This node takes over what enough peers say. Of four nodes one may lie, so two peers must say the
+  same: that includes an honest one. All honest nodes know what all nodes computed, so nothing of it
+  is missed; what only one peer knows is requested again. Three nodes trust each other, and the word
+  of one peer is enough.
+- States that three nodes of four have go back to the fourth (`StatesOfThree`), with the first
+  computation that builds on them. Until that has ended, everybody keeps what it has, so that it can
+  be begun again.
 """
 
 from __future__ import annotations
@@ -28,16 +27,19 @@ from dataclasses import dataclass
 
 import msgspec
 
+from tacit.errors import EngineError, LogError
 from tacit.mpc import party_name
-from tacit.node.counters import BestSoFar
-from tacit.node.derivation import History
-from tacit.node.policy import refuse
+from tacit.node.counters import BestSoFar, Counters
+from tacit.node.derivation import Derivation, History
+from tacit.node.policy import check_epoch, refuse
 from tacit.node.sealed_progress import SealedProgress
-from tacit.node.store import Store, Stored
+from tacit.node.store import Store, Stored, decoder_of, encode_stored
+from tacit.records.events import EpochBegun, NodeLost, NodeNamed, NodeReturned
+from tacit.records.evidence import describe_suspects, read_evidence, suspects
 from tacit.records.ledger import DisclosedLabels
 from tacit.records.log import NOWHERE, LogHead, has_reached
 from tacit.records.node_log import head_of
-from tacit.records.peer_messages import EpochBegins
+from tacit.records.peer_messages import AnswersTold, EpochBegins
 from tacit.records.requests import Attempt
 
 HOW_TO_GO_ON = (
@@ -46,11 +48,14 @@ HOW_TO_GO_ON = (
 
 
 class StoredPeerHead(Stored, frozen=True, tag="peer head/1"):
-    """What a peer said last of its log, with its signature as evidence."""
+    """How far a peer's log was when it last said so, with its signature as evidence."""
 
-    size: int
-    head: str
+    head: LogHead
     signature: bytes
+
+
+_READ_HEADS = decoder_of(dict[int, StoredPeerHead])
+_UNKNOWN = StoredPeerHead(NOWHERE, b"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,50 +63,46 @@ class HeardOfLogs:
     """What a peer said when an epoch began."""
 
     ours: LogHead
-    """How far our log has come at least, as the peer remembers it."""
+    """How far this node's log has come at least, as the peer remembers it."""
     ours_signature: bytes
-    """Our own, with which the peer shows that we said so."""
+    """This node's signature, with which the peer shows that it said so."""
     theirs: LogHead
-    """How far its own is."""
+    """How far the peer's own log is."""
     signature: bytes
     contained: bool
-    """Whether its own contains what we remember of it."""
-
-
-_READ_HEADS = msgspec.msgpack.Decoder(dict[int, StoredPeerHead])
+    """Whether the peer's log contains what this node remembers of it."""
 
 
 class PeerHeads:
-    """The heads of both peers' logs, on the disk."""
+    """The heads of the peers' logs, on the disk."""
 
     def __init__(self, store: Store, /) -> None:
         self._store = store
         self.is_reported = False
-        """Whether the operator was told, since this node runs, that a log was set back."""
+        """Whether the node's own log says, since its start, that a log was set back."""
         self._path = store.folder / "peer-heads"
         self._kept = _READ_HEADS.decode(self._path.read_bytes()) if self._path.exists() else {}
 
-    def remembered(self, peer: int, /) -> LogHead:
-        """How far a peer's log has come at least."""
-        kept = self._kept.get(peer)
-        return LogHead(kept.size, kept.head) if kept is not None else NOWHERE
-
-    def signature_of(self, peer: int, /) -> bytes:
-        """The peer's own signature under what we remember of its log."""
-        kept = self._kept.get(peer)
-        return kept.signature if kept is not None else b""
+    def remembered(self, peer: int, /) -> StoredPeerHead:
+        """How far a peer's log has come at least, with its own signature."""
+        return self._kept.get(peer, _UNKNOWN)
 
     def own(self) -> LogHead:
-        """How far our log is, on the disk."""
+        """How far this node's log is, on the disk."""
         return head_of(self._store.log)
 
     def contains(self, remembered: LogHead, /) -> bool:
-        """Whether our log has come by the point that a peer remembers of it."""
+        """Whether this node's log has come by the point that a peer remembers of it."""
         return has_reached(self._store.log.path, remembered)
 
     def check(self, peer: int, heard: HeardOfLogs, /, *, me: int) -> None:
-        """Remember how far a peer is; refuse it, or ourselves, where a log was set back."""
+        """Remember how far a peer's log is; refuse where a log was set back.
+
+        A node whose disk was restored from a copy has forgotten which numbers it used, and would
+        answer other requests under them.
+        """
         if not self.contains(heard.ours):
+            # Without the signature a lying peer could shut out this node for ever.
             if not heard.ours.is_signed(self._store.agreement, me, heard.ours_signature):
                 raise refuse(
                     f"{party_name(peer)} says that this node's log had lines that it never had, "
@@ -111,7 +112,7 @@ class PeerHeads:
                 f"{party_name(peer)} remembers lines of this node's log that are not here: the "
                 f"disk of this node was set back; {HOW_TO_GO_ON}"
             )
-        head, before = heard.theirs, self.remembered(peer)
+        head, before = heard.theirs, self.remembered(peer).head
         if not head.is_signed(self._store.agreement, peer, heard.signature):
             raise refuse(f"{party_name(peer)} did not sign how far its log is; use its own keys")
         if not heard.contained or head.size < before.size:
@@ -120,8 +121,8 @@ class PeerHeads:
                 f"of {party_name(peer)} was set back; {HOW_TO_GO_ON}"
             )
         if head != before:
-            self._kept = {**self._kept, peer: StoredPeerHead(head.size, head.head, heard.signature)}
-            self._store.save_peer_heads(msgspec.msgpack.encode(self._kept))
+            self._kept = {**self._kept, peer: StoredPeerHead(head, heard.signature)}
+            self._store.save_peer_heads(encode_stored(self._kept))
 
 
 Numbers = dict[int, list[tuple[int, bytes]]]
@@ -130,75 +131,76 @@ _READ_ANSWER = msgspec.msgpack.Decoder(DisclosedLabels)
 
 
 def _enough(peers: int) -> int:
-    """How many of so many peers must say the same."""
+    """How many of so many peers must say the same: one of three nodes, two of four."""
     return max(1, peers - 1)
 
 
-def used_numbers(told: Sequence[Numbers], /) -> Numbers:
+def used_numbers(claims: Sequence[Numbers], /) -> Numbers:
     """The numbers that enough peers have used, with the requests that enough of them name.
 
     >>> used_numbers([{0: [(1, b"a"), (2, b"b")]}, {0: [(1, b"a")]}, {0: [(1, b"x"), (99, b"")]}])
     {0: [(1, b'a')]}
     """
-    enough, found = _enough(len(told)), Numbers()
-    for objective in sorted({k for each in told for k in each}):
-        said: dict[int, Counter[bytes]] = {}
-        for each in told:
-            for number, request in dict(each.get(objective, [])).items():
-                said.setdefault(number, Counter())[request] += 1
-        found[objective] = [
-            (number, _named(requests, enough))
-            for number, requests in sorted(said.items())
+    enough, used = _enough(len(claims)), Numbers()
+    for objective in sorted({k for claim in claims for k in claim}):
+        votes: dict[int, Counter[bytes]] = {}
+        for claim in claims:
+            for number, request in dict(claim.get(objective, [])).items():
+                votes.setdefault(number, Counter())[request] += 1
+        used[objective] = [
+            (number, _agreed_request(requests, enough))
+            for number, requests in sorted(votes.items())
             if requests.total() >= enough
         ]
-    return {objective: numbers for objective, numbers in found.items() if numbers}
+    return {objective: numbers for objective, numbers in used.items() if numbers}
 
 
-def _named(requests: Counter[bytes], enough: int) -> bytes:
-    named = (request for request, votes in requests.most_common() if request and votes >= enough)
-    return next(named, b"")
+def _agreed_request(requests: Counter[bytes], enough: int) -> bytes:
+    agreed = (request for request, votes in requests.most_common() if request and votes >= enough)
+    return next(agreed, b"")
 
 
-def bound_searches(told: Sequence[Mapping[int, Attempt]], /) -> list[tuple[int, Attempt]]:
+def bound_searches(claims: Sequence[Mapping[int, Attempt]], /) -> list[tuple[int, Attempt]]:
     """The sealed searches of which enough peers are bound to a plan.
 
     >>> bound_searches([{0: Attempt("7:1:0")}, {}, {0: Attempt("9:1:0")}])
     []
     """
-    votes = Counter((search, attempt) for each in told for search, attempt in each.items())
-    return [claim for claim, count in votes.items() if count >= _enough(len(told))]
+    votes = Counter((search, attempt) for claim in claims for search, attempt in claim.items())
+    return [binding for binding, count in votes.items() if count >= _enough(len(claims))]
 
 
-def answers_told(told: Sequence[tuple[int, History]], /) -> tuple[int, History]:
-    """What enough peers know of populations, and how many come before the first of them.
+def common_answers(claims: Sequence[tuple[int, History]], /) -> tuple[int, History]:
+    """The answers on which enough peers agree, and how many populations come before the first.
 
-    Each tells what came after a number of populations.
+    Each peer gives the answers that came after a number of populations.
 
     >>> one, other = DisclosedLabels([1, 0]), DisclosedLabels([0, 1])
-    >>> answers_told([(4, [{0: one}]), (4, [{0: other}]), (4, [])])
+    >>> common_answers([(4, [{0: one}]), (4, [{0: other}]), (4, [])])
     (4, [])
     """
-    enough = _enough(len(told))
-    said: dict[int, dict[int, Counter[bytes]]] = {}
-    for first, history in told:
+    enough = _enough(len(claims))
+    votes: dict[int, dict[int, Counter[bytes]]] = {}
+    for first, history in claims:
         for number, answers in enumerate(history, start=first):
             for objective, answer in answers.items():
-                votes = said.setdefault(number, {}).setdefault(objective, Counter())
-                votes[msgspec.msgpack.encode(answer)] += 1
-    first = number = min((first for first, _ in told), default=0)
-    found: History = []
-    while number in said:
+                counted = votes.setdefault(number, {}).setdefault(objective, Counter())
+                counted[msgspec.msgpack.encode(answer)] += 1
+    first = number = min((first for first, _ in claims), default=0)
+    common: History = []
+    while number in votes:
         agreed = {
             objective: _READ_ANSWER.decode(answer)
-            for objective, votes in sorted(said[number].items())
-            for answer, count in votes.most_common(1)
+            for objective, counted in sorted(votes[number].items())
+            for answer, count in counted.most_common(1)
             if count >= enough
         }
+        # The next population follows from this one, so nothing after a gap is of use.
         if not agreed:
             break
-        found.append(agreed)
+        common.append(agreed)
         number += 1
-    return first, found
+    return first, common
 
 
 SETTLE_SECONDS = 1.0
@@ -209,7 +211,7 @@ Names = dict[int, list[Attempt]]
 
 
 class StatesOfThree:
-    """The states that the computations of one agreement build on, by who has them."""
+    """The states of one agreement that three nodes of four have."""
 
     def __init__(
         self,
@@ -222,15 +224,13 @@ class StatesOfThree:
         self._bests, self._searches, self._nodes = bests, searches, nodes
 
     def bests(self) -> Names:
-        """Per objective, what three nodes have, as one of them says."""
         return {k: best.of_three for k, best in self._bests.items() if best.of_three}
 
     def sealed(self) -> Names:
-        """Per sealed search, what three nodes have, as one of them says."""
         return {k: each.of_three for k, each in self._searches.items() if each.of_three}
 
     async def settled(self) -> None:
-        """Let what three nodes compute now leave its state, so that all of them tell of it."""
+        """Wait until what three nodes compute now has left its state, so that all name it."""
         states: list[BestSoFar | SealedProgress] = [*self._bests.values()]
         for each in [*states, *self._searches.values()]:
             if each.of_three:
@@ -238,22 +238,156 @@ class StatesOfThree:
                     async with asyncio.timeout(SETTLE_SECONDS), each.computing:
                         pass
 
-    def hear(self, told: Sequence[EpochBegins], /) -> None:
-        """Take note of what all peers have and we have not."""
-        everybody = len(told) == self._nodes - 1
+    def hear(self, claims: Sequence[EpochBegins], /) -> None:
+        """Note which states all peers have and this node has not: they hand these over."""
+        everybody = len(claims) == self._nodes - 1
         for k, best in self._bests.items():
-            said = [each.bests_of_three.get(k, []) for each in told]
-            best.from_peers = _missing(best.kept, said) if everybody else []
+            named = [claim.bests_of_three.get(k, []) for claim in claims]
+            best.from_peers = _missing(best.kept, named) if everybody else []
         for k, search in self._searches.items():
-            said = [each.states_of_three.get(k, []) for each in told]
-            search.from_peers = _missing(search.names, said) if everybody else []
+            named = [claim.states_of_three.get(k, []) for claim in claims]
+            search.from_peers = _missing(search.names, named) if everybody else []
 
 
-def _missing(own: Sequence[Attempt], said: Sequence[list[Attempt]]) -> list[Attempt]:
-    """What all peers say they have, and is not here.
+def _missing(own: Sequence[Attempt], named: Sequence[list[Attempt]]) -> list[Attempt]:
+    """The attempts that all peers name, and of which nothing is here.
 
     >>> _missing([], [[Attempt("7:1:0"), Attempt("6:1:0")], [Attempt("7:1:0")]])
     ['7:1:0']
     """
-    common = set.intersection(*map(set, said)) if said else set[Attempt]()
+    common = set.intersection(*map(set, named)) if named else set[Attempt]()
     return sorted(common - set(own))
+
+
+class Epochs:
+    """The epochs of one agreement: their numbers, who takes part, what nodes exchange first."""
+
+    def __init__(
+        self,
+        store: Store,
+        counters: Counters,
+        searches: dict[int, SealedProgress],
+        derivation: Derivation | None,
+    ) -> None:
+        self._store, self._counters, self._searches = store, counters, searches
+        self._derivation = derivation
+        self.peers = PeerHeads(store)
+        nodes = len(store.agreement.nodes)
+        self.of_three = StatesOfThree(counters.bests, searches, nodes=nodes)
+        self.last = -1
+        self.lost: int | None = None
+        """The node that the others went on without; that happens once per run."""
+        self.is_back = False
+        self.evidence: list[bytes] = []
+        """What proves that the node that is lost cheated, if that is why."""
+
+    def replay(self, event: EpochBegun | NodeLost | NodeReturned) -> None:
+        """Restore the state from a line of the log, when the node starts."""
+        match event:
+            case EpochBegun():
+                self.last = max(self.last, event.number)
+            case NodeLost():
+                self.lost = event.node
+                if isinstance(event, NodeNamed):
+                    self.evidence = [bytes.fromhex(each) for each in event.evidence]
+            case NodeReturned():
+                self.is_back = True
+
+    def begin(self, number: int) -> None:
+        """Use up an epoch's number, on the disk.
+
+        Attempts are named after their epoch. If a number came twice, even after a power cut, two
+        attempts could have one name, and their shares do not fit together.
+        """
+        check_epoch(number, self.last)
+        self._store.log.append(EpochBegun(number))
+        self._store.log.sync()
+        self.last = number
+
+    def opened(self, number: int, without: int | None, evidence: Sequence[bytes] = ()) -> None:
+        """Write down who takes part from now on, where that has changed."""
+        event: NodeLost | NodeReturned
+        if without is not None and evidence and not self.evidence:
+            event = NodeNamed(number, without, [each.hex() for each in evidence])
+        elif without is not None and self.lost is None:
+            event = NodeLost(number, without)
+        elif without is None and self.lost is not None and not self.is_back:
+            event = NodeReturned(number, self.lost)
+        else:
+            return
+        self._store.log.append(event)
+        self._store.log.sync()
+        self.replay(event)
+
+    def check_without(self, lost: int, me: int) -> None:
+        """Refuse to go on without a node, unless that was agreed, and is for the first time."""
+        agreement = self._store.agreement
+        if agreement.on_loss != "three" or len(agreement.nodes) != 4:
+            raise refuse("going on without a node was not agreed; wait until it is back")
+        self._check_first_loss(lost, me)
+
+    def _check_first_loss(self, lost: int, me: int) -> None:
+        if lost == me or lost >= len(self._store.agreement.nodes):
+            raise refuse(f"the others cannot go on without node {lost}, says node {me}")
+        # A lost node may come back; after that the run waits for whoever is missing.
+        if self.is_back or self.lost not in (None, lost):
+            raise refuse("this run went on without a node before, which happens once; wait")
+
+    def check_proven(self, lost: int, me: int, evidence: Sequence[bytes]) -> None:
+        """Refuse to go on without a node, unless the evidence proves that it cheated."""
+        self._check_first_loss(lost, me)
+        try:
+            left = suspects(read_evidence(self._store.agreement, evidence))
+        except LogError as error:
+            raise refuse(str(error)) from None
+        if left != {lost}:
+            raise refuse(f"that proves nothing about node {lost} alone: {describe_suspects(left)}")
+
+    def check_signs(self) -> None:
+        """Refuse to sign once three nodes have computed: nobody checked what they left.
+
+        One of them may have lied unnoticed, so that honest nodes contradict each other since.
+        """
+        if self.lost is not None:
+            raise refuse("three nodes computed for a while, unchecked; nothing is signed since")
+
+    def check_all_can_go_on(self) -> None:
+        """Refuse to let a lost node back in that cheated."""
+        if self.evidence:
+            raise refuse(f"node {self.lost} is proven to have cheated; it takes no part any more")
+
+    async def tell(self, peer: int) -> EpochBegins:
+        """What is used up here, and what this node remembers of that peer's log."""
+        numbers = {k: counter.last() for k, counter in self._counters.by_objective.items()}
+        bound = {k: each.opened for k, each in self._searches.items() if each.opened is not None}
+        completed = 0 if self._derivation is None else await self._derivation.completed()
+        known, states = self.peers.remembered(peer), self.of_three
+        return EpochBegins(
+            numbers, bound, known.head.size, known.head.head, known.signature, completed,
+            states.bests(), states.sealed(),
+        )  # fmt: skip
+
+    async def hear(self, claims: Sequence[EpochBegins]) -> None:
+        """Use up what peers have used up; searches that are bound here already stay as they are."""
+        self._counters.adopt(used_numbers([claim.numbers for claim in claims]))
+        for search, attempt in bound_searches([claim.bound for claim in claims]):
+            if search not in self._searches:
+                raise EngineError(f"a peer has opened search {search}, which does not exist")
+            await self._searches[search].bind(attempt)
+        self.of_three.hear(claims)
+
+    async def tell_missing(self, theirs: EpochBegins) -> AnswersTold:
+        """The answers that a peer lacks, as far as they are here."""
+        if self._derivation is None:
+            return AnswersTold([])
+        return AnswersTold(await self._derivation.history(theirs.completed))
+
+    async def hear_missing(self, received: Sequence[tuple[EpochBegins, AnswersTold]]) -> None:
+        """Take over answers that peers have and this node lacks.
+
+        Each comes with what this node had sent to that peer, which its answers follow.
+        """
+        if self._derivation is not None:
+            claims = [(ours.completed, theirs.history) for ours, theirs in received]
+            first, history = common_answers(claims)
+            await self._derivation.catch_up(first, history)

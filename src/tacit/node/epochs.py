@@ -1,19 +1,19 @@
-"""How an epoch begins at a node: fresh keys, and what nodes tell each other before they use them.
+"""Begin an epoch: agree on fresh keys, then exchange what is used up before any is drawn from.
 
-Each tells what it has used up, and what it remembers of the others' logs. A node whose log does not
-contain that was set back, and the epoch does not begin with it.
+Each node sends what it has used up, and what it remembers of the others' logs. A node whose log
+does not contain that was set back, and the epoch does not begin with it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from tacit.errors import AbortError, RefusedError
 from tacit.mpc import agree_epoch, open_conversations, party_name
 from tacit.mpc.transport import Channel, Conversation, FrameKind
 from tacit.node.agreement_state import AgreementState
-from tacit.node.computation import EPOCH_SECONDS, ComputingNode
+from tacit.node.computation import EPOCH_SECONDS
 from tacit.node.epoch_state import HeardOfLogs
 from tacit.node.policy import refuse
 from tacit.records.events import AgreementBroken
@@ -28,25 +28,31 @@ from tacit.records.peer_messages import (
     encode_peer_message,
 )
 
+if TYPE_CHECKING:
+    from tacit.node.server import Node
+
 M = TypeVar("M", bound=PeerMessage)
 
 
 async def open_epoch(
-    node: ComputingNode, agreement_state: AgreementState, request: OpenEpoch
+    node: Node, agreement_state: AgreementState, request: OpenEpoch
 ) -> EpochOpened:
     """Agree on fresh keys; take over the highest evaluation number, and plans that are bound."""
     epochs, counters = agreement_state.epochs, agreement_state.counters
     if request.without is None:
         epochs.check_all_can_go_on()
         await epochs.of_three.settled()
-        epochs.check_all_can_go_on()  # again, since it may have been proven meanwhile
+        # Again: while this waited, the lost node may have been proven to cheat.
+        epochs.check_all_can_go_on()
     elif request.evidence:
         epochs.check_proven(request.without, node.number, request.evidence)
     else:
         epochs.check_without(request.without, node.number)
         await _check_gone(node, request.without, agreement_state.agreement.grace_seconds)
-        # Again, since another may have been lost while we waited for this one.
+        # Again: another may have been lost while this waited, and one at most may be.
         epochs.check_without(request.without, node.number)
+    # The number is used up before the keys exist: whatever fails from here on, no attempt of a
+    # later epoch has the name of one of this epoch.
     epochs.begin(request.epoch)
     node.end_epoch(agreement_state.hash)
     muxes = await node.peers.all(timeout=EPOCH_SECONDS, without=request.without)
@@ -57,10 +63,10 @@ async def open_epoch(
     try:
         channel = Channel(name, evaluation=request.epoch, kind=FrameKind.CONTROL)
         async with open_conversations(muxes, channel) as talks:
-            heard = await _tell_each_other(node, agreement_state, talks)
+            heard = await _exchange_state(node, agreement_state, talks)
         # Only now, when each has what it needs: whoever refuses keeps nobody waiting.
-        for peer, about in heard.items():
-            _check_logs(node, agreement_state, peer, about)
+        for peer, about_logs in heard.items():
+            _check_logs(node, agreement_state, peer, about_logs)
         if epochs.last != request.epoch:
             raise AbortError(node.name, "a newer epoch has begun meanwhile")
         epochs.opened(request.epoch, request.without, request.evidence)
@@ -78,16 +84,14 @@ async def open_epoch(
     )
 
 
-async def _check_gone(node: ComputingNode, lost: int, grace: float) -> None:
-    """Refuse unless a node is gone for us too: no one node's word removes another."""
+async def _check_gone(node: Node, lost: int, grace: float) -> None:
+    """Refuse unless this node cannot reach it either: no one node's word removes another."""
     if not await node.peers.is_gone(lost, grace=grace):
         raise refuse(f"{party_name(lost)} answers {node.name}; it is not gone")
 
 
-def _check_logs(
-    node: ComputingNode, agreement_state: AgreementState, peer: int, heard: HeardOfLogs
-) -> None:
-    """Refuse where a log was set back; the operator finds it in the node's own log, once."""
+def _check_logs(node: Node, agreement_state: AgreementState, peer: int, heard: HeardOfLogs) -> None:
+    """Refuse where a log was set back; the node's own log has it once, for the operator."""
     peers = agreement_state.epochs.peers
     try:
         peers.check(peer, heard, me=node.number)
@@ -98,15 +102,16 @@ def _check_logs(
         raise
 
 
-async def _tell_each_other(
-    node: ComputingNode, agreement_state: AgreementState, talks: Mapping[int, Conversation]
+async def _exchange_state(
+    node: Node, agreement_state: AgreementState, talks: Mapping[int, Conversation]
 ) -> dict[int, HeardOfLogs]:
-    """Tell the peers what is used up and how far our log is; hear the same from them. 3 rounds."""
+    """Exchange with the peers what is used up, how far logs are, and missing answers. 3 rounds."""
     epochs, peers = agreement_state.epochs, agreement_state.epochs.peers
     ours = {peer: await epochs.tell(peer) for peer in talks}
     used_up = await _exchange(talks, 1, ours, EpochBegins)
     await epochs.hear(list(used_up.values()))
-    remembered = {peer: LogHead(said.size, said.head) for peer, said in used_up.items()}
+    remembered = {peer: LogHead(theirs.size, theirs.head) for peer, theirs in used_up.items()}
+    # After `hear`, which appends to the log: what is signed here includes it.
     own = peers.own()
     signature = own.sign(node.own_keys.signing(agreement_state.agreement), agreement_state.hash)
     reached = {
@@ -115,24 +120,24 @@ async def _tell_each_other(
     }
     answers = await _exchange(talks, 2, reached, LogReached)
     missing = {peer: await epochs.tell_missing(theirs) for peer, theirs in used_up.items()}
-    told = await _exchange(talks, 3, missing, AnswersTold)
-    await epochs.hear_missing([(ours[peer], said) for peer, said in told.items()])
+    received = await _exchange(talks, 3, missing, AnswersTold)
+    await epochs.hear_missing([(ours[peer], theirs) for peer, theirs in received.items()])
     return {
         peer: HeardOfLogs(
             remembered[peer],
             used_up[peer].signature,
-            LogHead(said.size, said.head),
-            said.signature,
-            said.contained,
+            LogHead(theirs.size, theirs.head),
+            theirs.signature,
+            theirs.contained,
         )
-        for peer, said in answers.items()
+        for peer, theirs in answers.items()
     }
 
 
 async def _exchange(
     talks: Mapping[int, Conversation], depth: int, ours: Mapping[int, PeerMessage], kind: type[M]
 ) -> dict[int, M]:
-    """Tell each peer something, and hear the same kind of thing from it. 1 round."""
+    """Send each peer a message, and receive one of the same kind from it. 1 round."""
     for peer, talk in talks.items():
         await talk.send(depth, encode_peer_message(ours[peer]), timeout=EPOCH_SECONDS)
     heard: dict[int, M] = {}

@@ -1,8 +1,8 @@
-"""Equity at a node: the hooks of a run, and how the platform has it counted before its plan opens.
+"""Count a run for the balances of its series, before its plan opens.
 
 `equity.run_hooks` says what happens before and after a run; here it gets the node's book, shares,
 memory and log. No part of a plan leaves a node before it has counted the run: an opened plan always
-counts. Where ranks are disclosed, the platform knows the plan before: then the plan that is counted
+counts. Where ranks are disclosed, the platform knows the plan before. Then the plan that is counted
 stands in the entry and in the log, and nothing new is evaluated after it. A run that was counted
 and not opened counts, too.
 """
@@ -11,24 +11,28 @@ from __future__ import annotations
 
 import hashlib
 from functools import partial
+from typing import TYPE_CHECKING
 
 from tacit.agreement.equity import plan_digest, seal_told
 from tacit.agreement.sizes import account_bytes
 from tacit.equity import Opened, PlanToCount, StepBook, WithEquity, WithoutEquity, columns_of
 from tacit.node.agreement_state import AgreementState
-from tacit.node.computation import ComputingNode, NodeComputation
+from tacit.node.computation import NodeComputation
 from tacit.node.policy import refuse
 from tacit.node.threads import in_thread
 from tacit.records.events import RunCounted
 from tacit.records.messages import CountRun, RunAccounted
 from tacit.records.requests import unpack_candidates
 
+if TYPE_CHECKING:
+    from tacit.node.server import Node
+
 LARGE_CELLS = 1 << 12
 """Above so many weights, steps take more than a few milliseconds each."""
 
 
-def hooks_of(node: ComputingNode, agreement_state: AgreementState, /) -> WithoutEquity:
-    """What happens before and after a run, and whether anything is evaluated in it any more."""
+def hooks_of(node: Node, agreement_state: AgreementState, /) -> WithoutEquity:
+    """The hooks before and after a run; without a book they do nothing."""
     book = node.series.book_of(agreement_state.agreement)
     if book is None:
         return WithoutEquity()
@@ -38,10 +42,8 @@ def hooks_of(node: ComputingNode, agreement_state: AgreementState, /) -> Without
     return WithEquity(run, book, weighted)
 
 
-async def count_run(
-    node: ComputingNode, agreement_state: AgreementState, request: CountRun
-) -> RunAccounted:
-    """Count a run for the balances of its series; once, however often it is asked for."""
+async def count_run(node: Node, agreement_state: AgreementState, request: CountRun) -> RunAccounted:
+    """Count a run for the balances of its series; once, however often it is requested."""
     computation = NodeComputation(node, agreement_state, request, request.digest, None)
     agreement = agreement_state.agreement
     async with computation.begins():
@@ -63,8 +65,8 @@ async def count_run(
             opened = await computation.run(
                 partial(hooks.after_run, session, stated, plan, attempt=attempt)
             )
-        # Before this call answers, so before anything of the plan is asked for. After a kill in
-        # between the run is counted, and the line is written when counting is asked for again.
+        # Before this call replies, so before the plan can be requested. After a kill in between
+        # the run is counted in the book, and the line is written when counting is requested again.
         await in_thread(_write_down, node.number, agreement_state, book.book, opened)
     return computation.reply(RunAccounted, head=book.book.head)
 
@@ -72,7 +74,7 @@ async def count_run(
 async def _plan_to_count(
     agreement_state: AgreementState, request: CountRun, hooks: WithEquity
 ) -> PlanToCount:
-    """The one plan of a sealed search, to which the node binds itself, or one of the best found."""
+    """The one plan of a sealed search, to which the node binds itself, or one of the best plans."""
     agreement = agreement_state.agreement
     if agreement.sealed:
         if request.plan:
@@ -93,7 +95,7 @@ async def _plan_to_count(
 
 
 def _write_down(node: int, agreement_state: AgreementState, book: StepBook, opened: Opened) -> None:
-    """The line in the log by which participants know that the run counts, and what it tells."""
+    """Log that the run counts and what it discloses; participants read it there."""
     entry = book.latest
     assert entry is not None
     boxes = [] if entry.told is None else seal_told(agreement_state.agreement, node, entry.told)

@@ -1,11 +1,11 @@
-"""What a node computes together with its peers: epochs, evaluations, the final reveal."""
+"""Evaluate populations and reveal the best plans, together with the peers."""
 
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from tacit.mpc import (
 )
 from tacit.mpc.transport import Mux
 from tacit.node.agreement_state import AgreementState
-from tacit.node.computation import ComputingNode, Handover, NodeComputation
+from tacit.node.computation import NodeComputation, StateHandover
 from tacit.node.derivation import Derivation
 from tacit.node.equity import hooks_of
 from tacit.node.policy import Asked, blocks_of, check_plans, check_sizes, refuse
@@ -35,8 +35,11 @@ from tacit.records.ledger import DisclosedLabels, DisclosureKind
 from tacit.records.messages import Computed, Evaluate, Reveal
 from tacit.records.requests import REVEAL_NUMBER, request_hash, unpack_candidates
 
+if TYPE_CHECKING:
+    from tacit.node.server import Node
+
 BEST_SIZE: list[Size] = [((1,), np.dtype(np.uint64))]
-"""What there is to hand over of the best so far."""
+"""The sizes of the arrays that are handed over of the best so far."""
 Plans = NDArray[np.integer[Any]]
 LARGE_ENTRIES, LARGE_COMPARED = 1 << 16, 400 * 400
 """Above these, steps take more than a few milliseconds each."""
@@ -45,7 +48,7 @@ LARGE_ENTRIES, LARGE_COMPARED = 1 << 16, 400 * 400
 def _fitness(agreement_state: AgreementState, objective: int, asked: Asked) -> ArithmeticShare:
     """Shares of the fitness of public candidates: each node adds up its own shares.
 
-    In blocks, since the numbers of all cells take many times the memory of the plans.
+    In blocks, since the positions of all cells take many times the memory of the plans.
     """
     problem, weights = agreement_state.agreement.known_problem, agreement_state.inputs.searched
     negate = agreement_state.agreement.objectives[objective].sense == "minimize"
@@ -59,7 +62,7 @@ def _fitness(agreement_state: AgreementState, objective: int, asked: Asked) -> A
 
 
 def _is_large(agreement_state: AgreementState, objective: int, plans: Plans) -> bool:
-    """Whether a step of an evaluation may take longer than others should wait for."""
+    """Whether a step of an evaluation may hold up the node's event loop."""
     terms, count = agreement_state.agreement.objectives[objective], len(plans)
     compared = count * count if terms.spec.kind != "none" else 0
     if terms.together:  # each objective twice, and the score
@@ -70,7 +73,7 @@ def _is_large(agreement_state: AgreementState, objective: int, plans: Plans) -> 
 
 
 async def _examined(agreement_state: AgreementState, asked: Asked) -> Asked:
-    """The request with all its plans looked at; in a thread, if these are many."""
+    """The request with all its plans checked; in a thread, if these are many."""
     agreement = agreement_state.agreement
     if agreement_state.derivation is not None or asked.plans.size <= LARGE_ENTRIES:
         return asked
@@ -89,7 +92,7 @@ async def _asked(agreement_state: AgreementState, kind: str, request: Evaluate |
     if plans is None:
         raise refuse("the candidates are not a whole number of plans; send whole plans")
     if isinstance(request, Reveal):
-        # Where nothing may be revealed it is refused, whatever it is called.
+        # If nothing may be revealed, `check_reveal` refuses it, whatever its name here.
         revealed = agreement_state.agreement.final_reveal or "nothing"
         number, disclosure, best = REVEAL_NUMBER, revealed, "nothing"
     else:
@@ -102,7 +105,7 @@ async def _asked(agreement_state: AgreementState, kind: str, request: Evaluate |
 async def _derived(
     agreement_state: AgreementState, derivation: Derivation, request: Evaluate
 ) -> Asked:
-    """What the node itself derives, whatever the platform would like to ask."""
+    """The request with the population that the node derives, whatever the platform names."""
     if request.candidates:
         raise refuse("the nodes derive every population themselves; send none")
     for objective in agreement_state.agreement.confidential():
@@ -120,9 +123,9 @@ async def _derived(
 
 
 async def evaluate(
-    node: ComputingNode, agreement_state: AgreementState, request: Evaluate, platform: Mux
+    node: Node, agreement_state: AgreementState, request: Evaluate, platform: Mux
 ) -> Computed:
-    """One evaluation, if the agreement allows it; the answer goes to the platform in parts."""
+    """Evaluate a population if the agreement allows it; the answer goes out in parts."""
     asked = await _asked(agreement_state, "evaluate", request)
     async with AsyncExitStack() as stack:
         if agreement_state.derivation is not None:
@@ -135,7 +138,7 @@ async def evaluate(
 
 
 async def _evaluate(
-    node: ComputingNode,
+    node: Node,
     agreement_state: AgreementState,
     request: Evaluate,
     asked: Asked,
@@ -156,7 +159,9 @@ async def _evaluate(
             parent_attempt=request.parent_attempt,
             check_goes_on=lambda: hooks_of(node, agreement_state).check_goes_on(),
         )
-    handover = Handover.find(node, agreement_state, request.epoch, request.parent_attempt, best)
+    handover = StateHandover.find(
+        node, agreement_state, request.epoch, request.parent_attempt, best
+    )
     handover.log(agreement_state, computation.attempt)
 
     async def work() -> Evaluated:
@@ -193,7 +198,7 @@ async def _evaluate(
     if best is not None and result.best_so_far is not None:
         best.keep(number, computation.attempt, result.best_so_far)
     # The line comes before anything that takes time: a platform may leave as soon as it has the
-    # last answer, and without the line that answer is not proven.
+    # last answer, and without the line nothing proves that answer.
     computation.log_sent(DisclosureKind.LABELS, objective)
     # A node that crashes here hears the answer from its peers when the next epoch begins.
     if agreement_state.derivation is not None and result.told is not None:
@@ -206,9 +211,9 @@ async def _evaluate(
 
 
 async def reveal(
-    node: ComputingNode, agreement_state: AgreementState, request: Reveal, platform: Mux
+    node: Node, agreement_state: AgreementState, request: Reveal, platform: Mux
 ) -> Computed:
-    """Which of these evaluated candidates is truly best, or are non-dominated: once."""
+    """Reveal which of these evaluated candidates is truly best, or are non-dominated; once."""
     asked = await _asked(agreement_state, "reveal", request)
     objective, agreement = asked.objective, agreement_state.agreement
     counters = agreement_state.counters
@@ -256,6 +261,5 @@ async def reveal(
 def _all_fitness(
     computation: NodeComputation, agreement_state: AgreementState, asked: Asked
 ) -> list[ArithmeticShare]:
-    """Shares of the fitness in every confidential objective."""
     objectives = agreement_state.agreement.confidential()
     return [computation.fit(_fitness(agreement_state, k, asked)) for k in objectives]

@@ -1,7 +1,13 @@
-"""The participants' inputs of one agreement at a node: taken, checked, and frozen for good.
+"""Keep the participants' inputs of one agreement: take them, check them, freeze them for good.
 
-Freezing comes first, then the draw of the seed contribution, and neither happens twice: the line
-that freezes the inputs also binds all nodes to what they add to the seed.
+::
+
+    submitted    InputTaken: the box is on the disk; another one is refused
+    frozen       InputsFrozen: no input changes again, and each node is bound to its contribution
+    drawn        SeedDrawn: all contributions are open, the seed of the search is fixed
+
+Freezing comes before the draw, and neither happens twice. Otherwise whoever sees a contribution
+could still change an input, and choose among seeds.
 """
 
 from __future__ import annotations
@@ -11,7 +17,6 @@ import hashlib
 import time
 from threading import Lock
 
-import msgspec
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
@@ -27,21 +32,21 @@ from tacit.agreement.sealing import (
 from tacit.errors import EngineError
 from tacit.mpc import ArithmeticShare, held_by
 from tacit.node.policy import check_still_valid, refuse
-from tacit.node.store import Store, Stored, StoredInput, StoredShare
+from tacit.node.store import Store, Stored, StoredInput, decoder_of, encode_stored
 from tacit.records.events import InputsFrozen, InputTaken, SeedDrawn
 from tacit.records.log import FreezingEvent, FrozenInputs, frozen_after
 from tacit.records.messages import RefusalKind, Submit
 
 
 class StoredWeighted(Stored, frozen=True, tag="weighted/1"):
-    """As a file has it."""
+    """Shares of factors, and of the weights times these, as a file has them."""
 
     attempt: str
-    factors: StoredShare
-    weights: StoredShare
+    factors: ArithmeticShare
+    weights: ArithmeticShare
 
 
-_READ_WEIGHTED = msgspec.msgpack.Decoder(StoredWeighted)
+_READ_WEIGHTED = decoder_of(StoredWeighted)
 
 
 class Weighted:
@@ -53,46 +58,48 @@ class Weighted:
 
     def __init__(self, store: Store, /) -> None:
         self._store = store
-        kept = self._load()
-        self.attempt = "" if kept is None else kept.attempt
+        stored = self._load()
+        self.attempt = "" if stored is None else stored.attempt
         """The computation that they come from; empty while there are none."""
         self._weights: ArithmeticShare | None = None
 
     def _load(self) -> StoredWeighted | None:
-        data = self._store.load_weighted()
+        data = self._store.load_state("weighted")
         return _READ_WEIGHTED.decode(data) if data else None
 
-    def _kept(self) -> StoredWeighted:
-        kept = self._load()
-        if kept is None:
+    def _stored(self) -> StoredWeighted:
+        stored = self._load()
+        if stored is None:
             raise refuse("the weights have no factors yet; have the inputs prepared first")
-        return kept
+        return stored
 
     def forget(self) -> None:
-        """Have none, on the disk, before others are computed."""
+        """Delete the shares, before others are computed.
+
+        A crash in the middle then leaves none, and not those of another attempt than at the peers.
+        """
         if self.attempt:
-            self._store.save_weighted(b"")
+            self._store.save_state("weighted", b"")
         self.attempt, self._weights = "", None
 
     def keep(self, attempt: str, factors: ArithmeticShare, weights: ArithmeticShare, /) -> None:
-        """Keep what a computation gave."""
-        stored = StoredWeighted(attempt, StoredShare.of(factors), StoredShare.of(weights))
-        self._store.save_weighted(msgspec.msgpack.encode(stored))
+        stored = StoredWeighted(attempt, factors, weights)
+        self._store.save_state("weighted", encode_stored(stored))
         self.attempt, self._weights = attempt, weights
 
     def weights(self) -> ArithmeticShare:
         """Shares of what is searched; may be called in any thread."""
-        kept = self._weights
-        if kept is None:
-            self._weights = kept = self._kept().weights.read()
-        return kept
+        weights = self._weights
+        if weights is None:
+            self._weights = weights = self._stored().weights
+        return weights
 
     def factors(self) -> ArithmeticShare:
         """Shares of the factor of each participant that has rows."""
-        return self._kept().factors.read()
+        return self._stored().factors
 
     def drop(self) -> None:
-        """Keep no shares in memory; they are read again when they are needed."""
+        """Free the memory; the shares are read again when they are needed."""
         self._weights = None
 
 
@@ -105,34 +112,35 @@ class Inputs:
         self._objectives = self._agreement.confidential()
         self._weights: dict[int, ArithmeticShare] = {}
         self._keeping = Lock()
-        """Shares that a thread has opened are kept, or erased, but not both at once."""
+        """Held while opened shares go into memory or are erased from it.
+
+        A thread that opens boxes while the agreement ends would keep the shares after the erasure.
+        """
         self.frozen: dict[int, FrozenInputs] = {}
         """The objectives whose inputs never change again."""
         self.seed_contributions: dict[int, str] = {}
         """Per frozen objective, what the nodes drew together for the search's seed."""
         self.preparing = asyncio.Lock()
+        """Held during the check of inputs, so that what is frozen is what was checked."""
         self.weighted = None if self._agreement.equity is None else Weighted(store)
-        """The weights with their factors, where equity counts."""
+        """The weights with their factors, in a series with equity."""
 
     @property
     def ready(self) -> list[int]:
-        """The objectives whose inputs are frozen, and whose seed contribution is drawn.
-
-        Where equity counts, the weights have their factors then, too.
-        """
+        """The objectives that can be searched: frozen, drawn, and with factors if equity counts."""
         if self.weighted is not None and not self.weighted.attempt:
             return []
         return sorted(self.seed_contributions)
 
     def replay(self, event: FreezingEvent) -> None:
-        """Remember what the log says."""
+        """Restore the state from a line of the log, when the node starts."""
         k = event.objective
         self.frozen[k] = frozen_after(self._agreement, self.frozen.get(k), event)
         if self.frozen[k].seed_contribution:
             self.seed_contributions[k] = self.frozen[k].seed_contribution
 
     def check_frozen_files(self) -> None:
-        """Raise an `EngineError` where files are not what was frozen: somebody changed them."""
+        """Raise an `EngineError` where files are not what was frozen."""
         for objective, frozen in self.frozen.items():
             for stored in self._checked(objective).values():
                 manifest = read_manifest(self._agreement, stored.manifest, stored.signature)
@@ -144,20 +152,19 @@ class Inputs:
                     raise _changed("contribution to the seed", objective)
 
     def _checked(self, objective: int) -> dict[str, StoredInput]:
-        """The sealed rows that are here; once they are frozen, these and no others."""
+        """The sealed rows that are here; an error if others than these were frozen."""
         inputs, frozen = self._store.inputs(objective), self.frozen.get(objective)
         if frozen is not None and _digest(inputs) != frozen.manifests:
             raise _changed("sealed rows", objective)
         return inputs
 
     def submit(self, message: Submit) -> None:
-        """Take a participant's sealed rows, after opening and checking them."""
         manifest = self.examine(message)
         if manifest is not None:
             self.keep(message, manifest)
 
     def examine(self, message: Submit) -> Manifest | None:
-        """Open and check sealed rows, which takes its time; None if just these are here."""
+        """Open and check sealed rows, in a thread; None if the same ones are here already."""
         check_still_valid(self._agreement, time.time())
         manifest = read_manifest(self._agreement, message.manifest, message.signature)
         who, objective = manifest.participant, manifest.objective
@@ -178,6 +185,7 @@ class Inputs:
 
     def keep(self, message: Submit, manifest: Manifest) -> None:
         """Keep rows that were examined, unless the inputs were frozen or erased meanwhile."""
+        # `examine` ran in a thread, so its checks are repeated here, on the event loop.
         who, objective = manifest.participant, manifest.objective
         if self._key is None:
             raise refuse("the agreement has ended, and its inputs are deleted; make a new one")
@@ -194,7 +202,6 @@ class Inputs:
         return open_box(self._agreement, manifest, box, node=self._node, key=self._key)
 
     def erase(self) -> None:
-        """The agreement has ended: nothing is opened any more."""
         with self._keeping:
             self._key = None
             self._weights.clear()
@@ -202,7 +209,7 @@ class Inputs:
                 self.weighted.drop()
 
     def check_objective(self, objective: int) -> None:
-        """Refuse an objective that the nodes do not evaluate, and everything after the expiry."""
+        """Refuse an objective that is not confidential, and everything after the expiry."""
         if objective not in self._objectives:
             raise refuse(f"there is no confidential objective {objective}")
         check_still_valid(self._agreement, time.time())
@@ -210,7 +217,8 @@ class Inputs:
     def check_frozen(self, objective: int) -> None:
         """Refuse an objective while its inputs, or those of another, are not frozen."""
         self.check_objective(objective)
-        # Of all, since the seed of the search follows from all: nothing is told before it is fixed.
+        # All of them: the seed of the search follows from all inputs, and nothing is disclosed
+        # before it is fixed.
         for each in (objective, *self._objectives):
             if each not in self.seed_contributions:
                 raise refuse(f"the inputs of objective {each} are not prepared yet")
@@ -218,18 +226,17 @@ class Inputs:
             raise refuse("the weights have no factors yet; have the inputs prepared first")
 
     def digest(self) -> bytes:
-        """A hash of all inputs that are frozen: what nodes must have in common to compute."""
+        """A hash of all frozen inputs, which nodes must have in common to compute."""
         lines = [f"{k}:{frozen.manifests}" for k, frozen in sorted(self.frozen.items())]
         lines += [] if self.weighted is None else [f"weighted:{self.weighted.attempt}"]
         return hashlib.sha256("\n".join(lines).encode()).digest()
 
     def missing(self, objective: int) -> list[str]:
-        """The owners whose rows are not here."""
         owners = [each.participant for each in self._agreement.objectives[objective].owners]
         return [owner for owner in owners if not self._store.has_input(objective, owner)]
 
     def searched(self, objective: int) -> ArithmeticShare:
-        """The node's shares of what is searched: the weights, with factors where equity counts."""
+        """The node's shares of what is searched: the weights, times factors if equity counts."""
         return self.weights(objective) if self.weighted is None else self.weighted.weights()
 
     def weights(self, objective: int) -> ArithmeticShare:
@@ -255,20 +262,20 @@ class Inputs:
         return whole
 
     def drop_weights(self) -> None:
-        """Keep no shares in memory; they are opened again when they are needed."""
+        """Free the memory; the boxes are opened again when they are needed."""
         self._weights.clear()
         if self.weighted is not None:
             self.weighted.drop()
 
     def forget(self, objective: int, participant: str, box: str) -> None:
-        """Drop this box, if it is still the one that is here; the participant may seal another."""
+        """Drop a box that failed the check, unless the participant has sealed another since."""
         stored = self._store.input(objective, participant)
         if stored is not None and box_hash(stored.box) == box:
             self._store.drop_input(objective, participant)
             self._weights.pop(objective, None)
 
     def commit(self, objective: int) -> bytes:
-        """The hash that binds this node to its contribution to the seed, which it draws once."""
+        """The hash that binds this node to its contribution to the seed."""
         if objective in self.frozen:
             return self._commitment(objective, self.contribution(objective))
         return self._commitment(objective, self._store.draw_contribution(objective))
@@ -281,12 +288,14 @@ class Inputs:
     def freeze(
         self, objective: int, checked: dict[str, StoredInput], *, commitments: list[str]
     ) -> FrozenInputs:
-        """From now on the inputs are what they are, and so is what each node adds to the seed."""
+        """Freeze the inputs, and what each node adds to the seed."""
         if self._store.inputs(objective) != checked:
             raise refuse("the inputs changed while they were checked; prepare them again")
         if objective not in self.frozen:
             event = InputsFrozen(objective, _digest(checked), commitments)
             self._store.log.append(event)
+            # Synced before the peers hear of it: they open their contributions then, and a node
+            # that lost this line in a power cut could freeze others after it has seen them.
             self._store.log.sync()
             self.replay(event)
         frozen = self.frozen[objective]
@@ -300,7 +309,7 @@ class Inputs:
         return frozen
 
     def contribution(self, objective: int) -> bytes:
-        """What this node adds to the seed, once nothing can be changed any more."""
+        """What this node adds to the seed; refused before the inputs are frozen."""
         if objective not in self.frozen:
             raise refuse(f"the inputs of objective {objective} are not frozen; nothing is opened")
         drawn = self._store.contribution(objective)
@@ -309,7 +318,7 @@ class Inputs:
         return drawn
 
     def draw(self, objective: int, contributions: list[bytes]) -> None:
-        """All nodes have opened what they were bound to: that is the draw, and there is no other.
+        """Log the contributions that all nodes have opened: the one draw of the seed.
 
         A contribution that its node was not bound to is a `LogError`.
         """
@@ -322,7 +331,6 @@ class Inputs:
         self.replay(event)
 
     def search_seed(self) -> int:
-        """The seed that follows from the frozen inputs."""
         digests = {k: self.frozen[k].manifests for k in self._objectives}
         return search_seed(self._agreement, digests, self.seed_contributions)
 

@@ -1,10 +1,9 @@
-"""A node's sealing keys: one per agreement, drawn when a platform asks, erased at its end.
+"""Keep a node's own keys: to sign with, and one sealing key per agreement, erased at its end.
 
-A key lies in a file of its own from the offer on, so that a node which restarts still opens its
-inputs. Until an agreement with its nonce comes, it is pending: a platform may have so many pending
-keys, and those that nobody claims go after a while. A key is claimed once.
-
-A node's own keys, and which of them an agreement means: what it signs with, what opens boxes.
+A sealing key is drawn when a platform requests it, and lies in a file of its own from then on: a
+node that restarts can still open its inputs. Until an agreement with its nonce comes, it is
+pending. A platform may have so many pending keys, and those that nobody claims are erased after a
+while. A key is claimed once, so it opens the inputs of one agreement alone.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from tacit.node.policy import refuse
 from tacit.records.messages import RefusalKind
 
 PENDING_SECONDS = 30 * 86400.0
-"""So long an offered key waits for its agreement; signing rarely takes that long."""
+"""How long an offered key waits for its agreement; signing rarely takes that long."""
 
 Owner = tuple[str, str]
 """The platform's certificate that the agreement names, and the agreement's nonce."""
@@ -64,7 +63,7 @@ class SealingKeys:
             try:
                 stored = _READ.decode(path.read_bytes())
             except msgspec.DecodeError:
-                erase(path)  # the node ended while it was being erased
+                erase(path)  # the node was killed while it erased this key
             else:
                 self._pending[stored.platform, stored.nonce] = stored
 
@@ -72,7 +71,7 @@ class SealingKeys:
         return self._folder / hashlib.sha256("\n".join(owner).encode()).hexdigest()[:32]
 
     def offer(self, owner: Owner, now: float, /) -> X25519PrivateKey:
-        """The key for an agreement to come; asked again before it comes, the same."""
+        """The key for an agreement to come; the same until it has come."""
         stored = self._pending.get(owner)
         if stored is None:
             if self._path(owner).exists():
@@ -86,6 +85,7 @@ class SealingKeys:
                 )
             secret = X25519PrivateKey.generate().private_bytes_raw()
             stored = StoredSealingKey(platform, nonce, secret, now)
+            # On the disk before it is offered: participants will seal their rows to it.
             replace_secret(self._path(owner), msgspec.msgpack.encode(stored))
             self._pending[owner] = stored
         return X25519PrivateKey.from_private_bytes(stored.secret)
@@ -96,11 +96,10 @@ class SealingKeys:
         return None if stored is None else X25519PrivateKey.from_private_bytes(stored.secret)
 
     def claim(self, owner: Owner, /) -> None:
-        """The agreement is here: nobody else gets this key, and it stays until the end."""
+        """Take the key for its agreement, which has come: no other agreement gets it."""
         self._pending.pop(owner, None)
 
     def erase(self, owner: Owner, /) -> None:
-        """The agreement has ended."""
         self._pending.pop(owner, None)
         erase(self._path(owner))
 
@@ -124,7 +123,7 @@ class OwnKeys:
         self.sealing = SealingKeys(data / SEALING_KEYS, most_pending=config.most_agreements)
 
     def offer(self, nonce: str, certificate: str, /, *, signing_key: str) -> tuple[str, str]:
-        """A sealing key for the agreement with this nonce, and our signature under the offer.
+        """A sealing key for the agreement with this nonce, and a signature under the offer.
 
         `certificate` is the fingerprint by which the agreement will name the platform.
         """
@@ -138,7 +137,7 @@ class OwnKeys:
         return public, sign_offer(signing, nonce=nonce, platform=certificate, sealing_key=public)
 
     def check_named(self, agreement: Agreement, /) -> None:
-        """Refuse a new agreement that gives us other keys than ours, or a key that is used up."""
+        """Refuse a new agreement that names other keys of this node, or one that is used up."""
         ours = agreement.nodes[self._node]
         if self._keyring.signing(ours.signing_key) is None:
             raise refuse("the agreement gives us another signing key than we have")
@@ -150,17 +149,16 @@ class OwnKeys:
             )
 
     def claim(self, agreement: Agreement, /) -> X25519PrivateKey | None:
-        """What opens an agreement's boxes, for it alone; nothing once it has ended."""
+        """The key that opens an agreement's boxes, for it alone; None once it has ended."""
         key = self.sealing.pending(owner_of(agreement))
         self.sealing.claim(owner_of(agreement))
         return key
 
     def erase(self, agreement: Agreement, /) -> None:
-        """The agreement has ended: nothing opens its boxes any more."""
         self.sealing.erase(owner_of(agreement))
 
     def signing(self, agreement: Agreement, /) -> Ed25519PrivateKey:
-        """The key that an agreement knows us by."""
+        """The key that signs this node's log of an agreement."""
         key = self._keyring.signing(agreement.nodes[self._node].signing_key)
         if key is None:
             raise refuse("the key that this agreement knows us by was removed; ask the operator")

@@ -1,15 +1,7 @@
-"""What a node keeps for a platform: so many agreements, so many bytes, for so long.
+"""Limit what platforms take of a node: agreements, bytes on the disk, memory.
 
-A platform can sign agreements with participants that it invents, so that nobody's signature limits
-how much it has a node keep. What has expired goes after a while, with its log.
-
-How much memory the computations of a platform take at the same time.
-
-What an agreement needs at most is estimated when it is taken, and refused above the same limit: see
-`tacit.agreement.sizes`. Nodes may begin computations in different orders, so none
-waits long for the others: after a moment it is given up, which its coordinator tries again.
-
-What stays in memory between requests: shares of weights and followed searches, the last used.
+A platform can sign agreements with participants that it invents, so nobody's signature limits how
+much it has a node keep. Each platform has its own quota, so one cannot take the room of another.
 """
 
 from __future__ import annotations
@@ -33,14 +25,14 @@ from tacit.records.messages import RefusalKind
 DAY = 86400.0
 MEGABYTE = 1_000_000
 REMOVED = ".removed"
-"""How a folder is called while it goes, so that half of one is never taken for an agreement."""
+"""The ending of a folder that is being removed, so that half of it is never read again."""
 EXPIRED = "expired"
-"""The folder of what has gone: an empty file per agreement, so that none ever counts anew."""
+"""The folder of tombstones: an empty file per removed agreement, so that none counts anew."""
 LOOK_AGAIN_SECONDS = 1.0
 
 
 class Quota:
-    """What each platform may have a node keep."""
+    """The agreements and bytes that each platform may have a node keep on its disk."""
 
     def __init__(
         self,
@@ -74,7 +66,6 @@ class Quota:
         return seen
 
     def is_full(self, platform: str, /) -> bool:
-        """Whether nothing more is kept for a platform."""
         return self.used(platform) >= self._most_bytes
 
     def check_count(self, size: int, platform: str, /) -> None:
@@ -103,11 +94,11 @@ class Quota:
                 "some agreements have expired, or ask the operator of the node",
                 kind=RefusalKind.FULL,
             )
-        # Until the next look, so that nobody slips in between two.
+        # Counted until the next look at the disk: many requests at once would all fit otherwise.
         self._seen[platform] = (self._seen[platform][0], used)
 
     def outlived(self, now: float, /) -> list[AgreementState]:
-        """What has expired so long ago that it need not be kept."""
+        """The agreements that expired so long ago that they are removed."""
         return [
             each
             for each in self._agreement_states()
@@ -116,7 +107,7 @@ class Quota:
 
 
 def tombstone(data: Path, agreement: bytes, /) -> None:
-    """Remember that an agreement was here, before anything of it goes.
+    """Remember that an agreement was here, before anything of it is removed.
 
     A clock that ran ahead may be set back, and the same agreement would be good again.
     """
@@ -125,29 +116,32 @@ def tombstone(data: Path, agreement: bytes, /) -> None:
 
 
 def has_tombstone(data: Path, agreement: bytes, /) -> bool:
-    """Whether an agreement was here and has gone."""
+    """Whether an agreement was here and was removed."""
     return (data / EXPIRED / agreement.hex()).exists()
 
 
 def remove_folder(folder: Path, /) -> None:
-    """Remove an agreement's folder; what a crash leaves of it goes with `remove_leftovers`."""
+    """Remove an agreement's folder; after a crash `remove_leftovers` does the rest."""
     going = folder.with_name(folder.name + REMOVED)
     folder.rename(going)
     shutil.rmtree(going, ignore_errors=True)
 
 
 def remove_leftovers(data: Path, /) -> None:
-    """Remove what was being removed when the node ended."""
+    """Remove the folders that were being removed when the node was killed."""
     for path in data.glob(f"*{REMOVED}"):
         shutil.rmtree(path, ignore_errors=True)
 
 
 WAIT_SECONDS = 1.0
-MEGABYTE = 1_000_000
 
 
 class MemoryBudget:
-    """Bytes in use per platform; one computation alone always fits."""
+    """The memory of computations that run at the same time, per platform.
+
+    One computation alone always fits: what an agreement needs at most is estimated when it is
+    taken, and refused above the same limit (`tacit.agreement.working_memory`).
+    """
 
     def __init__(self, name: str, /, *, megabytes: int) -> None:
         self._name, self._most = name, megabytes * MEGABYTE
@@ -160,6 +154,9 @@ class MemoryBudget:
     @asynccontextmanager
     async def reserve(self, platform: str, size: int, /) -> AsyncIterator[None]:
         """Use so many bytes, as soon as there is room for them."""
+        # Nodes may begin computations in different orders. If each waited for the memory that
+        # another holds, all would wait for ever: so after a moment the computation is given up,
+        # and the coordinator tries it again.
         async with self._freed:
             try:
                 async with asyncio.timeout(WAIT_SECONDS):
@@ -176,7 +173,6 @@ class MemoryBudget:
                 self._freed.notify_all()
 
 
-MEGABYTE = 1_000_000
 KEPT_BYTES = 64 << 20
 """Others are opened again from their boxes when they are needed."""
 
@@ -184,7 +180,7 @@ KEPT_BYTES = 64 << 20
 class KeptSearches:
     """The followed searches of each platform that were used last.
 
-    Others are followed again from their answers when they are needed.
+    The others are followed again from their answers when they are needed.
     """
 
     def __init__(self, *, megabytes: int) -> None:
@@ -193,7 +189,7 @@ class KeptSearches:
 
     @contextmanager
     def used(self, agreement_state: AgreementState, platform: str, /) -> Iterator[None]:
-        """A request is worked on; afterwards what was not used for longest makes room."""
+        """Use a search in this block; afterwards those not used for longest are freed."""
         try:
             yield
         finally:
@@ -219,13 +215,13 @@ def _forget(agreement_state: AgreementState) -> None:
 
 
 class KeptWeights:
-    """The agreements whose shares are in memory, the one used last at the end."""
+    """The agreements whose opened shares are in memory, the one used last at the end."""
 
     def __init__(self) -> None:
         self._used: OrderedDict[bytes, AgreementState] = OrderedDict()
 
     def use(self, agreement_state: AgreementState, /) -> None:
-        """An agreement's shares are needed now; what was not used for longest makes room."""
+        """Use an agreement's shares now; those not used for longest are freed."""
         self._used[agreement_state.hash] = agreement_state
         self._used.move_to_end(agreement_state.hash)
         total = sum(weights_bytes(each.agreement) for each in self._used.values())
@@ -235,5 +231,4 @@ class KeptWeights:
             total -= weights_bytes(oldest.agreement)
 
     def forget(self, agreement: bytes, /) -> None:
-        """The agreement is gone."""
         self._used.pop(agreement, None)

@@ -1,19 +1,15 @@
-"""One node's link to another node: whether the other is there, and which plan it is bound to.
-
-An evaluation that stalls does not mean that the link is broken: perhaps the platform asked only one
-of the nodes. So a link is given up only if the peer does not answer on the link itself.
-
-Links between two nodes that do not reach each other, through a third that both reach.
-
-Inside is the TLS of the two ends, with their pinned certificates: the third knows keys that would
-open letters, and sees ciphertext only. It can cut the link, as a network can. One link of each pair
-goes through a node at a time, and none of those goes through two.
-
-A node's links to the other nodes: kept up, and made again when they break.
+"""Keep the links to the other nodes up: dial, accept, relay, and make them again when they break.
 
 The node with the higher number dials. A peer that it does not reach is tried through the others,
-and itself again from time to time. A link that breaks ends every epoch of both its ends. An
-evaluation that stalls does not break a link: that takes a peer that no longer answers on it.
+and directly again from time to time (`PeerLinks`). A link that breaks ends every epoch of both its
+ends. An evaluation that stalls does not mean that a link is broken: perhaps the platform requested
+it from one of the nodes only. So a link is given up only if the peer does not answer on the link
+itself (`PeerLine`).
+
+A relayed link goes through a third node that both ends reach (`Relays`). Inside is the TLS of the
+two ends, with their pinned certificates: the third knows keys that would open letters, and sees
+ciphertext only. It can cut the link, as a network can. One link of each pair goes through a node at
+a time, and none goes through two.
 """
 
 from __future__ import annotations
@@ -59,22 +55,18 @@ from tacit.records.requests import NO_ATTEMPT, Attempt
 QUIET_SECONDS = 3600.0
 ANSWER_SECONDS = 5.0
 ROUND_TRIPS = 3
-"""So many are measured when a link is new; the shortest is what the network takes."""
+"""How many are measured when a link is new; the shortest counts, since the ends add delays."""
 MOST_QUESTIONS = 256
-"""Answers that a peer may wait for at a time."""
+"""How many answers a peer may wait for at a time."""
 
 T = TypeVar("T")
 
 Binder = Callable[[Bind, str], Awaitable[Bound]]
-"""Binds this node as a peer asks, and says to what it is bound."""
+"""Binds this node as a peer requests, and returns to what it is bound."""
 
 
 Relayer = Callable[[RelayWanted | RelayComes], None]
-"""Hears of links that go through another."""
-
-
-def _no_relays(said: RelayWanted | RelayComes) -> None:
-    """Nothing goes through this node, nor to it."""
+"""Receives what peers say about links that go through another node."""
 
 
 class PeerLine:
@@ -85,14 +77,14 @@ class PeerLine:
         mux: Mux,
         bind: Binder,
         *,
-        relays: Relayer = _no_relays,
+        relays: Relayer = lambda _: None,
         through: int | None = None,
     ) -> None:
         self.mux = mux
         self.through = through
         """The node that the link goes through, if it is not direct."""
         self.round_trip: float | None = None
-        """The shortest so far, in seconds; none before the peer has answered."""
+        """The shortest so far, in seconds; None before the peer has answered."""
         self._bind, self._relays = bind, relays
         self._talk = mux.open(TALK)
         self._asked: asyncio.Future[None] | None = None
@@ -123,7 +115,8 @@ class PeerLine:
             case Here():
                 self._is_here()
             case Bind():
-                # It may have to wait for a computation, and who is asked meanwhile must answer.
+                # In a task: it may have to wait for a computation, and meanwhile the peer must have
+                # an answer if it asks whether this node is there.
                 if len(self._answering) >= MOST_QUESTIONS:
                     raise AbortError(self.mux.link.peer, "asks more than it waits for")
                 task = asyncio.create_task(self._answer(said))
@@ -144,25 +137,23 @@ class PeerLine:
         self._asked.set_result(None)
 
     async def measure(self) -> None:
-        """See how long the network takes there and back."""
         for _ in range(ROUND_TRIPS):
             if not await self.answers():
                 return
 
     async def _answer(self, asked: Bind) -> None:
-        # Who breaks the link meanwhile is heard by `listen`.
+        # A link that breaks meanwhile is noticed by `listen`.
         with suppress(PeerError):
             await self._say(await self._bind(asked, self.mux.link.peer), timeout=ANSWER_SECONDS)
 
     async def say(self, message: RelayWanted | RelayComes, /) -> None:
-        """Tell the peer of a link that goes through one of us."""
         await self._say(message, timeout=ANSWER_SECONDS)
 
     async def _say(self, message: PeerMessage, *, timeout: float) -> None:
         await self._talk.send(1, encode_peer_message(message), timeout=timeout)
 
     async def answers(self, *, timeout: float = ANSWER_SECONDS) -> bool:
-        """Whether the peer answers in time what it is asked from now on, by whomever."""
+        """Whether the peer answers in time a question that is sent from now on, by any caller."""
         loop = asyncio.get_running_loop()
         now = loop.time()
         if self._asked is not None and not self._asked.done() and self._asked_at < now:
@@ -182,7 +173,7 @@ class PeerLine:
     async def bind(
         self, agreement: bytes, search: int, attempt: Attempt, *, timeout: float
     ) -> Bound:
-        """Tell the peer which plan we open; returns what it is bound to, none if it cannot say."""
+        """Tell the peer which plan this node opens; return what it is bound to, if it says so."""
         self._number += 1
         number = self._number
         answer: asyncio.Future[Bound] = asyncio.get_running_loop().create_future()
@@ -224,7 +215,7 @@ class Relays:
         spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
         accept: Callable[[int, TlsLink, int], None],
     ) -> None:
-        """`accept` gets a link that has come, its peer, and whom it goes through."""
+        """`accept` gets a link that has come, its peer, and the node that it goes through."""
         self._config, self._identity, self._lines = config, identity, lines
         self._frame_limit, self._log, self._spawn = frame_limit, log, spawn
         self._accept = accept
@@ -236,11 +227,10 @@ class Relays:
 
     @property
     def passing(self) -> int:
-        """How many links of others go through this node."""
         return len(self._passages)
 
     def hear(self, peer: int, said: RelayWanted | RelayComes, /) -> None:
-        """A peer wants something passed on, or has something for us."""
+        """Take a peer's request to pass a link on, or its notice of a link to this node."""
         match said:
             case RelayWanted():
                 self._wanted(peer, said)
@@ -248,7 +238,7 @@ class Relays:
                 self._comes(peer, said)
 
     def _note(self, event: RelayBegun | RelayEnded) -> None:
-        """Write down what goes through us; a peer may cause so many lines."""
+        """Log what goes through this node; a peer may cause so many lines."""
         left_out = self._lines_left.admit()
         if left_out is not None:
             self._log(replace(event, left_out=left_out) if left_out else event)
@@ -261,12 +251,10 @@ class Relays:
         self._numbers += 1
         return self._numbers
 
-    # Our own links.
-
     async def reach(self, peer: int, /) -> tuple[TlsLink, int] | None:
-        """A link to a peer through one of the others, and that one; None if none has a way.
+        """A link to a peer through one of the others, and that one; None if there is no way.
 
-        Whoever was tried last comes last: it may be the one that cuts our links.
+        The node that was tried last comes last: it may be the one that cuts the links.
         """
         last = self._tried_last.get(peer)
         others = [node for node in sorted(self._lines) if node != peer and self._direct(node)]
@@ -300,7 +288,7 @@ class Relays:
         )
 
     def _comes(self, third: int, said: RelayComes) -> None:
-        """A peer that dials us does so through another; one at a time through each of them."""
+        """Accept a peer that dials this node through another; one at a time through each."""
         line, origin = self._direct(third), said.origin
         known = any(peer.node == origin for peer in self._config.peers)
         if line is None or not known or origin in (third, self._config.node):
@@ -315,16 +303,14 @@ class Relays:
             talk = line.mux.open(_channel(said.number, said.origin, self._config.node))
             link = await self._link(Carrier(talk), said.origin, server=True)
         except (MpcError, PeerError):
-            return  # whoever wanted it finds out, and tries another way
+            return  # the peer that dials notices, and tries another way
         finally:
             if self._arriving.get(third) is asyncio.current_task():
                 del self._arriving[third]
         self._accept(said.origin, link, third)
 
-    # Those of others.
-
     def _wanted(self, origin: int, said: RelayWanted) -> None:
-        """Pass on what two peers say to each other, unless the operator does not want that."""
+        """Pass on what two peers send each other, unless the operator has forbidden that."""
         here, there = self._direct(origin), self._direct(said.to)
         if here is None:
             return
@@ -342,6 +328,7 @@ class Relays:
         try:
             one = here.mux.open(_channel(said.number, origin, said.to))
             if there is None:
+                # An end in place of silence: the peer tries the next node at once.
                 await Carrier(one).close()
                 return
             number = self._next_number()
@@ -392,7 +379,7 @@ class PeerLinks:
         self._tasks: set[asyncio.Task[None]] = set()
         self._started = 0.0
         self._gone_since: dict[int, float] = {}
-        """When the link to a peer was lost."""
+        """When the link to a peer was lost, by the loop's clock."""
         self.relays = Relays(
             config,
             identity,
@@ -429,7 +416,7 @@ class PeerLinks:
             await asyncio.wait({using})
 
     async def _reach(self, peer: int, address: str) -> tuple[TlsLink, int | None]:
-        """A link to a peer, and whom it goes through if the peer itself is not reached."""
+        """A link to a peer, and the node that it goes through if the peer is not reached."""
         loop, pause = asyncio.get_running_loop(), SHORTEST_PAUSE
         since = loop.time()
         while True:
@@ -440,7 +427,7 @@ class PeerLinks:
             if loop.time() - since >= RELAY_SECONDS:
                 found = await self.relays.reach(peer)
             if found is not None:
-                # So it is there, and may have been starting until now.
+                # The peer is there, and may have been starting until now: a direct link is better.
                 link = await self._dial(peer, address, SURE_SECONDS)
                 if link is None:
                     return found
@@ -464,7 +451,7 @@ class PeerLinks:
             return None
 
     def accept(self, peer: int, link: TlsLink, *, through: int | None = None) -> None:
-        """A peer with a higher number has dialled us; its newest link counts."""
+        """Use a link that a peer with a higher number has dialled; its newest one counts."""
         self._spawn(self._use(peer, link, through=through))
 
     async def _use(self, peer: int, link: TlsLink, *, through: int | None = None) -> None:
@@ -478,8 +465,8 @@ class PeerLinks:
             relays=lambda said: self.relays.hear(peer, said),
             through=through,
         )
-        # The new link is in its place before anything is waited for: nobody finds a gap, and of
-        # two links that arrive together each finds the other.
+        # The new link is in its place before anything is awaited: nobody finds a gap, and of two
+        # links that arrive together each finds the other.
         old = self._lines.get(peer)
         self._lines[peer] = line
         self._changed.set()
@@ -501,7 +488,7 @@ class PeerLinks:
         await mux.close()
 
     def check(self, name: str) -> None:
-        """Ask a peer that kept somebody waiting whether it is there; if not, close its link."""
+        """Ask a peer that let a computation time out whether it is there; else close its link."""
         for peer, line in self._lines.items():
             if party_name(peer) == name and line not in self._asking:
                 self._asking.add(line)
@@ -515,12 +502,10 @@ class PeerLinks:
             self._asking.discard(line)
 
     def current(self) -> dict[int, Mux]:
-        """The links that are up."""
         return {peer: line.mux for peer, line in self._lines.items()}
 
     @property
     def relayed(self) -> int:
-        """How many of the links go through others."""
         return sum(line.through is not None for line in self._lines.values())
 
     @property
@@ -548,7 +533,7 @@ class PeerLinks:
         return line is None or not await line.answers(timeout=grace)
 
     async def all(self, *, timeout: float, without: int | None = None) -> dict[int, Mux]:
-        """The links to all peers; waits for them, and names the one that is missing."""
+        """The links to all peers but `without`; waits for them, and names one that is missing."""
         deadline = asyncio.get_running_loop().time() + timeout
         wanted = [peer.node for peer in self._config.peers if peer.node != without]
         while missing := [peer for peer in wanted if peer not in self._lines]:
@@ -564,7 +549,6 @@ class PeerLinks:
         return {peer: self._lines[peer].mux for peer in wanted}
 
     async def close(self) -> None:
-        """Close all links."""
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

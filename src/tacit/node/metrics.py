@@ -1,4 +1,4 @@
-"""A node's figures for Prometheus: what it was asked, how long that took, what it keeps."""
+"""Count and time a node's requests for Prometheus, without a word about whose they are."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
 class _Expiry(Collector):
-    """Looked up at every scrape, since certificates are rotated while the node runs."""
+    """The expiry of certificates, looked up at every scrape: they rotate while the node runs."""
 
     def __init__(self, read: Callable[[], dict[str, float]]) -> None:
         self._read = read
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
-        """When each certificate expires."""
         family = GaugeMetricFamily(
             "tacit_node_certificate_expires_timestamp_seconds",
             "When the certificate of a party expires",
@@ -32,7 +31,7 @@ class _Expiry(Collector):
 
 
 class NodeMetrics:
-    """Counts and times, without a word about whose they are."""
+    """The figures of a node."""
 
     def __init__(
         self,
@@ -70,7 +69,6 @@ class NodeMetrics:
         self.registry.register(_Expiry(certificates_expire))
 
     def answered(self, kind: str, outcome: str, seconds: float, /) -> None:
-        """One request has its reply."""
         self._requests.labels(kind, outcome).inc()
         self._seconds.labels(kind).observe(seconds)
 

@@ -1,20 +1,18 @@
-"""How a node opens a plan for its owners only: bound, sealed, compared with the others, released.
-
-::
-
-    bind        to one attempt, on the disk
-    seal        commitments to every row's components, a box per participant; both into the log
-    compare     the others are bound to the same attempt, and to the same common components
-    release     the log names the boxes of all who were heard; only then a box leaves the node
-
-All nodes but one bind themselves to the same plan before a part of it leaves any of them.
+"""Open the plan of a sealed search, once, after enough nodes have bound themselves to it.
 
 Each node binds itself once per search, on its disk, and releases its part only if all of its peers
 but one are bound to the same attempt. Of three nodes, any two such groups have a node in common; of
 four, two, and so an honest one even if another lies. So no two plans of a search are ever released,
 whoever is asked for what and whichever links are down. A peer that is bound to another attempt
-objects, and is heard if it answers about as fast as the others; that also holds where one node's
-disk was set back. A peer that hangs holds nothing up for longer than that.
+objects. It is heard if it answers about as fast as the others, also where one node's disk was set
+back; a peer that hangs delays nothing for longer.
+
+A plan for its owners only leaves a node in boxes::
+
+    bind        to one attempt, on the disk
+    seal        commitments to every row's components, a box per participant; both into the log
+    compare     the others are bound to the same attempt, and to the same common components
+    release     the log names the boxes of all who were heard; only then a box leaves the node
 """
 
 from __future__ import annotations
@@ -22,6 +20,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,43 +28,48 @@ from tacit.agreement.plan_parts import PlanContext, PlanHeads, seal_plan
 from tacit.errors import LogError, PeerTimeoutError, RefusedError
 from tacit.mpc import Session, left_without, party_name
 from tacit.node.agreement_state import BINDING_PART, AgreementState
-from tacit.node.computation import EPOCH_SECONDS, ComputingNode
+from tacit.node.computation import EPOCH_SECONDS
 from tacit.node.links import PeerLine
 from tacit.node.policy import refuse
 from tacit.node.sealed_progress import KeptState, StoredParts
 from tacit.records.events import NodeFault
+from tacit.records.ledger import DisclosureKind
 from tacit.records.messages import OpenPlan, PlanOpened
 from tacit.records.peer_messages import Bind, Bound
-from tacit.records.requests import NO_ATTEMPT, Attempt
+from tacit.records.recording_mux import sent_digest
+from tacit.records.requests import NO_ATTEMPT, Attempt, plan_hash
+
+if TYPE_CHECKING:
+    from tacit.node.server import Node
 
 _KEY_BYTES = 32
 
 
 def draw_plan_keys(session: Session, /) -> dict[int, bytes]:
-    """Per component a fresh key that its holders draw alike, without communication.
+    """Draw a fresh key per component, the same at all its holders, without communication.
 
     It outlives the epoch in the encrypted state, and serves for commitments to this state's plan
     alone.
     """
-    drawn = {c: session.words("plan keys", c, _KEY_BYTES, np.uint8) for c in session.held}
-    return {component: words.tobytes() for component, words in drawn.items()}
+    keys = {c: session.words("plan keys", c, _KEY_BYTES, np.uint8) for c in session.held}
+    return {component: words.tobytes() for component, words in keys.items()}
 
 
 def context_of_plan(
     agreement_state: AgreementState, search: int, kept: KeptState, /
 ) -> PlanContext:
-    """Which plan a state has, and who holds it."""
+    """The plan of a state, with the nodes that hold it."""
     nodes = len(agreement_state.agreement.nodes)
-    # A state of all nodes stays one, whoever was lost since.
+    # A state that all nodes computed has components of all, even if a node was lost since.
     of_all = len(kept.plans.parts) == nodes - 1
     members = left_without(nodes, None if of_all else agreement_state.epochs.lost)
     return PlanContext(agreement_state.hash, search, str(kept.attempt), members)
 
 
 async def sealed_parts(
-    node: ComputingNode, agreement_state: AgreementState, search: int, kept: KeptState, /
+    node: Node, agreement_state: AgreementState, search: int, kept: KeptState, /
 ) -> StoredParts:
-    """What this node releases of the plan of a state that it is bound to: sealed once."""
+    """The boxes of the plan of a state that this node is bound to; sealed once."""
     agreement = agreement_state.agreement
     signing = node.own_keys.signing(agreement)
     context = context_of_plan(agreement_state, search, kept)
@@ -87,30 +91,29 @@ async def sealed_parts(
 def differing(
     context: PlanContext, ours: PlanHeads, me: int, theirs: PlanHeads, peer: int, /
 ) -> int | None:
-    """A component that two nodes hold and are bound to otherwise; None if there is none."""
-    held, known = context.held_by(me), context.held_by(peer)
+    """A component that two nodes hold and have different commitments to; None if there is none."""
+    own, known = context.held_by(me), context.held_by(peer)
     if len(theirs.commitments) != len(known):
         return known[0]
-    said = dict(zip(known, theirs.commitments, strict=True))
-    for component, root in zip(held, ours.commitments, strict=True):
-        if said.get(component, root) != root:
+    roots = dict(zip(known, theirs.commitments, strict=True))
+    for component, root in zip(own, ours.commitments, strict=True):
+        if roots.get(component, root) != root:
             return component
     return None
 
 
 def as_reply(parts: StoredParts, number: int, /) -> PlanOpened:
-    """The boxes as the platform gets them."""
     return PlanOpened(id=number, components=parts.value, sealed=parts.sealed)
 
 
 OBJECTION_SECONDS = 0.15
-"""So long after enough peers have confirmed, the others may still object."""
+"""How long the others may still object after enough peers have confirmed."""
 _LOOK_AGAIN_SECONDS = 0.02
-"""How often we look for links that came up meanwhile."""
+"""How often links that came up meanwhile are looked for."""
 
 
 async def confirm_binding(
-    node: ComputingNode,
+    node: Node,
     agreement_state: AgreementState,
     search: int,
     attempt: Attempt,
@@ -118,9 +121,10 @@ async def confirm_binding(
     *,
     differs: Callable[[int, Bound], str] = lambda _peer, _said: "",
 ) -> dict[int, Bound]:
-    """Return once all peers but one are bound to the attempt that we are, and none has objected.
+    """Return once all peers but one are bound to this node's attempt, and none has objected.
 
-    A peer that `differs`, which says how, does not count. Returns what the others are bound to.
+    `differs` says in what a peer differs; that peer does not count. Returns what others are bound
+    to.
     """
     loop = asyncio.get_running_loop()
     latest, missing = loop.time() + EPOCH_SECONDS, len(agreement_state.agreement.nodes) - 2
@@ -137,6 +141,7 @@ async def confirm_binding(
                 asked[line] = loop.create_task(question)
                 peers[asked[line]] = peer
                 waiting.add(asked[line])
+            # A link may come up meanwhile, to the peer whose binding is still missing.
             if not waiting:
                 await asyncio.sleep(_LOOK_AGAIN_SECONDS)
                 continue
@@ -164,18 +169,18 @@ async def confirm_binding(
     return confirmed
 
 
-def _lines(node: ComputingNode, agreement_state: AgreementState) -> dict[int, PeerLine]:
-    """The links to the peers whose word counts: one that is proven to cheat has none."""
+def _lines(node: Node, agreement_state: AgreementState) -> dict[int, PeerLine]:
+    """The links to the peers whose word counts: not to one that is proven to cheat."""
     epochs = agreement_state.epochs
     cheat = epochs.lost if epochs.evidence else None
     return {peer: line for peer, line in node.peers.lines().items() if peer != cheat}
 
 
-async def bind_for_peer(node: ComputingNode, asked: Bind, peer: str, /) -> Bound:
-    """Bind this node as a peer asks; returns what it is bound to now, none if it cannot be.
+async def bind_for_peer(node: Node, asked: Bind, peer: str, /) -> Bound:
+    """Bind this node as a peer requests; return what it is bound to now, none if it cannot be.
 
     Only to a state that is here: otherwise a peer could end a search with a plan that nobody has.
-    And only where this node would open it: each node looks at its own clock.
+    And only if this node would open it by its own clock.
     """
     nothing = Bound(asked.number, NO_ATTEMPT)
     agreement_state = node.agreement_states.get(asked.agreement)
@@ -207,16 +212,16 @@ async def bind_for_peer(node: ComputingNode, asked: Bind, peer: str, /) -> Bound
 
 
 async def open_for_owners(
-    node: ComputingNode, agreement_state: AgreementState, request: OpenPlan, kept: KeptState, /
+    node: Node, agreement_state: AgreementState, request: OpenPlan, kept: KeptState, /
 ) -> PlanOpened:
-    """The node's boxes, once it is bound to them, and enough peers to theirs and to the same."""
+    """The node's boxes, once enough peers are bound to theirs and to the same components."""
     search = request.search
     parts = await sealed_parts(node, agreement_state, search, kept)
     ours, context = parts.sealed.heads, context_of_plan(agreement_state, search, kept)
 
     def differs(peer: int, said: Bound) -> str:
         if peer not in context.members:
-            return ""  # it holds nothing of this plan, and confirms that it is the one
+            return ""  # it holds no part of this plan, and its binding counts all the same
         if said.heads is None:
             return "has not sealed its part of the plan; ask again"
         component = differing(context, ours, node.number, said.heads, peer)
@@ -230,3 +235,39 @@ async def open_for_owners(
     nodes = range(len(agreement_state.agreement.nodes))
     agreement_state.plan_boxes[search].release(parts, [roots.get(each, "") for each in nodes])
     return as_reply(parts, request.id)
+
+
+def released_before(agreement_state: AgreementState, request: OpenPlan) -> PlanOpened | None:
+    """The boxes of a plan for its owners if they have left the node, also after the end."""
+    boxes = agreement_state.plan_boxes.get(request.search)
+    parts = None if boxes is None else boxes.released(request.attempt)
+    return None if parts is None else as_reply(parts, request.id)
+
+
+async def open_plan(node: Node, agreement_state: AgreementState, request: OpenPlan) -> PlanOpened:
+    """The node's shares of the best plan, once; of its value too where that was agreed.
+
+    The components of a plan are fresh and uniform but for their sum, which the coordinator is to
+    know; so it may see all of them. Two nodes hold all of them, so one may be gone.
+    """
+    agreement_state.check_counted()
+    kept = await agreement_state.begin_open(request.search, request.attempt)
+    run = agreement_state.agreement.sealed_run
+    if run.for_owners:
+        return await open_for_owners(node, agreement_state, request, kept)
+    plan = agreement_state.plan_of(request.search, kept)
+    await confirm_binding(node, agreement_state, request.search, request.attempt)
+    parts = [
+        np.ascontiguousarray(plan.parts[c][run.heads - run.opened_heads :]).tobytes()
+        for c in context_of_plan(agreement_state, request.search, kept).held_by(node.number)
+    ]
+    # Before the reply, with which the part leaves: what is out and in no log could be denied.
+    # After a crash in between the plan is asked for again, and the log has two lines about it.
+    agreement_state.store.log_sent(
+        DisclosureKind.PLAN,
+        request.search,
+        request.attempt,
+        plan_hash(request.search, request.attempt),
+        lambda salt: sent_digest(salt, [(0, parts)]),
+    )
+    return PlanOpened(id=request.id, components=parts)

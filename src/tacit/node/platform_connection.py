@@ -1,10 +1,8 @@
-"""How a node hands out its log of an agreement: in pages, the last of which is signed.
+"""Serve one platform's link: requests come in, each gets one reply.
 
-A node's conversation with a platform: requests come in, each gets one reply.
-
-Requests are worked on side by side, up to a number and a size; meanwhile nothing more is read, and
-the network slows the platform down. A refusal is logged with its reason, and so is whatever breaks
-off; anything that is not a valid request ends the link.
+Requests are worked on side by side, up to a number and a size. Beyond that nothing more is read,
+and the network slows the platform down. A refusal is logged with its reason, and so is a failure;
+anything that is not a valid request ends the link.
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ from tacit.errors import (
     SealError,
 )
 from tacit.mpc.transport import Frame, Mux
-from tacit.node import evaluating, searching
+from tacit.node import evaluating, opening, searching
 from tacit.node.admission import agree, allowed_by
 from tacit.node.epochs import open_epoch
 from tacit.node.equity import count_run
@@ -79,9 +77,9 @@ PAGE_REST = 1.0
 
 
 async def log_page(key: Ed25519PrivateKey, log: NodeLog, request: FetchLog, /) -> LogPage:
-    """A page of a log; with the last one comes the signature under the head of the whole.
+    """A page of a log; the last one has a signature under the head of the log.
 
-    What is signed is on the disk before; other pages need neither.
+    What is signed is on the disk before: a power cut must not take lines that a participant has.
     """
     page, more = log.page(request.offset)
     if more:
@@ -109,16 +107,16 @@ Work = (
     | OpenPlan
     | End
 )
-"""Requests that take their time."""
+"""Requests that are worked on in a task of their own."""
 REPLY_SECONDS = 10.0
 QUIET_SECONDS = 3600.0
-"""A link on which nothing is asked for so long, and nothing worked on, is closed."""
+"""A link is closed after so long without a request, if none is worked on."""
 MOST_REQUESTS = 256
-"""Requests of one platform that are worked on at the same time; it waits with more."""
+"""How many requests of one platform are worked on at the same time."""
 MOST_BYTES = 64 << 20
-"""So long may they be together, except for one alone."""
+"""The size of all these together; one alone may be larger."""
 PENDING_LIMIT = 32 << 20
-"""So many bytes may lie unread on the link of a platform; a peer may leave more."""
+"""How many bytes may lie unread on the link of a platform; a peer may leave more."""
 
 
 class PlatformConnection:
@@ -165,7 +163,7 @@ class PlatformConnection:
             await self._begin(request, frame)
 
     async def _begin(self, request: Work, frame: Frame) -> None:
-        """Work on a request as soon as there is room for it; its frame counts until its end."""
+        """Start a request as soon as there is room for it; its frame counts until its end."""
         size = frame.header.length
         if request.id in self._tasks:
             raise FrameError(self.mux.link.peer, f"used the number {request.id} for two requests")
@@ -200,7 +198,7 @@ class PlatformConnection:
         try:
             await self._send(reply)
         except PeerTimeoutError:
-            # Whoever takes no replies gets no more of them.
+            # The platform takes no replies. They would pile up here.
             await self.mux.link.close()
         except PeerError:
             return  # the link is gone, and `serve` says so in the log
@@ -228,8 +226,8 @@ class PlatformConnection:
         except MpcError as error:
             return Failed(id=request.id, peer=self._node.name, what=shorten(str(error)))
         except Exception as error:
-            # An internal error: the platform must not wait for an answer, and the node goes on.
-            # What exactly it was may say more than a platform should know.
+            # An internal error: the platform must not wait for an answer, and the node goes on. The
+            # platform gets its kind alone, since the text may contain what is not for it.
             self._node.note(NodeFault(self.mux.link.peer, shorten(repr(error))))
             cause = type(error).__name__
             if isinstance(error, OSError) and error.errno is not None:
@@ -255,7 +253,7 @@ class PlatformConnection:
             )
             or self._node.quota.is_full(self.platform)
         ):
-            # That log has a limit of its own.
+            # Not into the log of the agreement: a stranger or a full quota must not make it grow.
             self._node.note(replace(event, peer=self.mux.link.peer))
             return
         left_out = agreement_state.trouble_lines.admit()
@@ -276,8 +274,9 @@ class PlatformConnection:
         if isinstance(request, End):
             node.end_agreement(agreement_state, "the platform says that the run is over")
             return Done(id=request.id)
+        # Before the check of the end: an owner whose box was lost on the way gets it again.
         if isinstance(request, OpenPlan) and (
-            again := searching.released_before(agreement_state, request)
+            again := opening.released_before(agreement_state, request)
         ):
             return again
         if not isinstance(request, FetchLog):
@@ -304,10 +303,10 @@ class PlatformConnection:
                 case CountRun():
                     return await count_run(node, agreement_state, request)
                 case OpenPlan():
-                    return await searching.open_plan(node, agreement_state, request)
+                    return await opening.open_plan(node, agreement_state, request)
 
     async def _submit(self, inputs: Inputs, request: Submit) -> Done:
-        """One box of a platform at a time is opened, in a thread."""
+        """Open a box in a thread, one of a platform at a time."""
         async with self._node.turns.of(self.platform):
             manifest = await in_thread(inputs.examine, request)
             if manifest is not None:

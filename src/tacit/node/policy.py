@@ -1,6 +1,6 @@
-"""What a node allows: pure checks, each with the reason of its refusal.
+"""Decide what a node allows: pure checks, each with the reason of its refusal.
 
-A `Refusal` is raised inside a node; the coordinator sees a `RefusedError` with the node's name.
+They raise a `RefusedError` of "the node"; the coordinator puts the node's name in its place.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tacit.records.messages import RefusalKind
 from tacit.records.requests import candidate_hashes
 
 BLOCK_ENTRIES = 1 << 18
-"""Entries of plans that are looked at together."""
+"""Entries of plans that are checked together."""
 MOST_GENERATIONS = 4096
 """Steps of a sealed run in one request, so that frames can count their rounds."""
 
@@ -35,7 +35,7 @@ def refuse(
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """An evaluation as a node was asked for it."""
+    """A request for an evaluation or a reveal, as the node has read it."""
 
     objective: int
     number: int
@@ -47,11 +47,10 @@ class Asked:
     due: bool = True
     """Whether a new number may be used for it; an earlier population is computed again at most."""
     examined: bool = False
-    """Whether all its plans were looked at: see `check_plans`."""
+    """Whether `check_plans` was called already."""
 
 
 def check_still_valid(agreement: Agreement, now: float, /) -> None:
-    """Refuse everything once the agreement has expired."""
     if now >= agreement.limits.expires:
         raise refuse("the agreement has expired; make a new one")
 
@@ -59,13 +58,15 @@ def check_still_valid(agreement: Agreement, now: float, /) -> None:
 def check_number(
     number: int, request: bytes, used: Mapping[int, bytes | None], highest: int, most: int, /
 ) -> bool:
-    """Whether the request counts; False for one that was asked before under the same number.
+    """Whether the request uses a new number; False for a repeat under the same number.
 
     `used` has the hashes of used numbers, None where the node itself has lost it.
     """
     if number < 1:
         raise refuse(f"evaluations are counted from 1, this one is {number}")
     if number <= highest:
+        # Under a used number only the same request: another one would be an evaluation more than
+        # was agreed, and the log would not show it.
         if used.get(number) != request:
             raise refuse(f"number {number} was used for another request; use {highest + 1}")
         return False
@@ -98,7 +99,6 @@ def check_epoch(number: int, last: int, /) -> None:
 
 
 def check_disclosure(agreement: Agreement, asked: Asked, /) -> None:
-    """Refuse another disclosure than the agreed one."""
     terms = agreement.objectives[asked.objective]
     if asked.objective not in agreement.evaluated():
         why = (
@@ -115,7 +115,6 @@ def check_disclosure(agreement: Agreement, asked: Asked, /) -> None:
 
 
 def check_due(asked: Asked, /) -> None:
-    """Refuse a new number for a population that was answered before."""
     if not asked.due:
         raise refuse("this population was answered before; the search goes on with the next")
 
@@ -128,7 +127,6 @@ def check_population(agreement: Agreement, asked: Asked, /) -> None:
 
 
 def check_sizes(agreement: Agreement, asked: Asked, /) -> None:
-    """Refuse a population that is too small or too large."""
     limits = agreement.limits
     n = len(asked.plans)
     if not limits.population_min <= n <= limits.population_max:
@@ -152,7 +150,7 @@ def check_plans(agreement: Agreement, plans: NDArray[np.integer[Any]], /) -> Non
 def blocks_of(plans: NDArray[np.integer[Any]]) -> Iterator[tuple[int, NDArray[np.integer[Any]]]]:
     """Plans in blocks, each with the number of its first plan.
 
-    What is made of them takes many times the memory that they take.
+    What is computed from them takes many times the memory that they take.
     """
     size = max(1, BLOCK_ENTRIES // max(1, plans.shape[1]))
     return ((first, plans[first : first + size]) for first in range(0, len(plans), size))
@@ -170,7 +168,6 @@ def count_distinct(problem: Problem, plans: NDArray[np.integer[Any]], /) -> int:
 
 
 def check_feasible(problem: Problem, plans: NDArray[np.integer[Any]], /) -> None:
-    """Refuse candidates that are not valid plans of the problem."""
     for first, block in blocks_of(plans):
         fault = problem.fault(block)
         if fault is not None:
@@ -180,7 +177,6 @@ def check_feasible(problem: Problem, plans: NDArray[np.integer[Any]], /) -> None
 def check_evaluated(
     plans: NDArray[np.integer[Any]], were_evaluated: Callable[[AbstractSet[bytes]], bool], /
 ) -> None:
-    """Refuse to reveal anything of candidates that were never evaluated."""
     if not were_evaluated(candidate_hashes(plans)):
         raise refuse("a candidate was never evaluated, so nothing is revealed of it")
 
@@ -205,7 +201,7 @@ def check_reveal(
 def check_generations(
     first: int, count: int, horizon: int, /, *, most: int, ends: Mapping[int, int]
 ) -> None:
-    """Refuse steps of a sealed run beyond those agreed, or beside those done before.
+    """Refuse steps of a sealed run beyond those agreed, or that do not follow those before.
 
     `ends` has the batches that were begun: where each starts, and where it ends.
     """
@@ -223,9 +219,9 @@ def check_generations(
 def check_checkpoints(
     first: int, count: int, /, *, checkpoints: Collection[int], finished: int | None
 ) -> None:
-    """Refuse steps beyond a checkpoint, at which they end, and after one that said all is proved.
+    """Refuse steps beyond a checkpoint, and any after the one at which all was proved.
 
-    `finished` is the step of that one, if there was one.
+    `finished` is the step of that checkpoint, if there was one.
     """
     between = [step for step in checkpoints if first < step < first + count]
     if between:

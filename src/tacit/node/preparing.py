@@ -1,20 +1,20 @@
-"""The check of an objective's inputs before they are frozen: one after the other per agreement.
+"""Prepare an objective's inputs: compare and check them with the peers, freeze them, draw the seed.
 
-The nodes tell each other what each has of every owner, by the hash of its manifest, which names all
-components of its shares; each has checked its own against it. Then they check all ranges. What is
-frozen is what was checked. A node that froze before, when another lost its last message, takes part
-again, so that all come to the same end. While inputs are not frozen, whatever differs between nodes
-is dropped, and can be submitted again.
+::
 
-The first message also has the hash that binds a node to its contribution to the search's seed. What
-they were bound to is frozen with the inputs, and only then is it opened (`seed_drawing`).
+    compare    1 round: manifests of all owners, and what binds each node to its contribution
+    check      the range of every weight, on shares
+    freeze     on the disk of each node
+    draw       2 rounds: that all froze the same, then the contributions
 
-The draw of the seed contribution, after the inputs are frozen: 2 rounds, 64 bytes to each peer.
+The nodes compare the hash of each owner's manifest, which names all components of its shares; each
+has checked its own component against it. What is frozen is what was checked. A node that froze
+before, when another missed the last message, takes part again, so that all come to the same end.
+While inputs are not frozen, whatever differs between nodes is dropped and can be submitted again.
 
-Each node tells the others what it has frozen, on its disk: the manifests, and what all nodes are
-bound to. Only when it has heard the same from all does it open its own contribution. So
-whoever sees a contribution sees it when nothing can be changed any more: stopping then ends the
-run, and gives no other draw, since no node ever draws again.
+A node opens its contribution only when it has heard that all have frozen the same. So whoever sees
+one sees it when nothing can be changed any more: stopping then ends the run, and gives no other
+draw, since no node ever draws again.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import hashlib
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 from tacit.agreement.sealing import box_hash
 from tacit.agreement.sizes import prepare_bytes
@@ -35,7 +36,7 @@ from tacit.mpc import (
     concatenate,
 )
 from tacit.node.agreement_state import AgreementState
-from tacit.node.computation import ComputingNode, NodeComputation
+from tacit.node.computation import NodeComputation
 from tacit.node.equity import hooks_of
 from tacit.node.inputs import Inputs
 from tacit.node.policy import refuse
@@ -43,6 +44,9 @@ from tacit.node.store import StoredInput
 from tacit.node.threads import in_thread
 from tacit.records.events import Fault, InputDropped
 from tacit.records.messages import Computed, Prepare, RefusalKind
+
+if TYPE_CHECKING:
+    from tacit.node.server import Node
 
 Rows = dict[str, StoredInput]
 _HASH = 32
@@ -52,17 +56,15 @@ LARGE_CELLS = 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
-    """What the nodes told each other of an objective's inputs."""
+    """The result of comparing an objective's inputs with the peers."""
 
     different: dict[str, list[str]]
     """Owners whose manifests are not the same everywhere, with the nodes where they differ."""
     commitments: list[str]
-    """What binds the nodes to their contributions to the seed."""
+    """The hashes that bind the nodes to their contributions to the seed."""
 
 
-async def prepare(
-    node: ComputingNode, agreement_state: AgreementState, request: Prepare
-) -> Computed:
+async def prepare(node: Node, agreement_state: AgreementState, request: Prepare) -> Computed:
     """Compare manifests, check all ranges, and freeze the inputs between the two hooks."""
     computation = NodeComputation(node, agreement_state, request, b"prepare", None)
     async with AsyncExitStack() as stack:
@@ -104,14 +106,15 @@ async def _prepare(
         compared = await computation.run(work)
         if not compared.different and not missing and not outside:
             await hooks.before_freeze(session)
-            # Here, since the log has one writer.
+            # Here on the event loop and not in `work`: the log has one writer.
             commitments = compared.commitments
             agreement_state.inputs.freeze(objective, inputs, commitments=commitments)
             await draw_seed(session, agreement_state.inputs, objective)
             stated = partial(agreement_state.inputs.weights, objective)
             name = f"{request.epoch}:{request.attempt}"
             await computation.run(partial(hooks.before_search, session, stated, attempt=name))
-    # Only now, when every node has its answer: an error inside would end the session for all.
+    # After the session, when every node has its answer: an error inside would end it for all, and
+    # some nodes would drop rows that others keep.
     _drop_different(agreement_state, objective, inputs, compared)
     if missing:
         raise refuse(
@@ -122,7 +125,7 @@ async def _prepare(
     _drop_outside(agreement_state, objective, inputs, outside)
     derivation = agreement_state.derivation
     if derivation is not None and derivation.is_frozen:
-        # Now, since no deadline runs yet.
+        # Compiling takes seconds. No deadline runs yet.
         await derivation.get_ready()
     return computation.reply(Computed)
 
@@ -130,7 +133,7 @@ async def _prepare(
 async def _compare(
     session: Session, agreement_state: AgreementState, objective: int, inputs: Rows
 ) -> _Compared:
-    """Tell all peers what is here, and hear what is there. 1 round."""
+    """Compare the manifests with all peers, and exchange commitments. 1 round."""
     owners = [each.participant for each in agreement_state.agreement.objectives[objective].owners]
     ours = [
         hashlib.sha256(inputs[who].manifest).digest() if who in inputs else bytes(_HASH)
@@ -151,7 +154,7 @@ async def _compare(
 async def _out_of_range(
     agreement_state: AgreementState, session: Session, objective: int, weights: ArithmeticShare
 ) -> list[str]:
-    """The participants with a weight out of range; which weight it is, nobody learns."""
+    """The participants with a weight out of range; nobody learns which weight it is."""
     terms = agreement_state.agreement.objectives[objective]
     parts = [weights[owner.rows] for owner in terms.owners]
     flat = [share.map(lambda part: part.reshape(-1)) for share in parts]
@@ -205,7 +208,10 @@ def _drop_outside(
 
 
 async def draw_seed(session: Session, inputs: Inputs, objective: int, /) -> None:
-    """Have all contributions opened, once all nodes have frozen the same."""
+    """Open all contributions, once all nodes have frozen the same. 2 rounds, 64 bytes to each peer.
+
+    A node tells what it has frozen on its disk: the manifests, and what all nodes are bound to.
+    """
     frozen = inputs.frozen[objective]
     text = "\n".join([frozen.manifests, *frozen.commitments])
     here = hashlib.sha256(b"tacit frozen/1\n" + text.encode()).digest()

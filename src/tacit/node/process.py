@@ -1,7 +1,7 @@
-"""The process of a node, until it is told to stop; `python -m tacit.node.process node.toml`.
+"""Run a node as a process until it is stopped; `python -m tacit.node.process node.toml`.
 
-With `--throw-away` the folder of the config file goes when the node stops: whoever started the node
-and was killed before cleaning up leaves no keys behind.
+With `--throw-away` the folder of the config file is removed when the node stops. If the process
+that started the node is killed before it cleans up, no keys stay behind.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SWITCH_SECONDS = 0.0005
 
 
 def run_node(config: NodeConfig, /, *, until_input_ends: bool = False) -> None:
-    """Run a node until it is told to stop: by a signal, or by the end of its standard input.
+    """Run a node until a signal, or the end of its standard input, stops it.
 
     The latter ties a node to the process that started it: a pipe closes even if that is killed.
     """
@@ -54,7 +54,7 @@ def main(arguments: list[str], /) -> int:
     except TacitError as error:
         print(f"tacit: {error}", file=sys.stderr)
         return error.exit_code
-    # The name is looked at too, since nothing else in the world should ever be removed by this.
+    # The name is checked too: with a wrong config file this would remove somebody's folder.
     if "--throw-away" in arguments and path.parent.name.startswith(LOCAL_PREFIX):
         shutil.rmtree(path.parent, ignore_errors=True)
     return 0

@@ -1,17 +1,16 @@
-"""How far sealed searches are at one node: their secret state on the disk, and what may follow.
+"""Keep the secret state of sealed searches, what may follow it, and the boxes of an opened plan.
 
-Searches that go on together have one state, and are bound to it together. Most go on alone.
+Searches that are solved together have one state, and are bound to it together. Most go alone.
 
-The states after the last two batches that were asked for are kept, so that all nodes always have
-one in common: whoever lost the last one goes on from the one before, with fresh masks. What follows
-a state is fixed once it has begun. A node binds itself to the one state that it opens, on the disk,
-before a part of it is out; what is computed meanwhile ends first, and nothing follows.
+::
 
-The boxes of a plan for its owners at one node: sealed once, then always the same bytes.
+    started    StartDrawn     a start may be drawn again until the first batch has begun
+    batches    BatchBegun     logged and synced before it is computed: what follows a state is fixed
+    bound      PlanBound      the one state whose plan may be opened; nothing is computed afterwards
 
-They are on the disk before the log says what they are, and in the log before anybody hears of them.
-What is in them are shares that only their owners open, so they stay when the agreement has ended:
-an owner whose box was lost on the way gets it again.
+The states after the last two batches are kept, so that all nodes always have one in common: a node
+that lost the last one in a crash goes on from the one before, with fresh masks. A node binds itself
+on the disk before a part of a plan leaves it; what is computed meanwhile ends first.
 """
 
 from __future__ import annotations
@@ -27,17 +26,17 @@ from tacit.agreement.plan_parts import SealedParts
 from tacit.agreement.sealed_run import SealedRun
 from tacit.mpc import ArithmeticShare
 from tacit.node.policy import check_checkpoints, check_generations, refuse
-from tacit.node.store import Store, Stored, StoredShare
+from tacit.node.store import Store, Stored, decoder_of, encode_stored
 from tacit.node.threads import to_the_end
 from tacit.records.events import BatchBegun, PlanBound, PlanSealed, Sent, StartDrawn
 from tacit.records.ledger import DisclosedProof, DisclosureKind, HeardBoxes
 from tacit.records.messages import Advance
 from tacit.records.recording_mux import sent_digest
-from tacit.records.requests import Attempt, decode_attempt, encode_attempt, plan_hash
+from tacit.records.requests import Attempt, plan_hash
 
 KEPT_STATES = 2
 KEPT_RUNS = 16
-"""Batches that are remembered as they were begun."""
+"""How many batches are remembered as they were begun."""
 
 
 class KeptState(Stored, frozen=True, tag="sealed state/1"):
@@ -46,36 +45,19 @@ class KeptState(Stored, frozen=True, tag="sealed state/1"):
     step: int
     attempt: Attempt
     """The attempt that it comes from."""
-    kept_shares: list[StoredShare]
-    plan_keys: dict[int, bytes] = msgspec.field(default_factory=dict)
+    shares: Sequence[ArithmeticShare]
+    """All that is needed to go on; last the plans that may be opened."""
+    plan_keys: Mapping[int, bytes] = msgspec.field(default_factory=dict)
     """Where the plan is for its owners: per component a key that all its holders drew, and nobody
     else. Commitments to the component are made with it."""
-
-    @classmethod
-    def of(
-        cls,
-        step: int,
-        attempt: Attempt,
-        shares: Sequence[ArithmeticShare],
-        plan_keys: Mapping[int, bytes],
-        /,
-    ) -> KeptState:
-        """Return a state to be kept."""
-        return cls(step, attempt, [*map(StoredShare.of, shares)], dict(plan_keys))
-
-    @property
-    def shares(self) -> list[ArithmeticShare]:
-        """All that is needed to go on; last the plans that may be opened."""
-        return [each.read() for each in self.kept_shares]
 
     @property
     def plans(self) -> ArithmeticShare:
         """The plan that may be opened, or one line for each of several."""
-        return self.kept_shares[-1].read()
+        return self.shares[-1]
 
 
-_STATE_ENCODER = msgspec.msgpack.Encoder(enc_hook=encode_attempt)
-_READ_STATE = msgspec.msgpack.Decoder(KeptState, dec_hook=decode_attempt)
+_READ_STATE = decoder_of(KeptState)
 
 
 class SealedProgress:
@@ -84,22 +66,24 @@ class SealedProgress:
     def __init__(self, store: Store, searches: Sequence[int], /) -> None:
         self._store, self.searches = store, searches
         self._search = searches[0]
-        """The one by which they are known."""
-        states = map(_READ_STATE.decode, store.load_sealed(self._search))
-        self._kept = sorted(states, key=lambda kept: kept.step)
+        """The first one, which names the group."""
+        states = map(store.load_state, store.state_names(f"sealed-{self._search}-"))
+        self._kept = sorted(
+            (_READ_STATE.decode(data) for data in states if data), key=lambda kept: kept.step
+        )
         self.from_peers: list[Attempt] = []
-        """The attempts whose states our peers have, and not we: they hand them over."""
+        """The attempts whose states the peers have and hand over to this node, which has none."""
         self._ends: dict[int, int] = {}
         self._requests: dict[int, str] = {}
         self.opened: Attempt | None = None
-        """The attempt whose plans are the ones to open; nothing follows it."""
+        """The attempt whose plans this node is bound to; nothing follows it."""
         self.finished: int | None = None
-        """The step after which it was opened that all is proved."""
+        """The step after which it was disclosed that all plans are proved optimal."""
         self.started: float | None = None
         """When this node first worked on it, in seconds since 1970 by its own clock."""
         self._ending = False
         self.computing = asyncio.Lock()
-        """Held until the state of what is computed is kept."""
+        """Held until the state of the computation under way is kept."""
         self._scope: asyncio.Timeout | None = None
         for event in store.log.recent():
             match event:
@@ -114,7 +98,7 @@ class SealedProgress:
                     self.opened = event.attempt
 
     def _start_clock(self, now: float) -> None:
-        # The first time counts: whoever has a start drawn again gains no time by it.
+        # The first time counts: a platform that has a start drawn again gains no time by it.
         if self.started is None:
             self.started = float(now)
 
@@ -127,17 +111,16 @@ class SealedProgress:
 
     @property
     def of_three(self) -> list[Attempt]:
-        """The attempts whose states three nodes of four have."""
+        """The attempts that three nodes of four computed: the states are of three."""
         full = len(self._store.agreement.nodes) - 1
         return [kept.attempt for kept in self._kept if len(kept.plans.parts) < full]
 
     @property
     def available(self) -> list[Attempt]:
-        """The attempts whose states are here, or would be handed over."""
+        """The attempts whose states are here or would be handed over."""
         return sorted({*self.names, *(self.from_peers if self.opened is None else [])})
 
     def forget(self) -> None:
-        """The agreement has ended."""
         self._kept = []
 
     @property
@@ -163,7 +146,7 @@ class SealedProgress:
 
     @asynccontextmanager
     async def alone(self) -> AsyncIterator[None]:
-        """One computation at a time; it is ended when the plan is to be opened."""
+        """Run one computation at a time in this block; `bind` ends it early."""
         async with self.computing:
             self._scope = scope = asyncio.timeout(None)
             try:
@@ -182,11 +165,12 @@ class SealedProgress:
         if self._ends:
             raise refuse("this search has begun; it does not start again")
         self._store.log.append(StartDrawn(self._search, attempt))
+        # Synced, as the clock starts here: after a power cut it must not start later.
         self._store.log.sync()
         self._start_clock(time.time())
 
     def begin(self, request: Advance, attempt: Attempt, run: SealedRun, /) -> KeptState | None:
-        """Allow a batch or refuse it; when this returns, it is on the disk as begun.
+        """Allow a batch or refuse it; when this returns, the disk says that it has begun.
 
         Returns the state to go on from, None where the peers hand it over.
         """
@@ -194,7 +178,7 @@ class SealedProgress:
         first, count, horizon = request.first, request.count, request.horizon
         parent, ends = request.parent_attempt, self._ends
         if parent in self.from_peers:
-            # What the peers began meanwhile we have not heard of, but that it ended there.
+            # This node knows where the batches ended that the peers began meanwhile, and no more.
             ends = {-1: parent.number, **ends}
         check_generations(first, count, horizon, most=run.steps, ends=ends)
         check_checkpoints(first, count, checkpoints=run.checkpoints, finished=self.finished)
@@ -214,21 +198,24 @@ class SealedProgress:
 
     async def keep(self, new: KeptState, /) -> None:
         """Keep a state on the disk, and of those before it the last one."""
+        # To the end: a thread that writes on after its caller was cancelled could overwrite the
+        # state of a later attempt.
         await to_the_end(self._keep(new))
 
     async def _keep(self, new: KeptState) -> None:
-        await asyncio.to_thread(
-            self._store.save_sealed, self._search, new.step, _STATE_ENCODER.encode(new)
-        )
+        name = f"sealed-{self._search}-{new.step}"
+        await asyncio.to_thread(self._store.save_state, name, encode_stored(new))
         states = [kept for kept in self._kept if kept.step < new.step]
         self._kept = [*states, new][-KEPT_STATES:]
+        # Only now: until the new state is on the disk, a crash goes back to an old one.
         for old in states[: 1 - KEPT_STATES]:
-            self._store.drop_sealed(self._search, old.step)
+            self._store.drop_state(f"sealed-{self._search}-{old.step}")
 
     async def bind(self, attempt: Attempt, /) -> Attempt:
-        """Bind this node to the one state that it may open; what it is bound to, on the disk.
+        """Bind this node, on its disk, to the one state that it may open; return which it is.
 
-        The first one counts. Whatever is computed now ends before.
+        The first binding counts. A computation under way is ended first, so that no later state
+        exists whose plan could be wanted.
         """
         if self.opened is None:
             self._ending = True
@@ -246,7 +233,7 @@ class SealedProgress:
         return self.opened
 
     async def begin_open(self, attempt: Attempt, /) -> KeptState:
-        """Bind this node to a state that is here, or refuse; a part may leave once peers agree."""
+        """Bind this node to a state that is here, or refuse; its part leaves once peers agree."""
         kept = self.state(attempt)
         if self.opened not in (None, attempt) or await self.bind(attempt) != attempt:
             raise refuse("another plan of this search was opened, which happens once")
@@ -254,7 +241,7 @@ class SealedProgress:
 
 
 class StoredParts(Stored, frozen=True, tag="plan boxes/1"):
-    """What this node releases of a plan."""
+    """The boxes with this node's part of a plan, and what else it releases of it."""
 
     attempt: Attempt
     sealed: SealedParts
@@ -262,12 +249,17 @@ class StoredParts(Stored, frozen=True, tag="plan boxes/1"):
     """Its components of the plan's value, where that is disclosed."""
 
 
-_PARTS_ENCODER = msgspec.msgpack.Encoder(enc_hook=encode_attempt)
-_READ_PARTS = msgspec.msgpack.Decoder(StoredParts, dec_hook=decode_attempt)
+_READ_PARTS = decoder_of(StoredParts)
 
 
 class PlanBoxes:
-    """The boxes of one sealed search."""
+    """The boxes of one sealed search, where its plan is for its owners only.
+
+    They are sealed once, and always the same bytes leave the node: on the disk before the log says
+    what they are, in the log before anybody hears of them. What is in them are shares that only
+    their owners open, so they stay when the agreement has ended: an owner whose box was lost on the
+    way gets it again.
+    """
 
     def __init__(self, store: Store, search: int, /) -> None:
         self._store, self._search = store, search
@@ -283,14 +275,14 @@ class PlanBoxes:
                     self._is_released = True
 
     def released(self, attempt: Attempt, /) -> StoredParts | None:
-        """What was released before of this attempt's plan; it may be had again at any time."""
+        """The parts that were released of this attempt's plan; they are given out at any time."""
         parts = self._load() if self._is_released else None
         return parts if parts is not None and parts.attempt == attempt else None
 
     async def sealed(self, attempt: Attempt, seal: Callable[[], StoredParts], /) -> StoredParts:
-        """The parts of the plan that this node is bound to; they are sealed if they were not.
+        """The parts of the plan that this node is bound to; sealed now if they were not.
 
-        Whoever is cancelled meanwhile leaves no thread behind that writes other ones later.
+        Run to the end: a cancelled call must leave no thread that writes other boxes later.
         """
         return await to_the_end(self._sealed(attempt, seal))
 
@@ -299,11 +291,11 @@ class PlanBoxes:
             parts = self._load()
             if parts is None and self._logged is not None:
                 raise refuse("the boxes of this plan are in the log and gone from the disk")
+            # Boxes on the disk that the log does not name were sealed just before a crash. Nobody
+            # has heard of them, so they may be replaced.
             if parts is None or (self._logged is None and parts.attempt != attempt):
                 parts = await asyncio.to_thread(seal)
-                await asyncio.to_thread(
-                    self._store.save_parts, self._search, _PARTS_ENCODER.encode(parts)
-                )
+                await asyncio.to_thread(self._store.save_parts, self._search, encode_stored(parts))
                 self._parts = parts
             if parts.attempt != attempt:
                 raise refuse("the boxes here are of another plan of this search; one is opened")
@@ -318,10 +310,10 @@ class PlanBoxes:
             return parts
 
     def release(self, parts: StoredParts, boxes: list[str], /) -> None:
-        """Log that the boxes leave this node, and which ones nodes were bound to by then.
+        """Log that the boxes leave this node, and to which ones the nodes were bound by then.
 
         `boxes` are the hashes of the nodes' lists of boxes. Synced, since afterwards the node gives
-        its boxes to whoever asks, without another look at the peers.
+        its boxes out without comparing with the peers again.
         """
         self._store.log_sent(
             DisclosureKind.OWNERS_PLAN,

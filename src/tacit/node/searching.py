@@ -1,14 +1,14 @@
-"""What a node does for a sealed run: batches of steps with its peers, and the one opening.
+"""Advance a sealed run: batches of steps with the peers, from one secret state to the next.
 
-A batch goes from one secret state to the next, stage by stage. A state is a list of shares, the
-last of them the plans that may be opened: value, for an assignment what is proved, and the column
-of each row. Weightings of an assignment that are solved together have one state, with a line for
-the plan of each.
+A state is a list of shares. The last are the plans that may be opened: value, for an assignment
+what is proved, and the column of each row. Weightings of an assignment that are solved together
+have one state, with a line for the plan of each.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,20 +31,17 @@ from tacit.mpc.sealed import SealedState, Step, secret_start
 from tacit.mpc.sealed import advance as anneal
 from tacit.mpc.transport import Mux
 from tacit.node.agreement_state import AgreementState
-from tacit.node.computation import ComputingNode, Handover, NodeComputation
+from tacit.node.computation import NodeComputation, StateHandover
 from tacit.node.opening import (
-    as_reply,
-    confirm_binding,
-    context_of_plan,
     draw_plan_keys,
-    open_for_owners,
 )
 from tacit.node.sealed_progress import KeptState, SealedProgress
 from tacit.node.threads import in_thread
 from tacit.records.ledger import DisclosedProof, DisclosureKind
-from tacit.records.messages import Advance, BatchDone, OpenPlan, PlanOpened
-from tacit.records.recording_mux import sent_digest
-from tacit.records.requests import plan_hash
+from tacit.records.messages import Advance, BatchDone
+
+if TYPE_CHECKING:
+    from tacit.node.server import Node
 
 LARGE_MESSAGE = 1 << 18
 """With larger ones, steps take more than a few milliseconds each."""
@@ -56,9 +53,9 @@ NextState = tuple[Shares, bool | None]
 
 
 async def advance(
-    node: ComputingNode, agreement_state: AgreementState, request: Advance, platform: Mux
+    node: Node, agreement_state: AgreementState, request: Advance, platform: Mux
 ) -> BatchDone:
-    """Some steps, or the start, if the agreement allows them."""
+    """Compute a batch of steps, or the start, if the agreement allows it."""
     computation = NodeComputation(node, agreement_state, request, request.digest, platform)
     async with computation.begins():
         progress = agreement_state.search(request.search, goes_on=True)
@@ -67,7 +64,7 @@ async def advance(
 
 
 async def _advance(
-    node: ComputingNode,
+    node: Node,
     agreement_state: AgreementState,
     request: Advance,
     progress: SealedProgress,
@@ -76,10 +73,12 @@ async def _advance(
     agreement, attempt = agreement_state.agreement, computation.attempt
     run, end = agreement.sealed_run, request.first + request.count
     starts = end == 0 and not request.parent_attempt
-    handover = Handover.find(node, agreement_state, request.epoch, request.parent_attempt, progress)
+    handover = StateHandover.find(
+        node, agreement_state, request.epoch, request.parent_attempt, progress
+    )
     before: KeptState | None = None
     async with computation.begins():
-        # Again, since it may have expired while others were at work.
+        # Again: the agreement may have expired while this waited for `alone`.
         agreement_state.search(request.search)
         # From here on the log binds this node to the batch: after a crash it does the same again.
         if starts:
@@ -119,12 +118,12 @@ async def _advance(
         computation.log_sent(DisclosureKind.PROVED, progress.searches[0], known=known)
         if finished:
             progress.finished = end
-    await progress.keep(KeptState.of(end, attempt, shares, keys))
+    await progress.keep(KeptState(end, attempt, shares, keys))
     return computation.reply(BatchDone, seed=seed)
 
 
 def _is_long(group: SealedGroup, *, starts: bool) -> bool:
-    """Whether steps would keep others waiting on the node's event loop.
+    """Whether steps would hold up the node's event loop.
 
     The start of a tour goes over the whole table, generations over a few lines of it at a time.
     """
@@ -213,42 +212,3 @@ async def solve_assignment(
     if stages[-1].end not in run.checkpoints or answer.proved is None:
         return shares, None
     return shares, await tell_finished(session, answer.proved)
-
-
-def released_before(agreement_state: AgreementState, request: OpenPlan) -> PlanOpened | None:
-    """Boxes of a plan for its owners that have left the node: again, also after the end."""
-    boxes = agreement_state.plan_boxes.get(request.search)
-    parts = None if boxes is None else boxes.released(request.attempt)
-    return None if parts is None else as_reply(parts, request.id)
-
-
-async def open_plan(
-    node: ComputingNode, agreement_state: AgreementState, request: OpenPlan
-) -> PlanOpened:
-    """The node's shares of the best plan, once; of its value too where that was agreed.
-
-    The components of a plan are fresh and uniform but for their sum, which the coordinator is to
-    know; so it may see all of them. Two nodes hold all of them, so one may be gone. Nothing leaves
-    before enough of the others are bound to the same plan.
-    """
-    agreement_state.check_counted()
-    kept = await agreement_state.begin_open(request.search, request.attempt)
-    run = agreement_state.agreement.sealed_run
-    if run.for_owners:
-        return await open_for_owners(node, agreement_state, request, kept)
-    plan = agreement_state.plan_of(request.search, kept)
-    await confirm_binding(node, agreement_state, request.search, request.attempt)
-    parts = [
-        np.ascontiguousarray(plan.parts[c][run.heads - run.opened_heads :]).tobytes()
-        for c in context_of_plan(agreement_state, request.search, kept).held_by(node.number)
-    ]
-    # Before the reply, with which the part leaves: what is out and in no log could be denied.
-    # After a crash in between the plan is asked for again, and the log has two lines about it.
-    agreement_state.store.log_sent(
-        DisclosureKind.PLAN,
-        request.search,
-        request.attempt,
-        plan_hash(request.search, request.attempt),
-        lambda salt: sent_digest(salt, [(0, parts)]),
-    )
-    return PlanOpened(id=request.id, components=parts)

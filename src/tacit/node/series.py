@@ -1,10 +1,4 @@
-"""What a node keeps on its disk for balances: the book of a series, and weights with factors.
-
-Each file is replaced whole, or not at all. The book has shares of steps, which stay from run to
-run, so they are under no agreement's key. Whoever reads the disks of two nodes reads balances; one
-alone tells nothing. Weights with factors are of one run, under its agreement's key, and go with it.
-
-The series that a node has taken runs of: what was signed, and which runs there were.
+"""Keep the series that a node has taken runs of: what was signed, which runs there were, balances.
 
 ::
 
@@ -13,8 +7,11 @@ The series that a node has taken runs of: what was signed, and which runs there 
     series/HASH/runs.jsonl    which runs were taken, and when
     series/HASH/book          shares of everybody's steps, where balances are kept
 
-What a series allows per day is counted here, whatever the platform says and forgets. A folder stays
-for as long as the series could have runs.
+The node itself counts what a series allows per day, since a platform may forget runs on purpose. A
+folder stays for as long as the series could have runs. Each file is replaced as a whole.
+
+The book has shares of steps. They stay from run to run, so no agreement's key encrypts them: the
+disks of two nodes together give away balances, one alone gives away nothing.
 """
 
 from __future__ import annotations
@@ -42,101 +39,21 @@ from tacit.agreement import (
     series_hash,
 )
 from tacit.agreement.terms import Agreement, agreement_hash
-from tacit.equity import RunEntry, StepBook, empty_book
+from tacit.equity import StepBook, empty_book
 from tacit.errors import FileError
 from tacit.files import remove_drafts, replace_secret
-from tacit.mpc import ArithmeticShare
 from tacit.node.policy import refuse
-from tacit.node.store import Stored, StoredShare
+from tacit.node.store import Stored, decoder_of, encode_stored
 from tacit.records.messages import RefusalKind
 
 
-class StoredEntry(msgspec.Struct, frozen=True, array_like=True):
-    """A run as a file has it."""
-
-    number: int
-    attempt: str
-    participants: tuple[str, ...]
-    steps: StoredShare | None
-    told: StoredShare | None
-    for_all: StoredShare | None
-    place: int
-    agreement: str
-    plan: str = ""
-
-
 class StoredBook(Stored, frozen=True, tag="book/1"):
-    """A book as a file has it."""
+    """The book of a series, with its version."""
 
-    components: tuple[int, ...]
-    founders: tuple[str, ...]
-    latest: StoredEntry | None
-    prepared: StoredEntry | None
-    head: str
-    frozen: int
-    voids: tuple[int, ...]
-    taken: dict[str, int]
-    steps: dict[str, StoredShare]
-    runs: int
+    book: StepBook
 
 
-_READ_BOOK = msgspec.msgpack.Decoder(StoredBook)
-
-
-def _stored(share: ArithmeticShare | None) -> StoredShare | None:
-    return None if share is None else StoredShare.of(share)
-
-
-def _read(share: StoredShare | None) -> ArithmeticShare | None:
-    return None if share is None else share.read()
-
-
-def _entry_to_file(entry: RunEntry | None) -> StoredEntry | None:
-    if entry is None:
-        return None
-    shares = _stored(entry.steps), _stored(entry.told), _stored(entry.for_all)
-    public = entry.number, entry.attempt, entry.participants
-    return StoredEntry(*public, *shares, entry.place, entry.agreement, entry.plan)
-
-
-def _entry_from_file(entry: StoredEntry | None) -> RunEntry | None:
-    if entry is None:
-        return None
-    shares = _read(entry.steps), _read(entry.told), _read(entry.for_all)
-    public = entry.number, entry.attempt, entry.participants
-    return RunEntry(*public, *shares, entry.place, entry.agreement, entry.plan)
-
-
-def book_to_file(book: StepBook, /) -> StoredBook:
-    """A book as it is written."""
-    return StoredBook(
-        book.components,
-        book.founders,
-        _entry_to_file(book.latest),
-        _entry_to_file(book.prepared),
-        book.head,
-        book.frozen,
-        book.voids,
-        dict(book.taken),
-        {name: StoredShare.of(share) for name, share in book.steps.items()},
-        book.runs,
-    )
-
-
-def book_from_file(stored: StoredBook, /) -> StepBook:
-    """The book again."""
-    return StepBook(
-        stored.components,
-        stored.founders,
-        _entry_from_file(stored.latest),
-        _entry_from_file(stored.prepared),
-        stored.head,
-        stored.frozen,
-        stored.voids,
-        stored.taken,
-        {name: share.read() for name, share in stored.steps.items()},
-        stored.runs,
-    )
+_READ_BOOK = decoder_of(StoredBook)
 
 
 class KeptBook:
@@ -145,21 +62,23 @@ class KeptBook:
     def __init__(self, path: Path, first: StepBook, /) -> None:
         self._path = path
         self.turn = asyncio.Lock()
-        """Whoever freezes inputs or counts a run holds it, so that one is never amid the other."""
+        """Held while inputs are frozen or a run is counted.
+
+        Otherwise a run could be frozen on the balances before another that is just being counted.
+        """
         self.book = self._read() if path.exists() else first
 
     def _read(self) -> StepBook:
         try:
-            stored = _READ_BOOK.decode(self._path.read_bytes())
+            return _READ_BOOK.decode(self._path.read_bytes()).book
         except msgspec.DecodeError as error:
             remedy = "restore it as it was after the last run, or sign a new series"
             raise FileError(self._path, None, f"was changed ({error})", remedy) from None
-        return book_from_file(stored)
 
     def keep(self, book: StepBook, /) -> None:
-        """From now on it is this, also after a power cut."""
+        """Write the book if it has changed; it survives a power cut."""
         if book is not self.book:
-            replace_secret(self._path, msgspec.msgpack.encode(book_to_file(book)))
+            replace_secret(self._path, encode_stored(StoredBook(book)))
             self.book = book
 
     def check_head(self, head: str, /) -> None:
@@ -173,16 +92,6 @@ class KeptBook:
 
 
 FOLDER = "series"
-
-
-def _check_head(book: StepBook, head: str) -> None:
-    """Refuse a run that follows others than were counted here, or prepared last."""
-    if head not in (book.head, book.pending):
-        raise refuse(
-            "the run follows other runs than were counted here: the chain of balances has another "
-            f"head ({book.head[:16]}..., the agreement names {head[:16]}...); draft it again, or "
-            "find out whose disk was set back"
-        )
 
 
 class KeptSeries:
@@ -263,7 +172,7 @@ class KeptSeries:
     def _check_book(self, agreement: Agreement) -> None:
         book = self.book_of(agreement)
         if book is not None and agreement.equity is not None:
-            _check_head(book.book, agreement.equity.head)
+            book.check_head(agreement.equity.head)
 
     def book_of(self, agreement: Agreement, /) -> KeptBook | None:
         """The book of the series that a run belongs to, where balances are kept."""

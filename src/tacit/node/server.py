@@ -1,13 +1,11 @@
-"""A node: a long-running process that holds shares and computes what agreements allow.
+"""Run a node: listen for peers and platforms, and keep the state of all agreements.
 
-It listens for its two peers and for platforms, all with pinned certificates. `run_node` is what
-`tacit node run` calls.
+All parties have pinned certificates. `tacit.node.process` runs this as a process.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import sys
 import time
 from collections import Counter
@@ -16,12 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from msgspec.structs import asdict, replace
 from numpy.typing import NDArray
 
 from tacit.agreement import SignedSeries
 from tacit.agreement.terms import Agreement, agreement_hash, canonical
-from tacit.errors import FileError, LogError
+from tacit.errors import FileError
 from tacit.identity.certificates import DAY, expiry_warnings
 from tacit.identity.config import NodeConfig, parse_address
 from tacit.mpc import Epoch, party_name
@@ -41,7 +38,7 @@ from tacit.node.limits import (
 )
 from tacit.node.links import PeerLinks
 from tacit.node.opening import bind_for_peer
-from tacit.node.own_log import LOGGER, shorten
+from tacit.node.own_log import OwnLog, shorten
 from tacit.node.platform_connection import PENDING_LIMIT, PlatformConnection
 from tacit.node.policy import refuse
 from tacit.node.series import KeptSeries
@@ -57,7 +54,6 @@ from tacit.records.events import (
     NodeStarted,
     NodeStopped,
 )
-from tacit.records.node_log import LineLimit, NodeLog
 
 if TYPE_CHECKING:
     from tacit.node.metrics import NodeMetrics
@@ -70,7 +66,7 @@ PLATFORM_BYTES = 64 << 20
 UNSENT_BYTES = 1 << 20
 """What a platform may leave untaken on a link before it gets nothing more."""
 TIDY_EVERY_SECONDS = 3600.0
-"""How often the node looks for what need not be kept any longer."""
+"""How often the node removes what has expired."""
 
 
 class Node:
@@ -82,23 +78,19 @@ class Node:
         self.parties = Parties(config)
         self._data = folder / config.data
         self._data.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self.log = NodeLog(self._data / "log.jsonl")
-        self._strangers = LineLimit(burst=100, per_minute=10)
-        self._lines = {
-            name: LineLimit(burst=1000, per_minute=60) for name in self.parties.platforms
-        }
+        self._own_log = OwnLog(self._data / "log.jsonl", platforms=self.parties.platforms)
         self._links: Counter[str] = Counter()
         self._frames: dict[str, FrameBudget] = {}
         self.agreement_states: dict[bytes, AgreementState] = {}
         self._warned = 0.0
         self.broken: set[str] = set()
-        """Folders of agreements that cannot be read; these are refused until somebody looks."""
+        """Folders of agreements that cannot be read; refused until the operator has looked."""
         self.epochs: dict[tuple[bytes, int], Epoch] = {}
         self.turns, self.pages, self.workers = Turns(), Turns(), WorkerLoops()
         self.weights = KeptWeights()
         self.searches = KeptSearches(megabytes=config.most_working_megabytes)
         self.memory = MemoryBudget(self.name, megabytes=config.most_working_megabytes)
-        self._talks: set[asyncio.Task[None]] = set()
+        self._connections: set[asyncio.Task[None]] = set()
         self.peers = PeerLinks(
             config,
             self.parties.identity,
@@ -121,7 +113,7 @@ class Node:
     def _metrics(self) -> NodeMetrics | None:
         if not self.config.metrics:
             return None
-        # Here, since a node does without it where nobody looks.
+        # Imported here: a node without metrics does without the library.
         from tacit.node.metrics import NodeMetrics
 
         return NodeMetrics(
@@ -134,7 +126,7 @@ class Node:
         )
 
     def tidy(self) -> None:
-        """End what has expired, and remove what has done so long ago."""
+        """End agreements that have expired, and remove those that expired long ago."""
         now = time.time()
         self.own_keys.sealing.lapse(now)
         self.series.lapse(now)
@@ -143,6 +135,7 @@ class Node:
                 self.end_agreement(agreement_state, "it has expired")
         for agreement_state in self.quota.outlived(now):
             self.end_epoch(agreement_state.hash)
+            # Before anything of it goes: a crash in between must not let it count anew.
             tombstone(self._data, agreement_state.hash)
             del self.agreement_states[agreement_state.hash]
             self.weights.forget(agreement_state.hash)
@@ -150,12 +143,11 @@ class Node:
             self.note(AgreementRemoved(agreement_state.hash.hex(), "it has long expired"))
 
     def warn_of_expiry(self, now: float, /) -> None:
-        """Say once a day whose certificate expires soon."""
+        """Warn once a day of certificates that expire soon."""
         if now < self._warned + DAY:
             return
         self._warned = now
-        found = expiry_warnings(self.parties.certificates_expire(), now)
-        for party, what in found.items():
+        for party, what in expiry_warnings(self.parties.certificates_expire(), now).items():
             self.note(CertificateExpires(party, what))
             print(f"tacit: {what}", file=sys.stderr, flush=True)
 
@@ -172,37 +164,20 @@ class Node:
             try:
                 self._hold(Store(folder))
             except Exception as error:
-                # Whatever it is, the other agreements are not to blame.
+                # Any error at all: one damaged folder must not keep the others from being served.
                 self.broken.add(folder.name)
                 self.note(AgreementBroken(folder.name, shorten(f"{error!r}")))
                 print(f"{folder}: cannot be used ({error})", file=sys.stderr, flush=True)
 
     def note(self, event: LogEvent, /) -> None:
-        """A line in the node's own log; a platform or a stranger may cause so many.
-
-        A full disk does not stop the node here: what must be written down before it is done stands
-        in the logs of the agreements.
-        """
-        limit = self._lines.get(getattr(event, "peer", ""))
-        if limit is None and isinstance(event, LinkRejected):
-            limit = self._strangers
-        left_out = limit.admit() if limit is not None else 0
-        if left_out is None:
-            return
-        if left_out:
-            event = replace(event, left_out=left_out)
-        fields = {k: v for k, v in asdict(event).items() if k not in ("at", "previous")}
-        logging.getLogger(LOGGER).info(event.name, extra={"fields": fields})
-        try:
-            self.log.append(event)
-        except LogError as error:
-            print(f"{error}; not noted: {event.name} {fields}", file=sys.stderr, flush=True)
+        """Append a line to the node's own log."""
+        self._own_log.note(event)
 
     def _hold(self, store: Store) -> AgreementState:
         key = self.own_keys.claim(store.agreement)
         agreement_state = AgreementState(store, node=self.number, key=key)
         if agreement_state.ended:
-            # Again, in case the node ended in the middle of it.
+            # Again: the node may have been killed between the log's line and the erasure.
             self._erase(agreement_state)
         elif key is None:
             raise FileError(store.folder, None, "its sealing key is gone", "make a new agreement")
@@ -210,7 +185,8 @@ class Node:
         return agreement_state
 
     def end_agreement(self, agreement_state: AgreementState, why: str, /) -> None:
-        """End an agreement; its sealing key, boxes and shares are erased, its log stays."""
+        """End an agreement: erase its sealing key, boxes and shares; its log stays."""
+        # The line in the log comes first. After a crash the erasure is done again from it.
         agreement_state.end(why)
         self.end_epoch(agreement_state.hash)
         self._erase(agreement_state)
@@ -223,21 +199,22 @@ class Node:
     def offer_sealing_key(
         self, nonce: str, certificate: str, platform: str, /, *, signing_key: str
     ) -> tuple[str, str]:
-        """A sealing key for an agreement with this platform, and our signature under the offer."""
+        """A sealing key for an agreement with this platform, and the signature under the offer."""
         if not self.parties.are_one_platform(certificate, platform):
             raise refuse("the offer is for another platform than the one that asks")
         self.quota.check_room(platform)
         return self.own_keys.offer(nonce, certificate, signing_key=signing_key)
 
     def end_epoch(self, agreement: bytes, /) -> None:
-        """Nothing is ever drawn again from the keys of this agreement's epoch."""
+        """Close the agreement's epoch: nothing is ever drawn from its keys again."""
         for key in [key for key in self.epochs if key[0] == agreement]:
             self.epochs.pop(key).close()
 
     def end_epochs(self, peer: int, /) -> None:
-        """A link broke: nothing is ever drawn again from keys agreed with that peer before.
+        """Close every epoch with a peer whose link broke.
 
-        An epoch without it goes on, so that a lost node ends nothing by coming and going.
+        The two ends may have come differently far, so nothing is drawn from these keys again. An
+        epoch without the peer goes on: a lost node ends nothing by coming and going.
         """
         for key, epoch in list(self.epochs.items()):
             if peer in epoch.members:
@@ -252,7 +229,7 @@ class Node:
         series: SignedSeries | None = None,
         /,
     ) -> AgreementState:
-        """Keep an agreement (checked, signed by all) if its nodes and platform are who we know."""
+        """Keep an agreement (checked, signed by all) if the node knows its nodes and platform."""
         self._check_unbroken(agreement_hash(agreement))
         if has_tombstone(self._data, agreement_hash(agreement)):
             raise refuse("the agreement has expired and was removed here; make a new one")
@@ -264,7 +241,8 @@ class Node:
             if series is None:
                 raise refuse("the agreement names a series, which was not looked at")
             self.series.admit(agreement, series, now=time.time())
-        # What is on the disk also counts, though the platform may cancel what it asked for.
+        # Not cancelled in the middle: a folder on the disk that is not in memory would count for no
+        # quota until the next start.
         return await to_the_end(self._create(agreement, signatures, public))
 
     async def _create(
@@ -276,16 +254,8 @@ class Node:
         store = await asyncio.to_thread(Store.create, self._data, agreement, signatures, public)
         return self._hold(store)
 
-    def are_one_platform(self, one: str, other: str, /) -> bool:
-        """Whether two fingerprints are of one platform, which has two while it rotates them."""
-        return self.parties.are_one_platform(one, other)
-
-    def check_count(self, size: int, platform: str, /) -> None:
-        """Refuse one more agreement than the platform may have, by its length alone."""
-        self.quota.check_count(size, platform)
-
     def agreement_state(self, agreement: bytes, platform: str, /) -> AgreementState:
-        """What we hold for an agreement with this platform."""
+        """The state of an agreement with this platform."""
         self._check_unbroken(agreement)
         agreement_state = self.agreement_states.get(agreement)
         if agreement_state is None or not self.parties.are_one_platform(
@@ -313,13 +283,13 @@ class Node:
         link.limit_unsent(UNSENT_BYTES)
         mux = Mux(delayed(link, self.config.delay_ms), pending_limit=PENDING_LIMIT)
         platform = self.parties.platform_certificates(link.peer)[0]
-        talk = PlatformConnection(self, mux, platform)
-        task = asyncio.get_running_loop().create_task(talk.serve())
-        self._talks.add(task)
+        connection = PlatformConnection(self, mux, platform)
+        task = asyncio.get_running_loop().create_task(connection.serve())
+        self._connections.add(task)
         self._links[link.peer] += 1
 
         def ended(_: asyncio.Task[None]) -> None:
-            self._talks.discard(task)
+            self._connections.discard(task)
             self._links[link.peer] -= 1
 
         task.add_done_callback(ended)
@@ -355,9 +325,9 @@ class Node:
             tidying.cancel()
             stop_metrics()
             await listener.close()
-            for task in list(self._talks):
+            for task in list(self._connections):
                 task.cancel()
-            await asyncio.gather(*self._talks, return_exceptions=True)
+            await asyncio.gather(*self._connections, return_exceptions=True)
             await self.peers.close()
             self.workers.close()
             self.note(NodeStopped(self.number))

@@ -1,13 +1,4 @@
-"""What states on a node's disk are made of.
-
-What was disclosed under an agreement, in the order in which a node was told.
-
-Evaluation numbers that are set aside ahead of their use, so that a power cut repeats none.
-
-A power cut may lose what was appended to the log last. So a lease of numbers is on the disk before
-they are used: after a restart of the machine all of them count as used.
-
-What a node keeps on disk about one agreement, and how it gets there without tearing.
+"""Read and write the folder that a node keeps for one agreement.
 
 ::
 
@@ -26,14 +17,12 @@ What a node keeps on disk about one agreement, and how it gets there without tea
     answers               what was disclosed, where the nodes derive the populations from it
     public-O              weights of a public objective, which the search needs for that too
 
-(*) Encrypted under the agreement's sealing key, as the inputs are: without that key nothing here
-is a secret, and it is erased when the agreement has ended. Inputs, states and what was disclosed go
-then too; the agreement, its log and the boxes of a plan for its owners stay.
+(*) Encrypted under the agreement's sealing key, as the inputs are. Without that key nothing here is
+secret, and the key is overwritten when the agreement has ended. Inputs, states and answers are
+deleted then; the agreement, its log and the boxes of a plan for its owners stay.
 
-Every evaluation is appended to the log before it is computed, which survives the death of the
-process; for power cuts there is the lease.
-
-What a node keeps, seen from outside the node: for its operator's commands.
+An evaluation is appended to the log before it is computed. That survives the death of the process,
+and costs no fsync; for power cuts there is the lease.
 """
 
 from __future__ import annotations
@@ -44,6 +33,7 @@ from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 import numpy as np
@@ -58,37 +48,52 @@ from tacit.agreement.terms import Agreement, agreement_hash, canonical, read_agr
 from tacit.errors import EngineError, RefusedError
 from tacit.files import remove_drafts, replace_secret
 from tacit.identity.config import NodeConfig
-from tacit.mpc import ArithmeticShare
 from tacit.records.events import AgreementAccepted, Sent
 from tacit.records.ledger import DisclosedProof, DisclosureKind, HeardBoxes
 from tacit.records.node_log import NodeLog
 from tacit.records.requests import Attempt, decode_attempt, encode_attempt
+
+T = TypeVar("T")
 
 
 class Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="stored"):
     """What all states on the disk have: a tag with a version."""
 
 
-class StoredShare(msgspec.Struct, frozen=True, array_like=True):
-    """What this node has of a shared array, as a file has it."""
+class StoredArray(msgspec.Struct, frozen=True, array_like=True):
+    """An array of this node's share, as a file has it."""
 
     word: int
     """Bytes per word."""
-    size: tuple[int, ...]
-    parts: dict[int, bytes]
+    shape: tuple[int, ...]
+    data: bytes
 
-    @classmethod
-    def of(cls, share: ArithmeticShare, /) -> StoredShare:
-        """Return a share to be written."""
-        parts = {c: np.ascontiguousarray(part).tobytes() for c, part in share.parts.items()}
-        return cls(share.dtype.itemsize, share.shape, parts)
 
-    def read(self) -> ArithmeticShare:
-        """Return the share again."""
-        word = f"<u{self.word}"
-        return ArithmeticShare(
-            {c: np.frombuffer(part, word).reshape(self.size) for c, part in self.parts.items()}
-        )
+def _encode(value: object) -> object:
+    if isinstance(value, np.ndarray):
+        data = np.ascontiguousarray(value).tobytes()
+        return StoredArray(value.dtype.itemsize, value.shape, data)
+    return encode_attempt(value)
+
+
+def _decode(kind: type, value: object) -> object:
+    if kind is Attempt:
+        return decode_attempt(kind, value)
+    array = msgspec.convert(value, StoredArray)
+    return np.frombuffer(array.data, f"<u{array.word}").reshape(array.shape)
+
+
+_ENCODER = msgspec.msgpack.Encoder(enc_hook=_encode)
+
+
+def encode_stored(value: object, /) -> bytes:
+    """The bytes that a file has of a value; shares and attempts may be part of it."""
+    return _ENCODER.encode(value)
+
+
+def decoder_of(kind: type[T], /) -> msgspec.msgpack.Decoder[T]:
+    """Return what reads values of a type that `encode_stored` wrote."""
+    return msgspec.msgpack.Decoder(kind, dec_hook=_decode)
 
 
 class StoredAnswer(Stored, frozen=True, tag="answer/1"):
@@ -99,11 +104,11 @@ class StoredAnswer(Stored, frozen=True, tag="answer/1"):
     best: int | None
 
 
-_READ_ANSWER = msgspec.msgpack.Decoder(StoredAnswer)
+_READ_ANSWER = decoder_of(StoredAnswer)
 
 
 class AnswerFile:
-    """Answers one after the other, each with its length before it."""
+    """What was disclosed, in its order: records with their length before each."""
 
     def __init__(self, path: Path, /) -> None:
         self._path = path
@@ -114,21 +119,22 @@ class AnswerFile:
         return self._path.stat().st_size if self._path.exists() else 0
 
     def add(self, objective: int, labels: list[int], best: int | None, /) -> None:
-        """Keep an answer, or nothing of it where the disk is full: others come after it."""
-        data = msgspec.msgpack.encode(StoredAnswer(objective, labels, best))
+        """Append an answer; where the disk is full nothing of it stays, since others follow."""
+        data = encode_stored(StoredAnswer(objective, labels, best))
+        # Not synced: after a power cut the peers give back what is missing here.
         with self._path.open("ab", buffering=0) as file:
             start = file.tell()
-            whole = len(data).to_bytes(4, "little") + data
+            record = len(data).to_bytes(4, "little") + data
             try:
-                written = file.write(whole)
+                written = file.write(record)
             except OSError:
                 written = 0
-            if written != len(whole):
+            if written != len(record):
                 file.truncate(start)
                 raise EngineError("an answer cannot be kept; check the node's disk")
 
     def read(self) -> Iterator[StoredAnswer]:
-        """All answers in their order; what a crash left of half a one is cut off."""
+        """All answers in their order; a record that a crash left incomplete is cut off."""
         if not self._path.exists():
             return
         with self._path.open("r+b") as file:
@@ -137,6 +143,7 @@ class AnswerFile:
                 size = int.from_bytes(file.read(4), "little")
                 data = file.read(size)
                 if not size or len(data) < size:
+                    # The next answer is appended here. After half a record it could not be read.
                     file.truncate(start)
                     return
                 yield _READ_ANSWER.decode(data)
@@ -154,11 +161,11 @@ class StoredLease(Stored, frozen=True, tag="lease/1"):
     numbers: dict[int, int]
 
 
-_READ_LEASE = msgspec.msgpack.Decoder(StoredLease)
+_READ_LEASE = decoder_of(StoredLease)
 
 
 def boot_identity() -> str | None:
-    """What changes when the machine restarts, where the system says it."""
+    """An identifier that changes when the machine restarts, where the system has one."""
     try:
         return _BOOT_ID.read_text().strip()
     except OSError:
@@ -166,7 +173,12 @@ def boot_identity() -> str | None:
 
 
 class NumberLease:
-    """The lease of one agreement, in a file."""
+    """Evaluation numbers set aside on the disk before their use, so that a power cut repeats none.
+
+    A power cut may lose the last lines of the log. The node would then answer other requests under
+    the numbers that these lines used. So after a restart of the machine all numbers of the lease
+    count as used. One fsync serves for many evaluations.
+    """
 
     def __init__(self, path: Path, /) -> None:
         self._path, self._boot = path, boot_identity()
@@ -184,17 +196,16 @@ class NumberLease:
         return self._lease.numbers.get(objective, 0) - number
 
     def extend(self, objective: int, number: int, /) -> None:
-        """Set this number and the next ones aside, on the disk.
-
-        Where the system does not say whether it restarted, that is this number alone.
-        """
+        """Set this number and the next ones aside, on the disk."""
+        # Without a boot identity every start may be one of the machine: then no number that was
+        # not used may be set aside, or each start would lose 64.
         ahead = LEASE if self._boot is not None else 0
         # Objectives extend theirs from threads, side by side, and the file is one.
         with self._lock:
             numbers = {**self.lost, **self._lease.numbers}
             numbers[objective] = max(numbers.get(objective, 0), number + ahead)
             lease = StoredLease(self._boot or "", numbers)
-            replace_secret(self._path, msgspec.msgpack.encode(lease))
+            replace_secret(self._path, encode_stored(lease))
             self._lease = lease
 
 
@@ -206,28 +217,16 @@ class StoredInput(Stored, frozen=True, tag="input/1"):
     box: bytes
 
 
-_READ_INPUT = msgspec.msgpack.Decoder(StoredInput)
-
-
-class StoredBest(Stored, frozen=True, tag="best/1"):
-    """Shares of the best fitness after an evaluation, and the attempt that they come from."""
-
-    number: int
-    attempt: Attempt
-    components: dict[int, int]
-
-
-_BEST_ENCODER = msgspec.msgpack.Encoder(enc_hook=encode_attempt)
-_READ_BEST = msgspec.msgpack.Decoder(list[StoredBest], dec_hook=decode_attempt)
+_READ_INPUT = decoder_of(StoredInput)
 
 
 def folder_name(agreement: bytes, /) -> str:
-    """What the folder of an agreement with this hash is called."""
+    """The name of the folder of an agreement with this hash."""
     return agreement.hex()[:32]
 
 
 def cipher_of_states(key: X25519PrivateKey, /) -> SecretBox:
-    """What encrypts an agreement's states on the disk."""
+    """The cipher of an agreement's states on the disk."""
     return SecretBox(blake2b(key.private_bytes_raw(), person=b"tacit states", encoder=RawEncoder))
 
 
@@ -262,7 +261,7 @@ class Store:
         replace_secret(folder / "signatures", msgspec.msgpack.encode(signatures))
         for objective, weights in (public or {}).items():
             replace_secret(folder / f"public-{objective}", weights.astype("<i8").tobytes())
-        # Last, since a folder without it does not count.
+        # Last: a folder without it does not count, so a crash before leaves no half agreement.
         replace_secret(folder / "agreement.json", canonical(agreement))
         store = cls(folder)
         if not store.log.lines:
@@ -277,10 +276,8 @@ class Store:
 
     @property
     def size(self) -> int:
-        """What is kept here, as far as it grows."""
+        """Bytes that count for the platform's quota: everything that grows."""
         return self._bytes + self.log.size + self.answers.size
-
-    # What leaves the node.
 
     def log_sent(
         self,
@@ -293,12 +290,13 @@ class Store:
         *,
         known: DisclosedProof | HeardBoxes | None = None,
     ) -> None:
-        """Log what leaves the node as its `digest` with a salt, so that nobody can guess it."""
+        """Log what leaves the node as its `digest` with a salt.
+
+        Participants read the log, and without the salt they could try out which answer it was.
+        """
         salt = secrets.token_bytes(16)
         event = Sent(kind, about, attempt, request.hex(), salt.hex(), digest(salt), known)
         self.log.append(event)
-
-    # Sealed inputs.
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -308,25 +306,21 @@ class Store:
         return self.folder / "inputs" / f"{objective}-{self._places[participant]}"
 
     def has_input(self, objective: int, participant: str, /) -> bool:
-        """Whether a participant's sealed rows are there."""
         return self._input(objective, participant).exists()
 
     def input(self, objective: int, participant: str, /) -> StoredInput | None:
         """A participant's sealed rows, if they are there."""
         path = self._input(objective, participant)
-        if not path.exists():
-            return None
-        return _READ_INPUT.decode(path.read_bytes())
+        return _READ_INPUT.decode(path.read_bytes()) if path.exists() else None
 
     def inputs(self, objective: int, /) -> dict[str, StoredInput]:
         """The sealed rows that are there, by participant."""
         owners = [owner.participant for owner in self.agreement.objectives[objective].owners]
-        found = {owner: self.input(objective, owner) for owner in owners}
-        return {owner: stored for owner, stored in found.items() if stored is not None}
+        rows = {owner: self.input(objective, owner) for owner in owners}
+        return {owner: stored for owner, stored in rows.items() if stored is not None}
 
     def save_input(self, objective: int, participant: str, stored: StoredInput, /) -> None:
-        """Keep a participant's sealed rows."""
-        data = msgspec.msgpack.encode(stored)
+        data = encode_stored(stored)
         replace_secret(self._input(objective, participant), data)
         self._bytes += len(data)
 
@@ -337,92 +331,62 @@ class Store:
             self._bytes -= path.stat().st_size
             path.unlink()
 
-    # Contributions to the seed.
-
     def contribution(self, objective: int, /) -> bytes | None:
         """What this node adds to the seed, if it has drawn it."""
         path = self.folder / f"contribution-{objective}"
         return path.read_bytes() if path.exists() else None
 
     def draw_contribution(self, objective: int, /) -> bytes:
-        """What this node adds to the seed: drawn once, and on the disk before anybody hears."""
+        """What this node adds to the seed, drawn once.
+
+        It is on the disk before anybody hears a hash of it: a node that forgot it in a crash and
+        drew another could not open what it is bound to.
+        """
         drawn = self.contribution(objective)
         if drawn is None:
             drawn = secrets.token_bytes(CONTRIBUTION_BYTES)
             replace_secret(self.folder / f"contribution-{objective}", drawn)
         return drawn
 
-    # What is remembered of the peers.
-
     def save_peer_heads(self, data: bytes, /) -> None:
-        """Keep how far the peers' logs have come."""
         replace_secret(self.folder / "peer-heads", data)
 
-    # States: shares that the protocols need later.
-
     def encrypt_states(self, key: X25519PrivateKey | None, /) -> None:
-        """Keep states under the agreement's key; without it, which has ended, there are none."""
+        """Encrypt states under the agreement's key; an agreement that has ended has none."""
         self._cipher = None if key is None else cipher_of_states(key)
 
     def erase_states(self) -> None:
-        """Delete the inputs, all shares and what was disclosed: nothing is kept here afterwards.
+        """Delete the inputs, all shares and what was disclosed.
 
         Inputs and shares are encrypted, and the key has been overwritten; so it is enough to
         remove them. What was disclosed is not, and a disk may keep blocks of it.
         """
+        # First: a computation that ends just now must not write its state afterwards.
         self._cipher = None
         for pattern in ("inputs/*", "best-*", "weighted", "sealed-*", "answers", "evaluated-*"):
             for path in self.folder.glob(pattern):
                 path.unlink()
         self._bytes = self._measured()
 
-    def _save_state(self, name: str, data: bytes) -> None:
+    def save_state(self, name: str, data: bytes, /) -> None:
+        """Keep shares that the protocols need later, encrypted."""
         if self._cipher is None:
             raise RefusedError("the node", "the agreement has ended; nothing is kept of it")
         replace_secret(self.folder / name, bytes(self._cipher.encrypt(data)))
 
-    def _load_state(self, path: Path) -> bytes | None:
+    def load_state(self, name: str, /) -> bytes:
+        """A kept state; empty if there is none."""
+        path = self.folder / name
         if self._cipher is None or not path.exists():
-            return None
+            return b""
         return self._cipher.decrypt(path.read_bytes())
 
-    # Best so far.
+    def state_names(self, prefix: str, /) -> list[str]:
+        """The states that are kept under this prefix and a number."""
+        return [path.name for path in self.folder.glob(f"{prefix}*[0-9]")]
 
-    def save_best(self, objective: int, states: list[StoredBest], /) -> None:
-        """Keep the shares of the best fitness after the last evaluations."""
-        self._save_state(f"best-{objective}", _BEST_ENCODER.encode(states))
-
-    def load_best(self, objective: int, /) -> list[StoredBest]:
-        """The kept shares, none before the first evaluation."""
-        data = self._load_state(self.folder / f"best-{objective}")
-        return [] if data is None else _READ_BEST.decode(data)
-
-    # Weights with their factors.
-
-    def save_weighted(self, data: bytes, /) -> None:
-        """Keep shares of the weights times factors; none if it is empty."""
-        self._save_state("weighted", data)
-
-    def load_weighted(self) -> bytes:
-        """The kept shares, empty if there are none."""
-        return self._load_state(self.folder / "weighted") or b""
-
-    # Sealed searches.
-
-    def save_sealed(self, search: int, generation: int, data: bytes, /) -> None:
-        """Keep a node's shares of a sealed run after a step."""
-        self._save_state(f"sealed-{search}-{generation}", data)
-
-    def drop_sealed(self, search: int, generation: int, /) -> None:
-        """Forget an older state."""
-        (self.folder / f"sealed-{search}-{generation}").unlink(missing_ok=True)
-
-    def load_sealed(self, search: int, /) -> list[bytes]:
-        """The kept states of a sealed search."""
-        found = map(self._load_state, self.folder.glob(f"sealed-{search}-*[0-9]"))
-        return [state for state in found if state is not None]
-
-    # Plans for their owners.
+    def drop_state(self, name: str, /) -> None:
+        (self.folder / name).unlink(missing_ok=True)
 
     def save_parts(self, search: int, data: bytes, /) -> None:
         """Keep the boxes with the parts of a plan: they are sealed once."""
@@ -430,23 +394,18 @@ class Store:
         self._bytes += len(data)
 
     def load_parts(self, search: int, /) -> bytes | None:
-        """The boxes with the parts of a plan, if they were sealed."""
         path = self.folder / f"parts-{search}"
         return path.read_bytes() if path.exists() else None
 
-    # Public weights.
-
     def public_weights(self) -> dict[int, NDArray[np.int64]]:
         """The weights of all public objectives."""
-        problem, found = self.agreement.problem, {}
+        problem, weights = self.agreement.problem, {}
         for k, terms in enumerate(self.agreement.objectives):
             path = self.folder / f"public-{k}"
             if not terms.confidential and path.exists():
                 flat = np.frombuffer(path.read_bytes(), dtype="<i8").astype(np.int64)
-                found[k] = flat.reshape(problem.rows, problem.columns)
-        return found
-
-    # Evaluated candidates.
+                weights[k] = flat.reshape(problem.rows, problem.columns)
+        return weights
 
     def add_evaluated(self, objective: int, hashes: set[bytes], /) -> None:
         """Remember that these candidates were evaluated."""

@@ -1,16 +1,9 @@
-"""What must not stop in the middle, though whoever asked for it has gone.
+"""Run long work in threads, so that the node's event loop answers everybody meanwhile.
 
-What takes time runs in threads, so that the event loop answers everybody else meanwhile.
-
-Platforms have turns of their own: none waits for what another one asked for, and what takes memory
-does not add up.
-
-Heavy computations on event loops of their own, so that links and small ones go on meanwhile.
-
-A protocol alternates between messages and long NumPy steps. Each platform has a few threads with an
-event loop; a heavy computation runs there, and its messages go by way of the node's own loop, since
-a TLS connection must never be used from two threads. NumPy lets other threads run in nearly all of
-its long steps. No more heavy steps than threads run at once, and none waits for another platform's.
+Short blocking calls run in a thread each (`in_thread`). A protocol alternates between messages and
+long NumPy steps, so it has an event loop of its own in a thread (`WorkerLoops`). Its messages go by
+way of the node's loop, since a TLS connection must never be used from two threads (`BridgedMux`).
+Each platform has its own locks and threads, so one platform cannot delay another.
 """
 
 from __future__ import annotations
@@ -33,31 +26,48 @@ T = TypeVar("T")
 
 
 async def to_the_end(work: Coroutine[Any, Any, T], /) -> T:
-    """Do some work; whoever is cancelled meanwhile is so only when it is done.
+    """Run a coroutine to completion even if the caller is cancelled; it is so afterwards.
 
     A thread cannot be stopped, and nobody else may touch what it works on before it has ended.
     """
-    task = asyncio.ensure_future(work)
+    # No name for the task here: see `_outcome_of`.
+    return await _outcome_of([asyncio.ensure_future(work)])
+
+
+async def _outcome_of(
+    tasks: list[asyncio.Task[T]],
+    ended: asyncio.Future[None] | None = None,
+    /,
+    *,
+    cancel: Callable[[], object] = lambda: None,
+) -> T:
+    """Wait until a task has ended, however often the caller is cancelled, for its outcome.
+
+    `tasks` has the task by the time that it has `ended`. Each cancellation calls `cancel`, and is
+    raised in the end.
+    """
     cancelled: asyncio.CancelledError | None = None
-    while not task.done():
+    while not (ended or tasks[0]).done():
         try:
-            await asyncio.wait([task])
+            await asyncio.wait([ended or tasks[0]])
         except asyncio.CancelledError as error:
             cancelled = error
+            cancel()
+    task = tasks.pop()
     try:
         if cancelled is not None:
-            # Its error, if it has one, is nobody's any more.
+            # Look at its error, or asyncio reports it as never retrieved.
             _ = task.cancelled() or task.exception()
             raise cancelled
         return task.result()
     finally:
-        # An error refers to this frame; without this, all that the work had would stay until the
-        # garbage collector finds the circle.
+        # An error refers to this frame, and the frame to the error: without this, all that the work
+        # held would stay in memory until the garbage collector runs.
         del task, cancelled
 
 
 class Turns:
-    """One turn at a time per platform. There are as many platforms as the operator has let in."""
+    """A lock per platform. There are as many platforms as the operator has let in."""
 
     def __init__(self) -> None:
         self._locks: dict[str, asyncio.Lock] = {}
@@ -65,9 +75,9 @@ class Turns:
 
     @asynccontextmanager
     async def of(self, platform: str, /, *, rest: float = 0.0) -> AsyncIterator[None]:
-        """A turn of a platform; afterwards it rests so many times as long as that took.
+        """Hold a platform's lock; afterwards the platform rests `rest` times as long as that took.
 
-        Reading a long text holds up all threads, so the share of a platform in that is limited.
+        Parsing a long text holds up all threads, so a platform may do that for a part of the time.
         """
         loop = asyncio.get_running_loop()
         async with self._locks.setdefault(platform, asyncio.Lock()):
@@ -81,10 +91,10 @@ class Turns:
 
 
 async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call a function in a thread; whoever is cancelled meanwhile waits for its end.
+    """Call a function in a thread, and wait for its end even if the caller is cancelled.
 
-    A thread cannot be stopped. If nobody waited for it, requests that are cancelled again and again
-    would pile up threads, and a file might be written by two of them.
+    Otherwise requests that are cancelled again and again would pile up threads, and two of them
+    might write one file.
     """
     return await to_the_end(asyncio.to_thread(function, *args, **kwargs))
 
@@ -94,7 +104,7 @@ MOST_THREADS = max(2, os.cpu_count() or 1)
 
 
 class WorkerLoops:
-    """The threads of all platforms, started when they are needed first."""
+    """The threads of all platforms, each with an event loop, started when first needed."""
 
     def __init__(self) -> None:
         self._loops: dict[tuple[str, int], asyncio.AbstractEventLoop] = {}
@@ -109,7 +119,7 @@ class WorkerLoops:
         return loop
 
     async def run(self, platform: str, work: Callable[[], Coroutine[Any, Any, T]], /) -> T:
-        """Run a coroutine on a loop of the platform; whoever is cancelled waits for its end."""
+        """Run a coroutine on a loop of the platform; a cancelled caller waits for its end."""
         here, away = asyncio.get_running_loop(), self._loop(platform)
         ended: asyncio.Future[None] = here.create_future()
         started: list[asyncio.Task[T]] = []
@@ -124,26 +134,11 @@ class WorkerLoops:
                 task.cancel()
 
         away.call_soon_threadsafe(start)
-        cancelled: asyncio.CancelledError | None = None
-        while not ended.done():
-            try:
-                await asyncio.wait([ended])
-            except asyncio.CancelledError as error:
-                cancelled = error
-                away.call_soon_threadsafe(cancel)
-        task = started.pop()
-        try:
-            if cancelled is not None:
-                # The error of a task that was cancelled is nobody's any more.
-                _ = task.cancelled() or task.exception()
-                raise cancelled
-            return task.result()
-        finally:
-            # An error refers to this frame, and would keep all that was computed in a circle.
-            del task, cancelled
+        # The work over there is cancelled and waited for: its session must be closed before the
+        # caller releases the memory and the links that it uses.
+        return await _outcome_of(started, ended, cancel=lambda: away.call_soon_threadsafe(cancel))
 
     def close(self) -> None:
-        """Stop all threads."""
         for loop in self._loops.values():
             loop.call_soon_threadsafe(loop.stop)
 
@@ -154,14 +149,13 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
 
 
 class BridgedMux(ForwardingMux):
-    """A link for a computation on another loop; made on the loop that the link belongs to."""
+    """A link for a computation on another loop; created on the loop that the link belongs to."""
 
     def __init__(self, mux: SessionMux, /) -> None:
         super().__init__(mux)
         self._home = asyncio.get_running_loop()
 
     def open(self, channel: Channel, *, tag: bytes) -> _BridgedWire:
-        """A conversation, opened at home with its first message."""
         return _BridgedWire(self._home, lambda: self._mux.open(channel, tag=tag))
 
 
@@ -174,7 +168,7 @@ class _BridgedWire:
         self._failure: PeerError | None = None
 
     def _opened(self) -> Wire:
-        """At home alone."""
+        """The wire; called on the loop of the link alone."""
         if self._wire is None:
             self._wire = self._make()
             if self._failure is not None:
@@ -188,15 +182,12 @@ class _BridgedWire:
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(do(), self._home))
 
     async def send(self, depth: int, payload: Buffer, *, timeout: float) -> None:
-        """Send a message."""
         await self._at_home(lambda: self._opened().send(depth, payload, timeout=timeout))
 
     async def receive(self, *, timeout: float) -> Frame:
-        """Wait for the next message."""
         return await self._at_home(lambda: self._opened().receive(timeout=timeout))
 
     def fail(self, error: PeerError) -> None:
-        """Raise this error in the receiver that waits for a message."""
         self._home.call_soon_threadsafe(self._fail, error)
 
     def _fail(self, error: PeerError) -> None:
@@ -205,6 +196,6 @@ class _BridgedWire:
             self._wire.fail(error)
 
     def close(self) -> None:
-        """No more messages; called at home, when the computation has ended."""
+        # Called on the loop of the link, when the computation has ended.
         if self._wire is not None:
             self._wire.close()

@@ -123,7 +123,7 @@ def test_two_nodes_speak_through_a_third(identities: list[Identity]) -> None:
                 assert made.links[me].relayed == 1
                 assert not await made.links[me].is_gone(peer, grace=AMPLE)
             assert made.links[1].relays.passing == 1
-            assert made.said(2)[-1] == "relayed through node 1"
+            assert made.said(2)[-1] == "connected through node 1"
             assert made.said(1)[-1] == "relays to node 0"
             # The third is gone, and the link with it.
             await made.links[1].close()

@@ -63,9 +63,7 @@ def opens(state: AgreementState, attempt: Attempt, seconds: float, **of: Any) ->
 
 def kept(number: int) -> KeptState:
     words = np.zeros((1, 2), dtype=np.uint32)
-    return KeptState.of(
-        number, Attempt.of(number, 1, 1), [ArithmeticShare({1: words, 2: words})], {}
-    )
+    return KeptState(number, Attempt.of(number, 1, 1), [ArithmeticShare({1: words, 2: words})], {})
 
 
 def test_a_plan_is_opened_after_the_least_iterations_or_when_time_is_over(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from tacit.node.agreement_state import AgreementState
-from tacit.node.epoch_state import answers_told, bound_searches, used_numbers
+from tacit.node.epoch_state import bound_searches, common_answers, used_numbers
 from tacit.node.store import Store
 from tacit.records.ledger import DisclosedLabels
 from tacit.records.log import FrozenInputs
@@ -62,8 +62,8 @@ def test_what_two_peers_say_is_taken_over() -> None:
     assert bound_searches([bound, {}]) == [(2, "7:1:0")]
     # They may have been asked at different times.
     late = (5, [{0: TRUE}])
-    assert answers_told([(4, [{0: FALSE}, {0: TRUE}]), late, (4, [{0: FALSE}])]) == (
+    assert common_answers([(4, [{0: FALSE}, {0: TRUE}]), late, (4, [{0: FALSE}])]) == (
         4,
         [{0: FALSE}, {0: TRUE}],
     )
-    assert answers_told([(4, [{0: TRUE}]), (4, [])]) == (4, [{0: TRUE}])
+    assert common_answers([(4, [{0: TRUE}]), (4, [])]) == (4, [{0: TRUE}])

@@ -36,11 +36,11 @@ class SlowStore(Store):
     writing = 0
     may_end: threading.Event | None = None
 
-    def save_sealed(self, search: int, generation: int, data: bytes, /) -> None:
+    def save_state(self, name: str, data: bytes, /) -> None:
         self.writing += 1
         if self.may_end is not None:
             assert self.may_end.wait(60)
-        super().save_sealed(search, generation, data)
+        super().save_state(name, data)
         self.writing -= 1
 
 
@@ -60,7 +60,7 @@ def opened(folder: Path) -> SlowStore:
 def state(generation: int) -> KeptState:
     words = np.zeros((1, 2, 3), dtype=np.uint32)
     table, best, plan = (ArithmeticShare({1: w, 2: w}) for w in (words, words[0, :1], words[0, 0]))
-    return KeptState.of(generation, Attempt.of(generation, 1, 1), [table, best, plan], {})
+    return KeptState(generation, Attempt.of(generation, 1, 1), [table, best, plan], {})
 
 
 def test_whoever_is_cancelled_leaves_no_thread_that_writes(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ class Cluster:
             plan = ArithmeticShare(with_value)
             state = [plan]
             mine = {c: keys[c] for c in with_value}
-            self.kept.append(KeptState.of(9, ATTEMPT, state, mine))
+            self.kept.append(KeptState(9, ATTEMPT, state, mine))
             self.held.append(self.restarted(folder / str(node), node))
 
     def restarted(self, folder: Path, node: int) -> AgreementState:

@@ -17,7 +17,8 @@ from tacit.coordinator.secure import SecureEngine
 from tacit.derived import agreed_parameters
 from tacit.errors import LogError
 from tacit.local.cluster import LocalCluster
-from tacit.node.store import Store, folder_name
+from tacit.node.counters import StoredBest
+from tacit.node.store import Store, decoder_of, encode_stored, folder_name
 from tacit.records.events import (
     EvaluationBegun,
     EvaluationRepeated,
@@ -237,7 +238,8 @@ def test_where_a_best_is_kept_nothing_is_left_out(
         name = folder_name(agreement_hash(agreed.agreement))
         store = Store(own_cluster.folder / "node-1.data" / name)
         store.encrypt_states(agreed.sealing_key(1))
-        store.save_best(0, store.load_best(0)[:1])
+        bests = decoder_of(list[StoredBest]).decode(store.load_state("best-0"))
+        store.save_state("best-0", encode_stored(bests[:1]))
         own_cluster.restart(1)
     reason, result = finish(folder)
     assert (reason, result.evaluations) == (StopReason.EVALUATIONS, EVALUATIONS)

@@ -192,6 +192,12 @@ class AgreedCluster:
         return msgspec.structs.replace(honest, **changes)
 
 
+def expected(agreed: AgreedCluster, plans: NDArray[Any]) -> list[int]:
+    """What the clear specification discloses of a population."""
+    fitness = agreed.problem.fitness(0, plans)
+    return [int(label) for label in agreed.problem.objectives[0].disclosure.disclose(fitness)]
+
+
 def make_clients(cluster: LocalCluster, identity: Identity | None = None) -> list[NodeClient]:
     config, folder = cluster.config, cluster.folder
     identity = identity or Identity(

@@ -1,4 +1,4 @@
-"""Iterations after which it is agreed to open whether all is proved, on real nodes."""
+"""Checkpoints of sealed assignments, early openings, and the gap that is opened with a plan."""
 
 from __future__ import annotations
 
@@ -7,19 +7,22 @@ import time
 import msgspec
 import pytest
 
+from tacit.coordinator.coordinator import Coordinator
 from tacit.coordinator.sealed_search import SealedSearch
 from tacit.errors import LogError, MpcError, RefusedError, UnprovenError
 from tacit.local.cluster import LocalCluster
 from tacit.mpc.assignment import iterations, minima, proof
 from tacit.mpc.epoch import greeting_cost
 from tacit.records import Disclosed, DisclosedProof, DisclosureKind, Log, LogEvent, Sent
-from tacit.records.messages import Advance
+from tacit.records.events import PlanBound
+from tacit.records.messages import Advance, OpenPlan
 from tacit.records.requests import Attempt
 from tacit.runs import EngineChoice, Limits, solve
 from tacit.runs.limits import StopReason
 from tacit.search.moves import AssignmentParameters
 from tacit.verify.disclosed import check_disclosed
-from tests.on_nodes.agreed_cluster import AgreedCluster, ask, run
+from tests.on_nodes.agreed_cluster import AgreedCluster, ask, outcomes, run
+from tests.on_nodes.changed_node import ClockedCluster
 from tests.on_nodes.entries import lying
 from tests.on_nodes.sealed_agreed_cluster import (
     PROBLEMS,
@@ -161,3 +164,118 @@ def test_solve_stops_early(cluster: LocalCluster) -> None:
     assert found.proved
     assert found.stopped == StopReason.OPTIMAL
     assert found.generations == found.parameters["generations"] + 6
+
+
+SETTINGS_EARLY_OPENING = AssignmentParameters(iterations=12, least=4, seconds=1000)
+
+
+async def refused_by_all(
+    agreed: AgreedCluster, coordinator: Coordinator, search: SealedSearch
+) -> None:
+    """No node opens what there is, nor is it bound to it, whoever else is asked."""
+    request = OpenPlan(agreement=coordinator.hash, search=0, attempt=search._last)
+    for client in coordinator.clients:
+        await client.disconnect()  # one of them may just have been killed
+        await client.connect()
+    for answer in await outcomes(coordinator.clients, lambda _: request):
+        assert isinstance(answer, RefusedError)
+        assert "no plan is opened before 4 unless the deadline has come" in str(answer)
+    assert not any(agreed.events(node, PlanBound) for node in range(3))
+
+
+def test_a_plan_is_opened_after_few_steps_only_when_time_is_over(
+    clocked: ClockedCluster,
+) -> None:
+    agreed = draft(clocked, sealed(PROBLEMS["forbidden"]()), SETTINGS_EARLY_OPENING)
+
+    async def work() -> None:
+        async with agreed.coordinator() as coordinator:
+            search = await begin(agreed, coordinator)
+            clear = assignment_twin(agreed, search.seed)
+            await refused_by_all(agreed, coordinator, search)
+            await search.advance(1, 12, until=None)
+            clocked.kill(1)
+            mend(clocked)
+            for seconds in (0, 700, -5000):
+                clocked.set_ahead(seconds)
+                await refused_by_all(agreed, coordinator, search)
+            clocked.set_ahead(850)
+            opened = await search.open(until=None)
+            clear.advance(1)
+            assert (opened.plan, opened.step) == (clear.plan(), 1)
+
+    run(work())
+
+
+def test_a_plan_is_opened_after_the_least_iterations_at_any_time(clocked: ClockedCluster) -> None:
+    agreed = draft(clocked, sealed(PROBLEMS["forbidden"]()), SETTINGS_EARLY_OPENING)
+
+    async def work() -> None:
+        async with agreed.coordinator() as coordinator:
+            search = await begin(agreed, coordinator)
+            await search.advance(3, 12, until=None)
+            await refused_by_all(agreed, coordinator, search)
+            await search.advance(1, 12, until=None)
+            assert (await search.open(until=None)).outcome == "optimum"
+
+    run(work())
+
+
+def test_three_nodes_open_the_gap_of_the_twin(cluster: LocalCluster) -> None:
+    problem = sealed(PROBLEMS["forbidden"](), "value")
+    agreed = draft(cluster, problem, AssignmentParameters(iterations=6, gap=4))
+
+    async def work() -> Disclosed:
+        async with agreed.coordinator() as coordinator:
+            search = await begin(agreed, coordinator)
+            clear = assignment_twin(agreed, search.seed)
+            await search.advance(2, 6, until=None)
+            opened = await search.open(until=None)
+            clear.advance(2)
+            assert clear.clear.gap in clear.clear.group.ladder[1:]
+            assert (opened.plan, opened.gap, opened.value) == (
+                clear.plan(),
+                clear.clear.gap,
+                clear.value,
+            )
+            assert opened.outcome == "feasible"
+            return opened.entry
+
+    entry = run(work())
+    logs = [agreed.log(node) for node in range(3)]
+    assert "only the plan was opened" in check_disclosed(agreed.agreement, logs, [entry])
+    with pytest.raises(LogError, match="disclosed something else"):
+        check_disclosed(agreed.agreement, logs, [lying(entry, gap=0)])
+
+
+def test_before_the_first_iteration_nothing_is_said_of_the_gap(cluster: LocalCluster) -> None:
+    """Its bound is then the largest that there can be."""
+    agreed = draft(
+        cluster,
+        sealed(PROBLEMS["balanced"]()),
+        AssignmentParameters(generations=2, iterations=6, gap=4),
+    )
+
+    async def work() -> None:
+        async with agreed.coordinator() as coordinator:
+            search = await begin(agreed, coordinator)
+            clear = assignment_twin(agreed, search.seed)
+            await search.advance(2, 8, until=None)
+            clear.advance(2)
+            opened = await search.open(until=None)
+            assert (opened.plan, opened.gap) == (clear.plan(), clear.clear.gap)
+            assert opened.gap == clear.clear.group.ladder[-1]
+
+    run(work())
+
+
+def test_four_nodes_open_it_with_a_plan_for_its_owners_too(four: LocalCluster) -> None:
+    found = solve(
+        PROBLEMS["balanced"](),
+        disclose="sealed",
+        limits=Limits(generations=50),
+        settings=AssignmentParameters(gap=10),
+        engine=EngineChoice(cluster=four.folder / "cluster.toml", plan="owners"),
+    )
+    assert found.proved
+    assert found.gaps == [0]

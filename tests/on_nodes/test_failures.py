@@ -1,4 +1,4 @@
-"""Nodes that stop, die, are cut off and come back, while evaluations and a deadline run."""
+"""Real nodes that are killed, hang or lose links, while evaluations and a deadline run."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -20,8 +21,9 @@ from msgspec import structs
 
 from tacit.coordinator.evaluations import Evaluations
 from tacit.local.cluster import LocalCluster
+from tacit.local.node_processes import NodeProcess
 from tacit.problems import generate_assignment
-from tacit.records.events import EvaluationBegun, NumberAdopted
+from tacit.records.events import Connected, EvaluationBegun, NodeLost, NumberAdopted, RelayBegun
 from tacit.records.messages import Computed
 from tacit.records.requests import Attempt
 from tacit.runs import EngineChoice, Limits, Progress, Result, solve
@@ -31,18 +33,21 @@ from tacit.runs.result import Outcome
 from tacit.runs.settings import as_settings
 from tacit.runs.solve import local_driver, with_disclosures
 from tacit.search import preset_named
-from tests.on_nodes.agreed_cluster import AgreedCluster, outcomes, populations, problem, run
+from tests.on_nodes.agreed_cluster import (
+    AgreedCluster,
+    expected,
+    outcomes,
+    populations,
+    problem,
+    run,
+)
 from tests.on_nodes.deadlines import AMPLE, LATE, raises_in_time
 from tests.on_nodes.dying_node import restart_dying
+from tests.on_nodes.test_loss import Cable
 from tests.support.cpu_waits import CpuWaits
 
 FEW = 5
 """So many generations are over when something happens."""
-
-
-def expected(agreed: AgreedCluster, plans: Any) -> list[int]:
-    told = agreed.problem.objectives[0].disclosure.disclose(agreed.problem.fitness(0, plans))
-    return [int(each) for each in told]
 
 
 def stop(cluster: LocalCluster, node: int) -> None:
@@ -395,3 +400,61 @@ def test_a_node_that_dies_on_the_way_changes_nothing_in_the_result(
     )
     alike = structs.replace(real, engine="simulated", nodes=0)
     assert alike.to_json(timing=False) == twin.to_json(timing=False)
+
+
+pytestmark = pytest.mark.processes
+PATIENCE = 120.0
+
+
+class OneCable(LocalCluster):
+    """Four nodes, of which the last one's way to the first is a cable of its own."""
+
+    def __init__(self) -> None:
+        super().__init__(nodes=4, chosen_populations=True)
+        held = socket.create_server(("127.0.0.1", 0))
+        self.cable = Cable(held, self.listen[0])
+        host, port = held.getsockname()
+        self._way = f'"{host}:{port}"'
+
+    def _launch(self, node: int) -> NodeProcess:
+        path: Path = self.folder / f"node-{node}.toml"
+        if node == 3:
+            path.write_text(path.read_text().replace(f'"{self.listen[0]}"', self._way))
+        return super()._launch(node)
+
+
+@pytest.fixture
+def wired() -> Iterator[OneCable]:
+    cluster = OneCable()
+    with cluster:
+        yield cluster
+
+
+def test_a_broken_link_goes_through_another_node_and_then_through_the_next(
+    wired: OneCable,
+) -> None:
+    agreed = AgreedCluster.draft(wired, on_loss="three")
+    plans = populations(3)
+
+    async def evaluate() -> None:
+        async with agreed.ready() as (_, evaluations):
+            for number, lost in enumerate((None, None, 1)):
+                if number == 1:
+                    wired.cable.close()
+                elif number == 2:
+                    wired.kill(1)
+                told = await evaluations.evaluate(plans[number], until=time.monotonic() + PATIENCE)
+                assert told.without == lost
+                assert told.payload.labels == expected(agreed, plans[number])
+
+    run(evaluate())
+    for node, peer in ((0, 3), (3, 0)):
+        ways = [e.what for e in agreed.node_log(node) if isinstance(e, Connected) and e.what]
+        assert ways == ["through node 1", "through node 2"]
+        assert {e.peer for e in agreed.node_log(node) if isinstance(e, Connected) and e.what} == {
+            f"node {peer}"
+        }
+    (passed,) = [e for e in agreed.node_log(2) if isinstance(e, RelayBegun)]
+    assert (passed.peer, passed.what) == ("node 3", "to node 0")
+    # No node that lived was given up by anybody.
+    assert {e.node for node in (0, 2, 3) for e in agreed.events(node, NodeLost)} == {1}

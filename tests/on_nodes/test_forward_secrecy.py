@@ -1,7 +1,8 @@
-"""What somebody gets who recorded sealed boxes and steals a node's keys and disk later."""
+"""Whoever records links and takes keys later reads nothing; no mask is drawn twice."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from collections.abc import Iterator
@@ -19,6 +20,8 @@ from tacit.records.events import AgreementEnded
 from tacit.records.log import check_log
 from tacit.runs import EngineChoice, Limits, solve
 from tests.on_nodes.agreed_cluster import AgreedCluster, populations, problem, run
+from tests.on_nodes.recording_node import RecordingCluster
+from tests.on_nodes.test_loss import back
 
 pytestmark = pytest.mark.processes
 
@@ -120,3 +123,35 @@ def test_solve_on_nodes_elsewhere_leaves_no_inputs_there(cluster: LocalCluster) 
     while any(list(place.iterdir()) for place in places):
         assert time.monotonic() < until
         time.sleep(0.02)
+
+
+def test_no_mask_is_drawn_twice_over_a_kill_and_a_return() -> None:
+    plans = populations(4)
+    cluster = RecordingCluster(nodes=4, chosen_populations=True)
+    with cluster:
+        agreed = AgreedCluster.draft(cluster, problem("top:3", "improvement"), on_loss="three")
+        record = cluster.folder / "node-2.masks"
+
+        async def evaluate() -> None:
+            async with agreed.ready() as (coordinator, evaluations):
+                await evaluations.evaluate(plans[0], until=None)
+                size = record.stat().st_size
+                work = evaluations.evaluate(plans[1], until=time.monotonic() + 120)
+                killed = asyncio.ensure_future(work)
+                while record.stat().st_size == size:
+                    await asyncio.sleep(0)
+                cluster.kill(2)
+                await killed
+                told = await evaluations.evaluate(plans[2], until=time.monotonic() + 120)
+                assert told.without == 2
+                cluster.restart(2)
+                await back(coordinator)
+                told = await evaluations.evaluate(plans[3], until=time.monotonic() + 120)
+                assert told.unchecked
+
+        run(evaluate())
+        drawn = cluster.masks_drawn()
+    assert drawn.repeated() == 0
+    epochs = {each.partition(":")[0] for said in drawn.purposes.values() for each in said}
+    assert len(epochs) >= 3
+    assert len(drawn.draws) > 500

@@ -1,28 +1,35 @@
-"""Four nodes of which one is lost: the others go on where that was agreed, and it may come back."""
+"""One of four nodes is lost, cut off, or proven to cheat; the others go on without it."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
+import socket
+import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tacit.coordinator.coordinator import Coordinator
 from tacit.coordinator.sealed_search import SealedSearch
 from tacit.errors import PeerTimeoutError, RefusedError
+from tacit.identity.config import parse_address
 from tacit.local.cluster import LocalCluster
-from tacit.records.events import BuiltOnThree, NodeLost, NodeReturned
+from tacit.records.events import BuiltOnThree, NodeLost, NodeNamed, NodeReturned, RequestFailed
+from tacit.records.ledger import Disclosed
 from tacit.records.messages import OpenEpoch
 from tacit.runs import EngineChoice, Limits, Progress, solve
 from tacit.search import SearchParameters
-from tacit.verify import describe_loss
+from tacit.verify import check_evidence, describe_loss
+from tacit.verify.disclosed import check_answers
 from tacit.verify.sealed import check_generations_asked
-from tests.on_nodes.agreed_cluster import AgreedCluster, populations, problem, run
-from tests.on_nodes.deadlines import AMPLE, takes_at_most
+from tests.on_nodes.agreed_cluster import AgreedCluster, expected, populations, problem, run
+from tests.on_nodes.deadlines import AMPLE, raises_in_time, takes_at_most
+from tests.on_nodes.lying_node import restart_lying
 from tests.on_nodes.sealed_agreed_cluster import PROBLEMS, Twin, begin, draft, sealed, twin
-from tests.on_nodes.test_failures import expected
 
 pytestmark = pytest.mark.processes
 FOUR = 4
@@ -246,3 +253,186 @@ def test_a_sealed_search_is_taken_up_again_by_three(four: LocalCluster) -> None:
             assert again.step == 5
 
     run(search())
+
+
+class Cable:
+    """A wire to one node that can be cut without anybody being told."""
+
+    def __init__(self, here: socket.socket, target: str) -> None:
+        self._here, self._there = here, parse_address(target)
+        self._whole = threading.Event()
+        self._whole.set()
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._main()), daemon=True)
+        self._thread.start()
+        self._ready.wait()
+
+    def cut(self) -> None:
+        self._whole.clear()
+
+    def mend(self) -> None:
+        self._whole.set()
+
+    def close(self) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join()
+
+    async def _main(self) -> None:
+        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        server = await asyncio.start_server(self._serve, sock=self._here)
+        self._ready.set()
+        await self._stop.wait()
+        server.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers = [writer]
+        try:
+            other_reader, other_writer = await asyncio.open_connection(*self._there)
+            writers.append(other_writer)
+            await asyncio.gather(
+                self._pass_on(reader, other_writer), self._pass_on(other_reader, writer)
+            )
+        except (OSError, asyncio.CancelledError):
+            pass  # a connection that breaks, or the end of the test
+        finally:
+            for each in writers:
+                each.transport.abort()
+
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while data := await reader.read(1 << 16):
+                while not self._whole.is_set():
+                    await asyncio.sleep(0.01)
+                writer.write(data)
+        except ConnectionError:
+            pass
+        writer.close()
+
+
+@pytest.fixture
+def cabled() -> Iterator[tuple[LocalCluster, list[Cable]]]:
+    # Held from the beginning, so that nobody else gets these ports meanwhile.
+    ends = [socket.create_server(("127.0.0.1", 0)) for _ in range(3)]
+    addresses = [f"127.0.0.1:{end.getsockname()[1]}" for end in ends]
+    with LocalCluster(addresses=addresses, chosen_populations=True) as cluster:
+        cables = [Cable(here, there) for here, there in zip(ends, cluster.listen, strict=True)]
+        yield cluster, cables
+    for cable in cables:
+        cable.close()
+
+
+def test_a_node_that_is_cut_off_is_named_and_welcome_back(
+    cabled: tuple[LocalCluster, list[Cable]],
+) -> None:
+    cluster, cables = cabled
+    agreed = AgreedCluster.draft(cluster)
+    first, second, third = populations(3)
+
+    async def evaluate() -> None:
+        async with agreed.ready() as (_, evaluations):
+            await evaluations.evaluate(first, until=None)
+            # Node 0 is dialled by everybody, so all its connections run through its cable.
+            cables[0].cut()
+            await raises_in_time(
+                lambda until: evaluations.evaluate(second, until=until), "node 0", seconds=1.0
+            )
+            cables[0].mend()
+            told = await evaluations.evaluate(third, until=time.monotonic() + 60)
+            expected = agreed.problem.objectives[0].disclosure.disclose(
+                agreed.problem.fitness(0, third)
+            )
+            assert told.payload.labels == expected.tolist()
+
+    run(evaluate())
+
+
+@pytest.fixture
+def lied_to(four: LocalCluster) -> Iterator[LocalCluster]:
+    """Four nodes, of which node 0 is honest again afterwards."""
+    yield four
+    four.kill(0)
+
+
+def test_a_node_that_is_proven_to_cheat_is_gone_on_without(lied_to: LocalCluster) -> None:
+    """No leave to lose a node is needed, and no grace: the proof is enough."""
+    agreed = AgreedCluster.draft(lied_to, problem("top:3", "improvement"))
+    plans = populations(3)
+    ledger: list[Disclosed] = []
+
+    async def evaluate() -> None:
+        async with agreed.ready() as (coordinator, evaluations):
+            ledger.append((await evaluations.evaluate(plans[0], until=None)).entry(0))
+            restart_lying(lied_to, 0, "pieces", 3)
+            for each in plans[1:]:
+                told = await evaluations.evaluate(each, until=time.monotonic() + AMPLE)
+                assert told.without == 0
+                assert told.payload.labels == expected(agreed, each)
+                ledger.append(told.entry(0))
+            await evaluations.settle(until=None)
+            (note,) = coordinator.loss.notes
+            assert note.startswith("computed by three since node 0 was proven to cheat, from ")
+            # It is never let in again, by nobody.
+            request = OpenEpoch(agreement=coordinator.hash, epoch=time.time_ns())
+            for client in coordinator.clients[1:]:
+                with pytest.raises(RefusedError, match="node 0 is proven to have cheated"):
+                    await (await client.ask(request))
+        async with agreed.coordinator() as again:
+            await again.start_agreement(agreed.signatures, within=60)
+            await again.epoch()
+            assert again.loss.without == 0
+
+    run(evaluate())
+    logs = [agreed.log(node) for node in range(4)]
+    assert [[e.node for e in log if isinstance(e, NodeNamed)] for log in logs] == [
+        [],
+        [0],
+        [0],
+        [0],
+    ]
+    assert check_evidence(agreed.agreement, logs).startswith("node 0 departed from the protocol")
+    assert check_answers(agreed.agreement, logs, ledger).counts == (3, 0)
+    assert describe_loss(logs) == "computed by three since node 0 was proven to cheat"
+
+
+def test_a_sealed_search_goes_on_without_a_node_that_cheats(lied_to: LocalCluster) -> None:
+    agreed = draft(lied_to, sealed(PROBLEMS["balanced"]()))
+
+    async def search() -> None:
+        async with agreed.coordinator() as coordinator:
+            on_nodes = await begin(agreed, coordinator)
+            clear = twin(agreed, on_nodes.seed)
+            await on_nodes.advance(4, 8, until=None)
+            restart_lying(lied_to, 0, "pieces", 3)
+            await on_nodes.advance(4, 8, until=time.monotonic() + AMPLE)
+            assert coordinator.loss.without == 0
+            clear.advance(8, horizon=8)
+            opened = await on_nodes.open(until=time.monotonic() + 60)
+            assert opened.plan == clear.plan()
+            assert opened.entry.parts[0] == []
+
+    run(search())
+
+
+def test_an_undecided_pair_is_waited_for(lied_to: LocalCluster) -> None:
+    agreed = AgreedCluster.draft(lied_to, problem("top:3", "nothing"), on_loss="three")
+    # So that it is not lost while it starts again.
+    agreed.agreement = replace(agreed.agreement, grace_seconds=AMPLE)
+    first, second = populations(2)
+
+    async def evaluate() -> None:
+        async with agreed.ready() as (coordinator, evaluations):
+            await evaluations.evaluate(first, until=None)
+            restart_lying(lied_to, 0, "hash 2", 3)
+            asked = asyncio.create_task(evaluations.evaluate(second, until=None))
+            async with asyncio.timeout(AMPLE):
+                while coordinator.naming.suspects != {0, 2}:
+                    await asyncio.sleep(0.02)
+            asked.cancel()
+            await asyncio.gather(asked, return_exceptions=True)
+            with pytest.raises(PeerTimeoutError, match="departed from the protocol: their signed"):
+                await evaluations.evaluate(second, until=time.monotonic() + 1)
+            assert coordinator.loss.without is None
+            assert coordinator.naming.suspects == {0, 2}
+
+    run(evaluate())
+    assert any(event.evidence for event in agreed.events(3, RequestFailed))

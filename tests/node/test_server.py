@@ -1,7 +1,8 @@
-"""A node by itself: what it finds when it starts, and what it writes of others into its log."""
+"""A node alone: what it refuses, what goes into its logs, and how it starts and ends."""
 
 from __future__ import annotations
 
+import logging
 import time
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from tacit.errors import FileError, PeerError, RefusedError
 from tacit.local.cluster import LocalCluster
 from tacit.mpc import Epoch
 from tacit.mpc.transport import make_certificate
+from tacit.node.own_log import LOGGER, OperatorLines, shorten
 from tacit.records.events import (
     AgreementBroken,
     CertificateExpires,
@@ -22,7 +24,7 @@ from tacit.records.events import (
 )
 from tacit.records.log import verify_log
 from tacit.records.messages import Ping
-from tacit.records.node_log import NodeLog
+from tacit.records.node_log import LineLimit, NodeLog
 from tests.node.one_node import agree, lines, node
 from tests.on_nodes.agreed_cluster import AgreedCluster, ask, make_clients, run
 
@@ -170,3 +172,23 @@ def test_a_certificate_that_expires_soon_is_noted_once_a_day(
         *("node", "platform")
     }
     assert capsys.readouterr().err.count("renew it") == 4
+
+
+def test_a_record_is_one_line_of_json() -> None:
+    record = logging.LogRecord(LOGGER, 20, "", 0, "started", None, None)
+    record.fields = {"node": 1}
+    assert OperatorLines().format(record).endswith('"event":"started","node":1}')
+
+
+def test_lines_beyond_the_burst_are_left_out_and_counted() -> None:
+    now = [0.0]
+    limit = LineLimit(burst=2, per_minute=60, clock=lambda: now[0])
+    assert [limit.admit() for _ in range(4)] == [0, 0, None, None]
+    now[0] = 1.0
+    assert limit.admit() == 2
+
+
+def test_a_long_text_is_cut_and_its_length_noted() -> None:
+    assert shorten("fine") == "fine"
+    assert shorten("x" * 10_000).endswith("xxx... (10000 characters)")
+    assert len(shorten("x" * 10_000)) < 600

@@ -18,7 +18,7 @@ from tacit.node import links as node_links
 from tacit.node.links import PeerLinks
 from tacit.records.events import LogEvent
 from tacit.records.peer_messages import RelayComes, RelayWanted
-from tests.node.links.test_links import bound_alike
+from tests.node.test_links import bound_alike
 from tests.on_nodes.agreed_cluster import run
 from tests.on_nodes.deadlines import AMPLE
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -14,7 +16,7 @@ from tacit.agreement.terms import agreement_hash
 from tacit.errors import RefusedError
 from tacit.identity.config import load_node_config
 from tacit.identity.keys import load_keys
-from tacit.node.keys import PENDING_SECONDS, SEALING_KEYS
+from tacit.node.keys import PENDING_SECONDS, SEALING_KEYS, StoredSealingKey
 from tacit.node.server import Node
 from tacit.records.events import AgreementEnded
 from tacit.records.log import verify_log
@@ -136,3 +138,29 @@ def test_a_node_whose_key_is_lost_says_so_and_goes_on(folder: Path) -> None:
     with pytest.raises(RefusedError, match="is damaged"):
         again.agreement_state(agreement_hash(agreement), platform)
     agree(again, folder)
+
+
+def test_after_the_end_no_file_has_a_secret_nor_had_one_that_is_left_on_the_disk(
+    folder: Path, tmp_path: Path
+) -> None:
+    """Hard links show what is overwritten: a file that is only removed keeps its bytes there."""
+    made = node(folder)
+    agreement, _, platform = agree(made, folder)
+    state = made.agreement_state(agreement_hash(agreement), platform)
+    (key_file,) = key_files(folder)
+    key = msgspec.msgpack.decode(key_file.read_bytes(), type=StoredSealingKey).secret
+    shares = secrets.token_bytes(64)
+    state.store.save_state("sealed-0-1", shares)
+    data, links = folder / "node-0.data", tmp_path / "links"
+    links.mkdir()
+    for number, path in enumerate([each for each in data.rglob("*") if each.is_file()]):
+        os.link(path, links / str(number))
+
+    def having(secret: bytes) -> list[Path]:
+        files = [each for place in (data, links) for each in place.rglob("*") if each.is_file()]
+        return [each for each in files if secret in each.read_bytes()]
+
+    assert (len(having(key)), having(shares)) == (2, [])
+    made.end_agreement(state, "as a test")
+    assert not having(key)
+    assert not list(state.store.folder.glob("sealed-*"))

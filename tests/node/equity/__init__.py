@@ -1,1 +1,0 @@
-"""Books of series at a node."""

@@ -80,7 +80,6 @@ class Parties:
         return certificate in self.pinned.fingerprints(name)
 
     def platform_certificates(self, name: str, /) -> list[str]:
-        """The fingerprints that a platform goes by; agreements name one of them."""
         return self.pinned.fingerprints(name)
 
     def are_one_platform(self, one: str, other: str, /) -> bool:
@@ -91,7 +90,6 @@ class Parties:
 
 
 def check_parties(agreement: Agreement, platform: str, parties: Parties, /) -> None:
-    """Refuse an agreement with other nodes than this one knows, or of another platform."""
     if len(agreement.nodes) != parties.nodes:
         raise refuse(
             f"the agreement names {len(agreement.nodes)} nodes and this cluster has "
@@ -144,8 +142,8 @@ async def agree(node: Node, request: Agree, platform: str, /) -> AgreementTaken:
     async with node.turns.of(platform, rest=REST):
         is_sender = partial(node.parties.are_one_platform, platform)
         await in_thread(_check_signed, request.agreement, request.signatures, is_sender)
-        agreement_state = node.agreement_states.get(hashlib.sha256(request.agreement).digest())
-        if agreement_state is None:
+        state = node.agreement_states.get(hashlib.sha256(request.agreement).digest())
+        if state is None:
             node.quota.check_count(len(request.agreement), platform)
             agreement, public = await in_thread(_read, request)
             carried = (
@@ -154,24 +152,23 @@ async def agree(node: Node, request: Agree, platform: str, /) -> AgreementTaken:
             series = await in_thread(
                 partial(node.series.examined, agreement, carried, now=time.time())
             )
-            agreement_state = await node.take_agreement(
+            state = await node.take_agreement(
                 agreement, request.signatures, platform, public, series
             )
     return AgreementTaken(
         id=request.id,
-        frozen=agreement_state.inputs.ready,
-        epoch=agreement_state.epochs.last,
-        seed_contributions=agreement_state.inputs.seed_contributions,
-        states=agreement_state.sealed_states(),
+        frozen=state.inputs.ready,
+        epoch=state.epochs.last,
+        seed_contributions=state.inputs.seed_contributions,
+        states=state.sealed_states(),
         clock=time.time(),
-        evidence=agreement_state.epochs.evidence,
+        evidence=state.epochs.evidence,
     )
 
 
 def _check_signed(
     data: bytes, signatures: dict[str, bytes], is_sender: Callable[[str], bool], /
 ) -> None:
-    """Refuse an agreement that not all signed, or that is with another platform."""
     try:
         parties = _READ_SIGNATORIES.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

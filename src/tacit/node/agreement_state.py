@@ -21,13 +21,7 @@ from tacit.node.inputs import Inputs
 from tacit.node.policy import check_still_valid, refuse
 from tacit.node.sealed_progress import KeptState, PlanBoxes, SealedProgress
 from tacit.node.store import Store
-from tacit.records.events import (
-    AgreementEnded,
-    EpochBegun,
-    NodeLost,
-    NodeReturned,
-    RunCounted,
-)
+from tacit.records.events import AgreementEnded, EpochBegun, NodeLost, NodeReturned, RunCounted
 from tacit.records.log import FreezingEvent
 from tacit.records.messages import RefusalKind
 from tacit.records.node_log import LineLimit
@@ -107,7 +101,6 @@ class AgreementState:
 
     @cached_property
     def run_facts(self) -> RunFacts | None:
-        """The terms of a run with equity, for its hooks."""
         return run_facts(self.agreement)
 
     def write_counted(self, event: RunCounted, /) -> None:
@@ -118,7 +111,6 @@ class AgreementState:
             self.counted = event
 
     def check_counted(self) -> None:
-        """Refuse to open a plan that does not count, where balances are kept."""
         if self.agreement.equity is not None and self.counted is None:
             raise refuse("the run is not counted yet; have it counted before its plan is opened")
 
@@ -169,17 +161,14 @@ class AgreementState:
             raise refuse(f"there is no sealed search {number} in this agreement")
         if goes_on and number != progress.searches[0]:
             raise refuse(f"search {number} goes on together with {progress.searches[0]}; name that")
-        for objective in self.agreement.confidential():
-            self.inputs.check_frozen(objective)
+        self.inputs.check_frozen(self.agreement.confidential()[0])
         return progress
 
     def plan_of(self, search: int, kept: KeptState, /) -> ArithmeticShare:
-        """The plan of a search in the state of its group."""
         progress = self.group_with(search)
         assert progress is not None
         return progress.plan_of(search, kept)
 
     def group_with(self, search: int, /) -> SealedProgress | None:
-        """The progress of the group that a search belongs to; None if there is no such search."""
         groups = (each for each in self.searches.values() if search in each.searches)
         return next(groups, None)

@@ -66,14 +66,14 @@ class NodeComputation:
     def __init__(
         self,
         node: Node,
-        agreement_state: AgreementState,
+        state: AgreementState,
         request: Computation[Any],
         digest: bytes,
         platform: SessionMux | None,
         /,
     ) -> None:
         """`digest` is the request's hash; `platform` is None if nothing is sent to it."""
-        self._node, self._state, self._request = node, agreement_state, request
+        self._node, self._state, self._request = node, state, request
         self._digest, self._context = digest, context_of(request, digest)
         self._sent = None if platform is None else RecordingMux(platform)
         self._away = False
@@ -111,6 +111,8 @@ class NodeComputation:
         """
         self._away = away
         async with AsyncExitStack() as stack:
+            # Memory first: a computation that waits for it must not have opened a session yet, or
+            # the others would time out within it and end the epoch.
             try:
                 room = self._node.memory.reserve(self._state.agreement.platform, size)
                 await stack.enter_async_context(room)
@@ -119,6 +121,8 @@ class NodeComputation:
                 raise
             self._node.weights.use(self._state)
             epoch, muxes = await self._met()
+            # Before inputs are frozen nothing is signed: what honest nodes say of different inputs
+            # would look like a lie.
             signer = None
             if frozen and self._request.signed and epoch.nodes == max(CLUSTER_SIZES):
                 async with self.begins():
@@ -133,6 +137,7 @@ class NodeComputation:
                     me=epoch.members.index(self._node.number),
                     muxes=muxes,
                     epoch=epoch,
+                    # Nodes with another digest draw other masks, and the first message fails.
                     state=(self._state.inputs.digest() if frozen else b"") + agreed,
                     signer=signer,
                     timeout=self._node.config.timeout_seconds,
@@ -162,7 +167,6 @@ class NodeComputation:
         return self._node.epochs.get((self._state.hash, self._request.epoch))
 
     async def run(self, work: Callable[[], Coroutine[Any, Any, T]], /) -> T:
-        """Run the work of the session, on a thread of the platform's or here."""
         if not self._away:
             return await work()
         return await self._node.workers.run(self._state.agreement.platform, work)
@@ -187,7 +191,6 @@ class NodeComputation:
         )
 
     def reply(self, kind: Callable[..., R], /, **fields: object) -> R:
-        """Return the reply, with what the computation cost."""
         assert self._session is not None
         return kind(
             id=self._request.id, sent=self._session.sent, rounds=self._session.depth, **fields
@@ -210,29 +213,28 @@ class StateHandover:
     def find(
         cls,
         node: Node,
-        agreement_state: AgreementState,
+        state: AgreementState,
         epoch: int,
         parent: Attempt,
         states: BestSoFar | SealedProgress | None,
         /,
     ) -> StateHandover:
         """Find which node lacks the state that `parent` left, for a computation in this epoch."""
-        held = node.epochs.get((agreement_state.hash, epoch))
-        everybody = held is not None and held.nodes == len(agreement_state.agreement.nodes)
+        held = node.epochs.get((state.hash, epoch))
+        everybody = held is not None and held.nodes == len(state.agreement.nodes)
         if states is None or not everybody:
             return cls(parent)
         if parent in states.from_peers:
             return cls(parent, node.number)
-        return cls(parent, agreement_state.epochs.lost if parent in states.of_three else None)
+        return cls(parent, state.epochs.lost if parent in states.of_three else None)
 
     def agreed(self) -> bytes:
         """What the nodes must agree on: otherwise some would send in the round and others not."""
         return b"" if self.lost is None else f"node {self.lost} gets {self.parent}".encode()
 
-    def log(self, agreement_state: AgreementState, attempt: Attempt, /) -> None:
-        """Log that what is computed from now on builds on unchecked work of three nodes."""
+    def log(self, state: AgreementState, attempt: Attempt, /) -> None:
         if self.lost is not None:
-            agreement_state.store.log.append(BuiltOnThree(attempt, self.parent))
+            state.store.log.append(BuiltOnThree(attempt, self.parent))
 
     async def to_all(
         self, session: Session, held: Sequence[ArithmeticShare], sizes: Sequence[Size], /

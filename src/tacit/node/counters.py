@@ -75,7 +75,6 @@ class BestSoFar:
 
     @property
     def newest(self) -> Attempt:
-        """The attempt that the newest shares come from, empty before the first."""
         # Among equal numbers the first counts: the peers go on from what they hand over.
         return max(self.available, key=lambda attempt: attempt.number, default=NO_ATTEMPT)
 
@@ -254,6 +253,7 @@ class Counters:
             if counter is None:
                 raise EngineError(f"a peer counts objective {objective}, which does not exist")
             for number, request in numbers:
+                # Also without a request: nothing is ever computed under a number that peers used.
                 if number > counter.highest:
                     self._use(NumberAdopted(objective, number, request.hex()))
 

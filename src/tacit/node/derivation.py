@@ -113,7 +113,6 @@ class Derivation:
                 raise refuse("these are not the best plans of the agreed search; ask for those")
 
     async def check_found_one(self, plan: NDArray[np.integer[Any]], /) -> None:
-        """Refuse a plan that is not one of the best of a generation, as estimated."""
         async with self._lock:
             if not (await self._followed()).found_one(plan):
                 raise refuse("this is not one of the best plans of the agreed search; name one")
@@ -128,7 +127,6 @@ class Derivation:
         return set(self._inputs.ready) == set(self._store.agreement.confidential())
 
     async def completed(self) -> int:
-        """The number of populations that were answered in all their objectives."""
         if not self.is_frozen:
             return 0
         async with self._lock:

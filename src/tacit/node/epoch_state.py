@@ -88,7 +88,6 @@ class PeerHeads:
         return self._kept.get(peer, _UNKNOWN)
 
     def own(self) -> LogHead:
-        """How far this node's log is, on the disk."""
         return head_of(self._store.log)
 
     def contains(self, remembered: LogHead, /) -> bool:
@@ -320,7 +319,6 @@ class Epochs:
         self.replay(event)
 
     def check_without(self, lost: int, me: int) -> None:
-        """Refuse to go on without a node, unless that was agreed, and is for the first time."""
         agreement = self._store.agreement
         if agreement.on_loss != "three" or len(agreement.nodes) != 4:
             raise refuse("going on without a node was not agreed; wait until it is back")
@@ -377,7 +375,6 @@ class Epochs:
         self.of_three.hear(claims)
 
     async def tell_missing(self, theirs: EpochBegins) -> AnswersTold:
-        """The answers that a peer lacks, as far as they are here."""
         if self._derivation is None:
             return AnswersTold([])
         return AnswersTold(await self._derivation.history(theirs.completed))

@@ -34,11 +34,9 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound=PeerMessage)
 
 
-async def open_epoch(
-    node: Node, agreement_state: AgreementState, request: OpenEpoch
-) -> EpochOpened:
+async def open_epoch(node: Node, state: AgreementState, request: OpenEpoch) -> EpochOpened:
     """Agree on fresh keys; take over the highest evaluation number, and plans that are bound."""
-    epochs, counters = agreement_state.epochs, agreement_state.counters
+    epochs, counters = state.epochs, state.counters
     if request.without is None:
         epochs.check_all_can_go_on()
         await epochs.of_three.settled()
@@ -48,38 +46,38 @@ async def open_epoch(
         epochs.check_proven(request.without, node.number, request.evidence)
     else:
         epochs.check_without(request.without, node.number)
-        await _check_gone(node, request.without, agreement_state.agreement.grace_seconds)
+        await _check_gone(node, request.without, state.agreement.grace_seconds)
         # Again: another may have been lost while this waited, and one at most may be.
         epochs.check_without(request.without, node.number)
     # The number is used up before the keys exist: whatever fails from here on, no attempt of a
     # later epoch has the name of one of this epoch.
     epochs.begin(request.epoch)
-    node.end_epoch(agreement_state.hash)
+    node.end_epoch(state.hash)
     muxes = await node.peers.all(timeout=EPOCH_SECONDS, without=request.without)
-    name = agreement_state.hash[:16]
+    name = state.hash[:16]
     epoch = await agree_epoch(
         node.number, muxes, number=request.epoch, agreement=name, timeout=EPOCH_SECONDS
     )
     try:
         channel = Channel(name, evaluation=request.epoch, kind=FrameKind.CONTROL)
         async with open_conversations(muxes, channel) as talks:
-            heard = await _exchange_state(node, agreement_state, talks)
+            heard = await _exchange_state(node, state, talks)
         # Only now, when each has what it needs: whoever refuses keeps nobody waiting.
         for peer, about_logs in heard.items():
-            _check_logs(node, agreement_state, peer, about_logs)
+            _check_logs(node, state, peer, about_logs)
         if epochs.last != request.epoch:
             raise AbortError(node.name, "a newer epoch has begun meanwhile")
         epochs.opened(request.epoch, request.without, request.evidence)
     except BaseException:
         epoch.close()
         raise
-    node.epochs[agreement_state.hash, request.epoch] = epoch
+    node.epochs[state.hash, request.epoch] = epoch
     return EpochOpened(
         id=request.id,
         numbers={k: counter.highest for k, counter in counters.by_objective.items()},
         parent_attempts={k: best.newest for k, best in counters.bests.items() if best.newest},
         kept={k: best.available for k, best in counters.bests.items()},
-        states=agreement_state.sealed_states(),
+        states=state.sealed_states(),
         lost=epochs.lost,
     )
 
@@ -90,30 +88,30 @@ async def _check_gone(node: Node, lost: int, grace: float) -> None:
         raise refuse(f"{party_name(lost)} answers {node.name}; it is not gone")
 
 
-def _check_logs(node: Node, agreement_state: AgreementState, peer: int, heard: HeardOfLogs) -> None:
+def _check_logs(node: Node, state: AgreementState, peer: int, heard: HeardOfLogs) -> None:
     """Refuse where a log was set back; the node's own log has it once, for the operator."""
-    peers = agreement_state.epochs.peers
+    peers = state.epochs.peers
     try:
         peers.check(peer, heard, me=node.number)
     except RefusedError as error:
         if not peers.is_reported:
-            node.note(AgreementBroken(agreement_state.hash.hex(), error.reason))
+            node.note(AgreementBroken(state.hash.hex(), error.reason))
             peers.is_reported = True
         raise
 
 
 async def _exchange_state(
-    node: Node, agreement_state: AgreementState, talks: Mapping[int, Conversation]
+    node: Node, state: AgreementState, talks: Mapping[int, Conversation]
 ) -> dict[int, HeardOfLogs]:
     """Exchange with the peers what is used up, how far logs are, and missing answers. 3 rounds."""
-    epochs, peers = agreement_state.epochs, agreement_state.epochs.peers
+    epochs, peers = state.epochs, state.epochs.peers
     ours = {peer: await epochs.tell(peer) for peer in talks}
     used_up = await _exchange(talks, 1, ours, EpochBegins)
     await epochs.hear(list(used_up.values()))
     remembered = {peer: LogHead(theirs.size, theirs.head) for peer, theirs in used_up.items()}
     # After `hear`, which appends to the log: what is signed here includes it.
     own = peers.own()
-    signature = own.sign(node.own_keys.signing(agreement_state.agreement), agreement_state.hash)
+    signature = own.sign(node.own_keys.signing(state.agreement), state.hash)
     reached = {
         peer: LogReached(peers.contains(head), own.size, own.head, signature)
         for peer, head in remembered.items()

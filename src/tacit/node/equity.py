@@ -31,28 +31,29 @@ LARGE_CELLS = 1 << 12
 """Above so many weights, steps take more than a few milliseconds each."""
 
 
-def hooks_of(node: Node, agreement_state: AgreementState, /) -> WithoutEquity:
+def hooks_of(node: Node, state: AgreementState, /) -> WithoutEquity:
     """The hooks before and after a run; without a book they do nothing."""
-    book = node.series.book_of(agreement_state.agreement)
+    book = node.series.book_of(state.agreement)
     if book is None:
         return WithoutEquity()
-    run, weighted = agreement_state.run_facts, agreement_state.inputs.weighted
+    run, weighted = state.run_facts, state.inputs.weighted
     assert run is not None
     assert weighted is not None
     return WithEquity(run, book, weighted)
 
 
-async def count_run(node: Node, agreement_state: AgreementState, request: CountRun) -> RunAccounted:
+async def count_run(node: Node, state: AgreementState, request: CountRun) -> RunAccounted:
     """Count a run for the balances of its series; once, however often it is requested."""
-    computation = NodeComputation(node, agreement_state, request, request.digest, None)
-    agreement = agreement_state.agreement
+    computation = NodeComputation(node, state, request, request.digest, None)
+    agreement = state.agreement
     async with computation.begins():
-        book, hooks = node.series.book_of(agreement), hooks_of(node, agreement_state)
+        book, hooks = node.series.book_of(agreement), hooks_of(node, state)
         if book is None or not isinstance(hooks, WithEquity):
             raise refuse("this run is of no series with equity; there is nothing to count")
+    # The book's lock for all of it: another run of the series must not be counted in between.
     async with hooks.turn:
         async with computation.begins():
-            plan = await _plan_to_count(agreement_state, request, hooks)
+            plan = await _plan_to_count(state, request, hooks)
         problem, attempt = agreement.problem, f"{request.epoch}:{request.attempt}"
         async with computation.session(
             size=account_bytes(agreement),
@@ -61,45 +62,45 @@ async def count_run(node: Node, agreement_state: AgreementState, request: CountR
         ) as session:
             if session.nodes != len(agreement.nodes):
                 raise refuse("balances are counted by all nodes together; wait until all are there")
-            stated = partial(agreement_state.inputs.weights, 0)
+            stated = partial(state.inputs.weights, 0)
             opened = await computation.run(
                 partial(hooks.after_run, session, stated, plan, attempt=attempt)
             )
         # Before this call replies, so before the plan can be requested. After a kill in between
         # the run is counted in the book, and the line is written when counting is requested again.
-        await in_thread(_write_down, node.number, agreement_state, book.book, opened)
+        await in_thread(_write_down, node.number, state, book.book, opened)
     return computation.reply(RunAccounted, head=book.book.head)
 
 
 async def _plan_to_count(
-    agreement_state: AgreementState, request: CountRun, hooks: WithEquity
+    state: AgreementState, request: CountRun, hooks: WithEquity
 ) -> PlanToCount:
     """The one plan of a sealed search, to which the node binds itself, or one of the best plans."""
-    agreement = agreement_state.agreement
+    agreement = state.agreement
     if agreement.sealed:
         if request.plan:
             raise refuse("the plan of a sealed search is counted while it is shares; name none")
-        kept = await agreement_state.begin_open(request.search, request.state)
+        kept = await state.begin_open(request.search, request.state)
         hooks.check_counts()
         first = agreement.sealed_run.heads
-        return PlanToCount(lambda: agreement_state.plan_of(request.search, kept)[first:])
-    agreement_state.inputs.check_frozen(0)
+        return PlanToCount(lambda: state.plan_of(request.search, kept)[first:])
+    state.inputs.check_frozen(0)
     plans = unpack_candidates(agreement.known_problem, request.plan)
     if plans is None or len(plans) != 1:
         raise refuse("one whole plan is counted; name it")
     digest = plan_digest(agreement, plans[0].tolist())
     hooks.check_counts(digest)
-    assert agreement_state.derivation is not None
-    await agreement_state.derivation.check_found_one(plans[0])
+    assert state.derivation is not None
+    await state.derivation.check_found_one(plans[0])
     return PlanToCount(lambda: columns_of(agreement.known_problem, plans[0]), digest)
 
 
-def _write_down(node: int, agreement_state: AgreementState, book: StepBook, opened: Opened) -> None:
+def _write_down(node: int, state: AgreementState, book: StepBook, opened: Opened) -> None:
     """Log that the run counts and what it discloses; participants read it there."""
     entry = book.latest
     assert entry is not None
-    boxes = [] if entry.told is None else seal_told(agreement_state.agreement, node, entry.told)
-    agreement_state.write_counted(
+    boxes = [] if entry.told is None else seal_told(state.agreement, node, entry.told)
+    state.write_counted(
         RunCounted(
             entry.number,
             entry.attempt,

@@ -21,9 +21,7 @@ from tacit.mpc import (
     gather_sum,
     reveal_front,
 )
-from tacit.mpc import (
-    evaluate as compute,
-)
+from tacit.mpc import evaluate as compute
 from tacit.mpc.transport import Mux
 from tacit.node.agreement_state import AgreementState
 from tacit.node.computation import NodeComputation, StateHandover
@@ -45,13 +43,13 @@ LARGE_ENTRIES, LARGE_COMPARED = 1 << 16, 400 * 400
 """Above these, steps take more than a few milliseconds each."""
 
 
-def _fitness(agreement_state: AgreementState, objective: int, asked: Asked) -> ArithmeticShare:
+def _fitness(state: AgreementState, objective: int, asked: Asked) -> ArithmeticShare:
     """Shares of the fitness of public candidates: each node adds up its own shares.
 
     In blocks, since the positions of all cells take many times the memory of the plans.
     """
-    problem, weights = agreement_state.agreement.known_problem, agreement_state.inputs.searched
-    negate = agreement_state.agreement.objectives[objective].sense == "minimize"
+    problem, weights = state.agreement.known_problem, state.inputs.searched
+    negate = state.agreement.objectives[objective].sense == "minimize"
     shares = weights(objective)
     return concatenate(
         [
@@ -61,39 +59,39 @@ def _fitness(agreement_state: AgreementState, objective: int, asked: Asked) -> A
     )
 
 
-def _is_large(agreement_state: AgreementState, objective: int, plans: Plans) -> bool:
+def _is_large(state: AgreementState, objective: int, plans: Plans) -> bool:
     """Whether a step of an evaluation may hold up the node's event loop."""
-    terms, count = agreement_state.agreement.objectives[objective], len(plans)
+    terms, count = state.agreement.objectives[objective], len(plans)
     compared = count * count if terms.spec.kind != "none" else 0
     if terms.together:  # each objective twice, and the score
-        compared *= 1 + 2 * len(agreement_state.agreement.objectives)
+        compared *= 1 + 2 * len(state.agreement.objectives)
     if terms.spec.kind == "buckets":
         compared += count * terms.spec.parameter
     return plans.size > LARGE_ENTRIES or compared > LARGE_COMPARED
 
 
-async def _examined(agreement_state: AgreementState, asked: Asked) -> Asked:
+async def _examined(state: AgreementState, asked: Asked) -> Asked:
     """The request with all its plans checked; in a thread, if these are many."""
-    agreement = agreement_state.agreement
-    if agreement_state.derivation is not None or asked.plans.size <= LARGE_ENTRIES:
+    agreement = state.agreement
+    if state.derivation is not None or asked.plans.size <= LARGE_ENTRIES:
         return asked
     check_sizes(agreement, asked)
     await in_thread(check_plans, agreement, asked.plans)
     return replace(asked, examined=True)
 
 
-async def _asked(agreement_state: AgreementState, kind: str, request: Evaluate | Reveal) -> Asked:
-    if request.objective not in agreement_state.counters.by_objective:
+async def _asked(state: AgreementState, kind: str, request: Evaluate | Reveal) -> Asked:
+    if request.objective not in state.counters.by_objective:
         raise refuse(f"there is no confidential objective {request.objective}")
-    derivation = agreement_state.derivation
+    derivation = state.derivation
     if derivation is not None and isinstance(request, Evaluate):
-        return await _derived(agreement_state, derivation, request)
-    plans = unpack_candidates(agreement_state.agreement.known_problem, request.candidates)
+        return await _derived(state, derivation, request)
+    plans = unpack_candidates(state.agreement.known_problem, request.candidates)
     if plans is None:
         raise refuse("the candidates are not a whole number of plans; send whole plans")
     if isinstance(request, Reveal):
         # If nothing may be revealed, `check_reveal` refuses it, whatever its name here.
-        revealed = agreement_state.agreement.final_reveal or "nothing"
+        revealed = state.agreement.final_reveal or "nothing"
         number, disclosure, best = REVEAL_NUMBER, revealed, "nothing"
     else:
         number, disclosure, best = request.number, request.disclosure, request.best
@@ -102,14 +100,11 @@ async def _asked(agreement_state: AgreementState, kind: str, request: Evaluate |
     return Asked(request.objective, number, disclosure, best, digest, plans)
 
 
-async def _derived(
-    agreement_state: AgreementState, derivation: Derivation, request: Evaluate
-) -> Asked:
+async def _derived(state: AgreementState, derivation: Derivation, request: Evaluate) -> Asked:
     """The request with the population that the node derives, whatever the platform names."""
     if request.candidates:
         raise refuse("the nodes derive every population themselves; send none")
-    for objective in agreement_state.agreement.confidential():
-        agreement_state.inputs.check_frozen(objective)
+    state.inputs.check_frozen(request.objective)
     population, due = await derivation.population(request.objective, request.request)
     return Asked(
         request.objective,
@@ -122,58 +117,50 @@ async def _derived(
     )
 
 
-async def evaluate(
-    node: Node, agreement_state: AgreementState, request: Evaluate, platform: Mux
-) -> Computed:
+async def evaluate(node: Node, state: AgreementState, request: Evaluate, platform: Mux) -> Computed:
     """Evaluate a population if the agreement allows it; the answer goes out in parts."""
-    asked = await _asked(agreement_state, "evaluate", request)
+    asked = await _asked(state, "evaluate", request)
     async with AsyncExitStack() as stack:
-        if agreement_state.derivation is not None:
-            await stack.enter_async_context(agreement_state.derivation.evaluating())
-        best = agreement_state.counters.bests.get(asked.objective)
+        if state.derivation is not None:
+            await stack.enter_async_context(state.derivation.evaluating())
+        best = state.counters.bests.get(asked.objective)
         if best is not None:
             # One at a time: the next builds on the best that this one leaves.
             await stack.enter_async_context(best.computing)
-        return await _evaluate(node, agreement_state, request, asked, platform)
+        return await _evaluate(node, state, request, asked, platform)
 
 
 async def _evaluate(
-    node: Node,
-    agreement_state: AgreementState,
-    request: Evaluate,
-    asked: Asked,
-    platform: Mux,
+    node: Node, state: AgreementState, request: Evaluate, asked: Asked, platform: Mux
 ) -> Computed:
-    objective, number, agreement = asked.objective, asked.number, agreement_state.agreement
-    counters, terms = agreement_state.counters, agreement.objectives[objective]
+    objective, number, agreement = asked.objective, asked.number, state.agreement
+    counters, terms = state.counters, agreement.objectives[objective]
     best = counters.bests.get(objective)
-    computation = NodeComputation(node, agreement_state, request, asked.request, platform)
+    computation = NodeComputation(node, state, request, asked.request, platform)
+    # Under the lock until the number is used: of two requests with the same new number, the second
+    # is found to be a repeat or refused.
     async with counters.by_objective[objective].turn, computation.begins():
-        for needed in agreement.confidential() if terms.together else []:
-            agreement_state.inputs.check_frozen(needed)
-        asked = await _examined(agreement_state, asked)
+        asked = await _examined(state, asked)
         before = counters.best_before(objective, number, request.parent_attempt)
         counters.begin(
             asked,
             attempt=computation.attempt,
             parent_attempt=request.parent_attempt,
-            check_goes_on=lambda: hooks_of(node, agreement_state).check_goes_on(),
+            check_goes_on=lambda: hooks_of(node, state).check_goes_on(),
         )
-    handover = StateHandover.find(
-        node, agreement_state, request.epoch, request.parent_attempt, best
-    )
-    handover.log(agreement_state, computation.attempt)
+    handover = StateHandover.find(node, state, request.epoch, request.parent_attempt, best)
+    handover.log(state, computation.attempt)
 
     async def work() -> Evaluated:
         if terms.together:
             return await evaluate_pareto(
                 session,
-                _all_fitness(computation, agreement_state, asked),
+                _all_fitness(computation, state, asked),
                 spec=terms.spec,
                 widths=agreement.pareto_widths(len(asked.plans)),
-                told=agreement_state.derivation is not None,
+                told=state.derivation is not None,
             )
-        fitness = computation.fit(_fitness(agreement_state, objective, asked))
+        fitness = computation.fit(_fitness(state, objective, asked))
         kept = [] if before is None else [before]
         handed = await handover.to_all(session, kept, BEST_SIZE)
         return await compute(
@@ -183,12 +170,12 @@ async def _evaluate(
             bound=agreement.fitness_bound(objective),
             best=terms.best,
             best_so_far=computation.fit(handed[0]) if handed else None,
-            told=agreement_state.derivation is not None,
+            told=state.derivation is not None,
         )
 
     async with computation.session(
         size=evaluation_bytes(agreement, objective),
-        away=_is_large(agreement_state, objective, asked.plans),
+        away=_is_large(state, objective, asked.plans),
         agreed=handover.agreed(),
     ) as session:
         result = await computation.run(work)
@@ -201,55 +188,51 @@ async def _evaluate(
     # last answer, and without the line nothing proves that answer.
     computation.log_sent(DisclosureKind.LABELS, objective)
     # A node that crashes here hears the answer from its peers when the next epoch begins.
-    if agreement_state.derivation is not None and result.told is not None:
+    if state.derivation is not None and result.told is not None:
         answer = DisclosedLabels(
             [int(label) for label in result.told.labels], result.told.best_value
         )
-        await agreement_state.derivation.keep(objective, asked.request, answer)
+        await state.derivation.keep(objective, asked.request, answer)
     await counters.finish(asked)
     return computation.reply(Computed)
 
 
-async def reveal(
-    node: Node, agreement_state: AgreementState, request: Reveal, platform: Mux
-) -> Computed:
+async def reveal(node: Node, state: AgreementState, request: Reveal, platform: Mux) -> Computed:
     """Reveal which of these evaluated candidates is truly best, or are non-dominated; once."""
-    asked = await _asked(agreement_state, "reveal", request)
-    objective, agreement = asked.objective, agreement_state.agreement
-    counters = agreement_state.counters
-    computation = NodeComputation(node, agreement_state, request, asked.request, platform)
+    asked = await _asked(state, "reveal", request)
+    objective, agreement = asked.objective, state.agreement
+    counters = state.counters
+    computation = NodeComputation(node, state, request, asked.request, platform)
     async with counters.by_objective[objective].turn, computation.begins():
-        if agreement_state.derivation is not None:
-            for needed in agreement.confidential() if agreement.together else [objective]:
-                agreement_state.inputs.check_frozen(needed)
-            await agreement_state.derivation.check_found(asked.plans)
+        if state.derivation is not None:
+            state.inputs.check_frozen(objective)
+            await state.derivation.check_found(asked.plans)
         await in_thread(counters.check_reveal, asked)
         counters.begin_reveal(
             asked,
             attempt=computation.attempt,
-            check_goes_on=lambda: hooks_of(node, agreement_state).check_goes_on(),
+            check_goes_on=lambda: hooks_of(node, state).check_goes_on(),
         )
 
     async def work() -> None:
         if agreement.together:
             await reveal_front(
                 session,
-                _all_fitness(computation, agreement_state, asked),
+                _all_fitness(computation, state, asked),
                 agreement.pareto_widths(len(asked.plans)),
                 values=agreement.front == "values",
             )
             return
         await compute(
             session,
-            computation.fit(_fitness(agreement_state, objective, asked)),
+            computation.fit(_fitness(state, objective, asked)),
             spec=Spec.parse("top:1"),
             bound=agreement.fitness_bound(objective),
             best="nothing",
         )
 
     async with computation.session(
-        size=evaluation_bytes(agreement, objective),
-        away=_is_large(agreement_state, objective, asked.plans),
+        size=evaluation_bytes(agreement, objective), away=_is_large(state, objective, asked.plans)
     ) as session:
         await computation.run(work)
     computation.log_sent(
@@ -259,7 +242,7 @@ async def reveal(
 
 
 def _all_fitness(
-    computation: NodeComputation, agreement_state: AgreementState, asked: Asked
+    computation: NodeComputation, state: AgreementState, asked: Asked
 ) -> list[ArithmeticShare]:
-    objectives = agreement_state.agreement.confidential()
-    return [computation.fit(_fitness(agreement_state, k, asked)) for k in objectives]
+    objectives = state.agreement.confidential()
+    return [computation.fit(_fitness(state, k, asked)) for k in objectives]

@@ -88,14 +88,12 @@ class Weighted:
         self.attempt, self._weights = attempt, weights
 
     def weights(self) -> ArithmeticShare:
-        """Shares of what is searched; may be called in any thread."""
         weights = self._weights
         if weights is None:
             self._weights = weights = self._stored().weights
         return weights
 
     def factors(self) -> ArithmeticShare:
-        """Shares of the factor of each participant that has rows."""
         return self._stored().factors
 
     def drop(self) -> None:
@@ -140,7 +138,6 @@ class Inputs:
             self.seed_contributions[k] = self.frozen[k].seed_contribution
 
     def check_frozen_files(self) -> None:
-        """Raise an `EngineError` where files are not what was frozen."""
         for objective, frozen in self.frozen.items():
             for stored in self._checked(objective).values():
                 manifest = read_manifest(self._agreement, stored.manifest, stored.signature)
@@ -215,7 +212,7 @@ class Inputs:
         check_still_valid(self._agreement, time.time())
 
     def check_frozen(self, objective: int) -> None:
-        """Refuse an objective while its inputs, or those of another, are not frozen."""
+        """Refuse an objective while its inputs, or those of any other, are not frozen."""
         self.check_objective(objective)
         # All of them: the seed of the search follows from all inputs, and nothing is disclosed
         # before it is fixed.
@@ -240,7 +237,6 @@ class Inputs:
         return self.weights(objective) if self.weighted is None else self.weighted.weights()
 
     def weights(self, objective: int) -> ArithmeticShare:
-        """The node's shares of an objective's whole matrix; may be called in any thread."""
         kept = self._weights.get(objective)
         if kept is None:
             kept = self._open_weights(objective)

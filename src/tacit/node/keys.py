@@ -47,7 +47,6 @@ _READ = msgspec.msgpack.Decoder(StoredSealingKey)
 
 
 def owner_of(agreement: Agreement, /) -> Owner:
-    """Whose key an agreement's is."""
     return agreement.platform, agreement.nonce
 
 
@@ -100,11 +99,12 @@ class SealingKeys:
         self._pending.pop(owner, None)
 
     def erase(self, owner: Owner, /) -> None:
+        # Overwritten, not only removed: a disk keeps the blocks of a removed file, and with this
+        # key the sealed inputs and states that it keeps could be opened.
         self._pending.pop(owner, None)
         erase(self._path(owner))
 
     def lapse(self, now: float, /) -> None:
-        """Erase what nobody claimed in time."""
         for owner, stored in list(self._pending.items()):
             if now >= stored.offered + PENDING_SECONDS:
                 self.erase(owner)

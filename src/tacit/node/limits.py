@@ -57,7 +57,6 @@ class Quota:
         ]
 
     def used(self, platform: str, /) -> int:
-        """Bytes kept for a platform, as of a second ago or less."""
         now = time.monotonic()
         at, seen = self._seen.get(platform, (-LOOK_AGAIN_SECONDS, 0))
         if now - at >= LOOK_AGAIN_SECONDS:
@@ -86,7 +85,6 @@ class Quota:
         self.check_room(platform)
 
     def check_room(self, platform: str, /, more: int = 0) -> None:
-        """Refuse to keep more bytes than the platform may have."""
         used = self.used(platform) + more
         if used > self._most_bytes or self.is_full(platform):
             raise refuse(
@@ -116,7 +114,6 @@ def tombstone(data: Path, agreement: bytes, /) -> None:
 
 
 def has_tombstone(data: Path, agreement: bytes, /) -> bool:
-    """Whether an agreement was here and was removed."""
     return (data / EXPIRED / agreement.hex()).exists()
 
 
@@ -188,15 +185,15 @@ class KeptSearches:
         self._used: dict[str, OrderedDict[bytes, AgreementState]] = {}
 
     @contextmanager
-    def used(self, agreement_state: AgreementState, platform: str, /) -> Iterator[None]:
+    def used(self, state: AgreementState, platform: str, /) -> Iterator[None]:
         """Use a search in this block; afterwards those not used for longest are freed."""
         try:
             yield
         finally:
-            if agreement_state.derivation is not None:
+            if state.derivation is not None:
                 used = self._used.setdefault(platform, OrderedDict())
-                used[agreement_state.hash] = agreement_state
-                used.move_to_end(agreement_state.hash)
+                used[state.hash] = state
+                used.move_to_end(state.hash)
                 self._make_room(used)
 
     def _make_room(self, used: OrderedDict[bytes, AgreementState]) -> None:
@@ -209,9 +206,9 @@ class KeptSearches:
             _forget(oldest)
 
 
-def _forget(agreement_state: AgreementState) -> None:
-    if agreement_state.derivation is not None:
-        agreement_state.derivation.forget()
+def _forget(state: AgreementState) -> None:
+    if state.derivation is not None:
+        state.derivation.forget()
 
 
 class KeptWeights:
@@ -220,10 +217,10 @@ class KeptWeights:
     def __init__(self) -> None:
         self._used: OrderedDict[bytes, AgreementState] = OrderedDict()
 
-    def use(self, agreement_state: AgreementState, /) -> None:
+    def use(self, state: AgreementState, /) -> None:
         """Use an agreement's shares now; those not used for longest are freed."""
-        self._used[agreement_state.hash] = agreement_state
-        self._used.move_to_end(agreement_state.hash)
+        self._used[state.hash] = state
+        self._used.move_to_end(state.hash)
         total = sum(weights_bytes(each.agreement) for each in self._used.values())
         while total > KEPT_BYTES and len(self._used) > 1:
             _, oldest = self._used.popitem(last=False)

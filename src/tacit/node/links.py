@@ -94,7 +94,6 @@ class PeerLine:
         self._number = 0
 
     async def listen(self) -> str:
-        """Answer the peer's questions until the link breaks, and say why it did."""
         while True:
             try:
                 frame = await self._talk.receive(timeout=QUIET_SECONDS)
@@ -102,6 +101,7 @@ class PeerLine:
             except PeerTimeoutError:
                 continue
             except PeerError as error:
+                # Nobody answers over this link any more; whoever waits tries another.
                 for number, waiting in self._binding.items():
                     _settle(waiting, Bound(number, NO_ATTEMPT))
                 for task in self._answering:
@@ -158,6 +158,7 @@ class PeerLine:
         now = loop.time()
         if self._asked is not None and not self._asked.done() and self._asked_at < now:
             # The answer to an earlier question says nothing of the time since.
+            # It is waited for all the same, since answers come in order.
             done, _ = await asyncio.wait([self._asked], timeout=timeout)
             if not done:
                 return False
@@ -391,7 +392,6 @@ class PeerLinks:
         )
 
     def start(self) -> None:
-        """Dial the peers with lower numbers, for as long as the node runs."""
         self._started = asyncio.get_running_loop().time()
         for peer in self._config.peers:
             if peer.node < self._config.node:
@@ -408,6 +408,7 @@ class PeerLinks:
             link, through = await self._reach(peer, address)
             using = self._spawn(self._use(peer, link, through=through))
             direct: TlsLink | None = None
+            # A relayed link is used while the peer is tried directly: the third node can cut it.
             while through is not None and direct is None and not using.done():
                 await asyncio.wait({using}, timeout=DIRECT_SECONDS)
                 direct = None if using.done() else await self._dial(peer, address, DIAL_SECONDS)
@@ -460,10 +461,7 @@ class PeerLinks:
             early_seconds=EARLY_PATIENCE * self._config.timeout_seconds,
         )
         line = PeerLine(
-            mux,
-            self._bind,
-            relays=lambda said: self.relays.hear(peer, said),
-            through=through,
+            mux, self._bind, relays=lambda said: self.relays.hear(peer, said), through=through
         )
         # The new link is in its place before anything is awaited: nobody finds a gap, and of two
         # links that arrive together each finds the other.
@@ -510,16 +508,13 @@ class PeerLinks:
 
     @property
     def round_trip(self) -> float | None:
-        """Seconds there and back to the farthest peer, as far as it is known."""
         known = [line.round_trip for line in self._lines.values()]
         return max((each for each in known if each is not None), default=None)
 
     def lines(self) -> dict[int, PeerLine]:
-        """The links that are up, by peer, for questions to them."""
         return dict(self._lines)
 
     async def is_gone(self, peer: int, *, grace: float) -> bool:
-        """Whether a peer neither answers within so many seconds, nor comes back."""
         deadline = self._gone_since.get(peer, self._started) + grace
         while (left := deadline - asyncio.get_running_loop().time()) > 0:
             line = self._lines.get(peer)
@@ -529,6 +524,7 @@ class PeerLinks:
             with suppress(TimeoutError):
                 async with asyncio.timeout(left):
                     await self._changed.wait()
+        # A link that is up proves nothing: a node that hangs keeps its connections.
         line = self._lines.get(peer)
         return line is None or not await line.answers(timeout=grace)
 

@@ -55,27 +55,24 @@ def draw_plan_keys(session: Session, /) -> dict[int, bytes]:
     return {component: words.tobytes() for component, words in keys.items()}
 
 
-def context_of_plan(
-    agreement_state: AgreementState, search: int, kept: KeptState, /
-) -> PlanContext:
-    """The plan of a state, with the nodes that hold it."""
-    nodes = len(agreement_state.agreement.nodes)
+def context_of_plan(state: AgreementState, search: int, kept: KeptState, /) -> PlanContext:
+    nodes = len(state.agreement.nodes)
     # A state that all nodes computed has components of all, even if a node was lost since.
     of_all = len(kept.plans.parts) == nodes - 1
-    members = left_without(nodes, None if of_all else agreement_state.epochs.lost)
-    return PlanContext(agreement_state.hash, search, str(kept.attempt), members)
+    members = left_without(nodes, None if of_all else state.epochs.lost)
+    return PlanContext(state.hash, search, str(kept.attempt), members)
 
 
 async def sealed_parts(
-    node: Node, agreement_state: AgreementState, search: int, kept: KeptState, /
+    node: Node, state: AgreementState, search: int, kept: KeptState, /
 ) -> StoredParts:
     """The boxes of the plan of a state that this node is bound to; sealed once."""
-    agreement = agreement_state.agreement
+    agreement = state.agreement
     signing = node.own_keys.signing(agreement)
-    context = context_of_plan(agreement_state, search, kept)
+    context = context_of_plan(state, search, kept)
 
     def seal() -> StoredParts:
-        plan = agreement_state.plan_of(search, kept).parts
+        plan = state.plan_of(search, kept).parts
         heads = agreement.sealed_run.heads
         rows = {component: part[heads:] for component, part in plan.items()}
         sealed = seal_plan(agreement, context, node.number, rows, kept.plan_keys, signing=signing)
@@ -85,7 +82,7 @@ async def sealed_parts(
             value = [np.ascontiguousarray(plan[c][first:heads]).tobytes() for c in held]
         return StoredParts(kept.attempt, sealed, value)
 
-    return await agreement_state.plan_boxes[search].sealed(kept.attempt, seal)
+    return await state.plan_boxes[search].sealed(kept.attempt, seal)
 
 
 def differing(
@@ -114,7 +111,7 @@ _LOOK_AGAIN_SECONDS = 0.02
 
 async def confirm_binding(
     node: Node,
-    agreement_state: AgreementState,
+    state: AgreementState,
     search: int,
     attempt: Attempt,
     /,
@@ -127,7 +124,7 @@ async def confirm_binding(
     to.
     """
     loop = asyncio.get_running_loop()
-    latest, missing = loop.time() + EPOCH_SECONDS, len(agreement_state.agreement.nodes) - 2
+    latest, missing = loop.time() + EPOCH_SECONDS, len(state.agreement.nodes) - 2
     asked: dict[PeerLine, asyncio.Task[Bound]] = {}
     peers: dict[asyncio.Task[Bound], int] = {}
     waiting: set[asyncio.Task[Bound]] = set()
@@ -135,9 +132,9 @@ async def confirm_binding(
     trouble = "the peers", "did not confirm the plan to open; start one of them"
     try:
         while (waiting or missing > 0) and loop.time() < latest:
-            lines = _lines(node, agreement_state).items()
+            lines = _lines(node, state).items()
             for peer, line in [(peer, line) for peer, line in lines if line not in asked]:
-                question = line.bind(agreement_state.hash, search, attempt, timeout=EPOCH_SECONDS)
+                question = line.bind(state.hash, search, attempt, timeout=EPOCH_SECONDS)
                 asked[line] = loop.create_task(question)
                 peers[asked[line]] = peer
                 waiting.add(asked[line])
@@ -150,6 +147,7 @@ async def confirm_binding(
             )
             for task in done:
                 peer, said = peers[task], task.result()
+                # One objection is enough: its node may have released another plan already.
                 if said.attempt not in (attempt, NO_ATTEMPT):
                     raise refuse("a peer is bound to another plan of this search; one is opened")
                 if said.attempt == attempt:
@@ -159,6 +157,7 @@ async def confirm_binding(
                     # A peer counts once, over however many links it says so.
                     missing -= peer not in confirmed
                     confirmed[peer] = said
+                    # Enough. The others may object for a moment longer, but not hold this up.
                     if missing == 0:
                         latest = loop.time() + OBJECTION_SECONDS
     finally:
@@ -169,9 +168,9 @@ async def confirm_binding(
     return confirmed
 
 
-def _lines(node: Node, agreement_state: AgreementState) -> dict[int, PeerLine]:
+def _lines(node: Node, state: AgreementState) -> dict[int, PeerLine]:
     """The links to the peers whose word counts: not to one that is proven to cheat."""
-    epochs = agreement_state.epochs
+    epochs = state.epochs
     cheat = epochs.lost if epochs.evidence else None
     return {peer: line for peer, line in node.peers.lines().items() if peer != cheat}
 
@@ -183,28 +182,26 @@ async def bind_for_peer(node: Node, asked: Bind, peer: str, /) -> Bound:
     And only if this node would open it by its own clock.
     """
     nothing = Bound(asked.number, NO_ATTEMPT)
-    agreement_state = node.agreement_states.get(asked.agreement)
-    if agreement_state is None or agreement_state.ended:
+    state = node.agreement_states.get(asked.agreement)
+    if state is None or state.ended:
         return nothing
-    epochs = agreement_state.epochs
+    epochs = state.epochs
     if epochs.evidence and epochs.lost is not None and peer == party_name(epochs.lost):
         return nothing  # it is proven to have cheated
-    progress = agreement_state.group_with(asked.search)
+    progress = state.group_with(asked.search)
     if progress is None or (progress.opened is None and asked.attempt not in progress.names):
         return nothing
     if progress.opened is None:
         try:
-            agreement_state.check_long_enough(
-                asked.search, asked.attempt, now=time.time(), part=BINDING_PART
-            )
+            state.check_long_enough(asked.search, asked.attempt, now=time.time(), part=BINDING_PART)
         except RefusedError:
             return nothing
     try:
         attempt = await progress.bind(asked.attempt)
-        if not agreement_state.agreement.for_owners or attempt not in progress.names:
+        if not state.agreement.for_owners or attempt not in progress.names:
             return Bound(asked.number, attempt)
         kept = progress.state(attempt)
-        parts = await sealed_parts(node, agreement_state, asked.search, kept)
+        parts = await sealed_parts(node, state, asked.search, kept)
         return Bound(asked.number, attempt, parts.sealed.heads)
     except (LogError, RefusedError) as error:
         node.note(NodeFault(what=str(error)))
@@ -212,12 +209,12 @@ async def bind_for_peer(node: Node, asked: Bind, peer: str, /) -> Bound:
 
 
 async def open_for_owners(
-    node: Node, agreement_state: AgreementState, request: OpenPlan, kept: KeptState, /
+    node: Node, state: AgreementState, request: OpenPlan, kept: KeptState, /
 ) -> PlanOpened:
     """The node's boxes, once enough peers are bound to theirs and to the same components."""
     search = request.search
-    parts = await sealed_parts(node, agreement_state, search, kept)
-    ours, context = parts.sealed.heads, context_of_plan(agreement_state, search, kept)
+    parts = await sealed_parts(node, state, search, kept)
+    ours, context = parts.sealed.heads, context_of_plan(state, search, kept)
 
     def differs(peer: int, said: Bound) -> str:
         if peer not in context.members:
@@ -229,41 +226,40 @@ async def open_for_owners(
             return ""
         return f"and {node.name} are bound to different numbers as component {component}"
 
-    heard = await confirm_binding(node, agreement_state, search, request.attempt, differs=differs)
+    heard = await confirm_binding(node, state, search, request.attempt, differs=differs)
     roots = {peer: said.heads.boxes for peer, said in heard.items() if said.heads is not None}
     roots[node.number] = ours.boxes
-    nodes = range(len(agreement_state.agreement.nodes))
-    agreement_state.plan_boxes[search].release(parts, [roots.get(each, "") for each in nodes])
+    nodes = range(len(state.agreement.nodes))
+    state.plan_boxes[search].release(parts, [roots.get(each, "") for each in nodes])
     return as_reply(parts, request.id)
 
 
-def released_before(agreement_state: AgreementState, request: OpenPlan) -> PlanOpened | None:
-    """The boxes of a plan for its owners if they have left the node, also after the end."""
-    boxes = agreement_state.plan_boxes.get(request.search)
+def released_before(state: AgreementState, request: OpenPlan) -> PlanOpened | None:
+    boxes = state.plan_boxes.get(request.search)
     parts = None if boxes is None else boxes.released(request.attempt)
     return None if parts is None else as_reply(parts, request.id)
 
 
-async def open_plan(node: Node, agreement_state: AgreementState, request: OpenPlan) -> PlanOpened:
+async def open_plan(node: Node, state: AgreementState, request: OpenPlan) -> PlanOpened:
     """The node's shares of the best plan, once; of its value too where that was agreed.
 
     The components of a plan are fresh and uniform but for their sum, which the coordinator is to
     know; so it may see all of them. Two nodes hold all of them, so one may be gone.
     """
-    agreement_state.check_counted()
-    kept = await agreement_state.begin_open(request.search, request.attempt)
-    run = agreement_state.agreement.sealed_run
+    state.check_counted()
+    kept = await state.begin_open(request.search, request.attempt)
+    run = state.agreement.sealed_run
     if run.for_owners:
-        return await open_for_owners(node, agreement_state, request, kept)
-    plan = agreement_state.plan_of(request.search, kept)
-    await confirm_binding(node, agreement_state, request.search, request.attempt)
+        return await open_for_owners(node, state, request, kept)
+    plan = state.plan_of(request.search, kept)
+    await confirm_binding(node, state, request.search, request.attempt)
     parts = [
         np.ascontiguousarray(plan.parts[c][run.heads - run.opened_heads :]).tobytes()
-        for c in context_of_plan(agreement_state, request.search, kept).held_by(node.number)
+        for c in context_of_plan(state, request.search, kept).held_by(node.number)
     ]
     # Before the reply, with which the part leaves: what is out and in no log could be denied.
     # After a crash in between the plan is asked for again, and the log has two lines about it.
-    agreement_state.store.log_sent(
+    state.store.log_sent(
         DisclosureKind.PLAN,
         request.search,
         request.attempt,

@@ -43,7 +43,6 @@ def log_as_json_lines(stream: TextIO | None = None, /) -> None:
 
 
 def shorten(text: str, /) -> str:
-    """The text, or its beginning with a note of how long it was."""
     if len(text) <= ECHO_LIMIT:
         return text
     return f"{text[:ECHO_LIMIT]}... ({len(text)} characters)"

@@ -130,7 +130,6 @@ class PlatformConnection:
         self._room = asyncio.Event()
 
     async def serve(self) -> None:
-        """Answer requests until the link ends."""
         what = "the node stops"
         try:
             while True:
@@ -156,6 +155,7 @@ class PlatformConnection:
             farthest = self._node.peers.round_trip
             await self._send(Pong(id=request.id, clock=time.time(), round_trip=farthest))
         elif isinstance(request, Cancel):
+            # Here and not as a task: it must get through when all places for requests are taken.
             task = self._tasks.get(request.target)
             if task is not None:
                 task.cancel()
@@ -167,6 +167,7 @@ class PlatformConnection:
         size = frame.header.length
         if request.id in self._tasks:
             raise FrameError(self.mux.link.peer, f"used the number {request.id} for two requests")
+        # While this waits nothing is read from the link, and TCP makes the platform wait.
         while self._tasks and (
             len(self._tasks) >= MOST_REQUESTS or self._bytes + size > MOST_BYTES
         ):
@@ -245,22 +246,20 @@ class PlatformConnection:
             event = RequestFailed(
                 kind, reply.peer, reply.what, voucher=reply.voucher, evidence=evidence
             )
-        agreement_state = self._node.agreement_states.get(getattr(request, "agreement", b""))
+        state = self._node.agreement_states.get(getattr(request, "agreement", b""))
         if (
-            agreement_state is None
-            or not self._node.parties.are_one_platform(
-                agreement_state.agreement.platform, self.platform
-            )
+            state is None
+            or not self._node.parties.are_one_platform(state.agreement.platform, self.platform)
             or self._node.quota.is_full(self.platform)
         ):
             # Not into the log of the agreement: a stranger or a full quota must not make it grow.
             self._node.note(replace(event, peer=self.mux.link.peer))
             return
-        left_out = agreement_state.trouble_lines.admit()
+        left_out = state.trouble_lines.admit()
         if left_out is None:
             return
         try:
-            agreement_state.store.log.append(replace(event, left_out=left_out))
+            state.store.log.append(replace(event, left_out=left_out))
         except LogError as error:
             self._node.note(NodeFault(self.mux.link.peer, str(error)))
 
@@ -270,40 +269,38 @@ class PlatformConnection:
             return self._offer(request)
         if isinstance(request, Agree):
             return await agree(node, request, self.platform)
-        agreement_state = node.agreement_state(request.agreement, self.platform)
+        state = node.agreement_state(request.agreement, self.platform)
         if isinstance(request, End):
-            node.end_agreement(agreement_state, "the platform says that the run is over")
+            node.end_agreement(state, "the platform says that the run is over")
             return Done(id=request.id)
         # Before the check of the end: an owner whose box was lost on the way gets it again.
-        if isinstance(request, OpenPlan) and (
-            again := opening.released_before(agreement_state, request)
-        ):
+        if isinstance(request, OpenPlan) and (again := opening.released_before(state, request)):
             return again
         if not isinstance(request, FetchLog):
-            agreement_state.check_not_ended()
+            state.check_not_ended()
             node.quota.check_room(self.platform, len(getattr(request, "box", b"")))
-        with node.searches.used(agreement_state, self.platform):
+        with node.searches.used(state, self.platform):
             match request:
                 case Submit():
-                    return await self._submit(agreement_state.inputs, request)
+                    return await self._submit(state.inputs, request)
                 case FetchLog():
-                    key = node.own_keys.signing(agreement_state.agreement)
+                    key = node.own_keys.signing(state.agreement)
                     async with node.pages.of(self.platform, rest=PAGE_REST):
-                        return await log_page(key, agreement_state.store.log, request)
+                        return await log_page(key, state.store.log, request)
                 case OpenEpoch():
-                    return await open_epoch(node, agreement_state, request)
+                    return await open_epoch(node, state, request)
                 case Prepare():
-                    return await prepare(node, agreement_state, request)
+                    return await prepare(node, state, request)
                 case Evaluate():
-                    return await evaluating.evaluate(node, agreement_state, request, self.mux)
+                    return await evaluating.evaluate(node, state, request, self.mux)
                 case Reveal():
-                    return await evaluating.reveal(node, agreement_state, request, self.mux)
+                    return await evaluating.reveal(node, state, request, self.mux)
                 case Advance():
-                    return await searching.advance(node, agreement_state, request, self.mux)
+                    return await searching.advance(node, state, request, self.mux)
                 case CountRun():
-                    return await count_run(node, agreement_state, request)
+                    return await count_run(node, state, request)
                 case OpenPlan():
-                    return await opening.open_plan(node, agreement_state, request)
+                    return await opening.open_plan(node, state, request)
 
     async def _submit(self, inputs: Inputs, request: Submit) -> Done:
         """Open a box in a thread, one of a platform at a time."""

@@ -78,13 +78,11 @@ def check_number(
 
 
 def check_not_revealed(revealed: bool, /) -> None:
-    """Refuse a new evaluation after the final reveal, which is the end."""
     if revealed:
         raise refuse("the truly best plan is revealed, which was the end; nothing new is evaluated")
 
 
 def check_repeat(number: int, latest: int, /) -> None:
-    """Refuse to repeat any but the last evaluation, where each builds on the one before."""
     if number != latest:
         raise refuse(
             f"only the last evaluation, {latest}, is repeated where the best so far is kept, "
@@ -93,7 +91,6 @@ def check_repeat(number: int, latest: int, /) -> None:
 
 
 def check_epoch(number: int, last: int, /) -> None:
-    """Refuse an epoch that was begun before: their numbers only grow."""
     if number <= last:
         raise refuse(f"epoch {number} comes after epoch {last}; numbers of epochs only grow")
 
@@ -120,7 +117,6 @@ def check_due(asked: Asked, /) -> None:
 
 
 def check_population(agreement: Agreement, asked: Asked, /) -> None:
-    """Refuse a population that the platform chose too small, too large or too uniform."""
     check_sizes(agreement, asked)
     if not asked.examined:
         check_plans(agreement, asked.plans)
@@ -137,7 +133,6 @@ def check_sizes(agreement: Agreement, asked: Asked, /) -> None:
 
 
 def check_plans(agreement: Agreement, plans: NDArray[np.integer[Any]], /) -> None:
-    """Refuse a population with a plan that is not feasible, or with too few distinct ones."""
     check_feasible(agreement.known_problem, plans)
     distinct = count_distinct(agreement.known_problem, plans)
     if distinct < agreement.limits.distinct_min:
@@ -157,7 +152,6 @@ def blocks_of(plans: NDArray[np.integer[Any]]) -> Iterator[tuple[int, NDArray[np
 
 
 def count_distinct(problem: Problem, plans: NDArray[np.integer[Any]], /) -> int:
-    """How many feasible candidates differ in more than their spelling."""
     seen: set[bytes] = set()
     for _, block in blocks_of(plans):
         lines = np.ascontiguousarray(problem.canonical(block))
@@ -182,13 +176,8 @@ def check_evaluated(
 
 
 def check_reveal(
-    agreement: Agreement,
-    plans: NDArray[np.integer[Any]],
-    earlier: bytes | None,
-    request: bytes,
-    /,
+    agreement: Agreement, plans: NDArray[np.integer[Any]], earlier: bytes | None, request: bytes, /
 ) -> None:
-    """Refuse the final reveal unless agreed, and once."""
     if agreement.final_reveal is None:
         raise refuse("the agreement does not allow to reveal which plan is truly best")
     if earlier is not None and earlier != request:

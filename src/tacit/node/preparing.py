@@ -29,12 +29,7 @@ from tacit.agreement.sealing import box_hash
 from tacit.agreement.sizes import prepare_bytes
 from tacit.equity import WithoutEquity
 from tacit.errors import LogError
-from tacit.mpc import (
-    ArithmeticShare,
-    Session,
-    check_ranges,
-    concatenate,
-)
+from tacit.mpc import ArithmeticShare, Session, check_ranges, concatenate
 from tacit.node.agreement_state import AgreementState
 from tacit.node.computation import NodeComputation
 from tacit.node.equity import hooks_of
@@ -64,66 +59,67 @@ class _Compared:
     """The hashes that bind the nodes to their contributions to the seed."""
 
 
-async def prepare(node: Node, agreement_state: AgreementState, request: Prepare) -> Computed:
+async def prepare(node: Node, state: AgreementState, request: Prepare) -> Computed:
     """Compare manifests, check all ranges, and freeze the inputs between the two hooks."""
-    computation = NodeComputation(node, agreement_state, request, b"prepare", None)
+    computation = NodeComputation(node, state, request, b"prepare", None)
     async with AsyncExitStack() as stack:
-        await stack.enter_async_context(agreement_state.inputs.preparing)
+        # Locks in this order everywhere: first the agreement's, then the book's, which many runs of
+        # a series share.
+        await stack.enter_async_context(state.inputs.preparing)
         async with computation.begins():
-            hooks = hooks_of(node, agreement_state)
+            hooks = hooks_of(node, state)
         await stack.enter_async_context(hooks.turn)
-        return await _prepare(agreement_state, request, computation, hooks)
+        return await _prepare(state, request, computation, hooks)
 
 
 async def _prepare(
-    agreement_state: AgreementState,
-    request: Prepare,
-    computation: NodeComputation,
-    hooks: WithoutEquity,
+    state: AgreementState, request: Prepare, computation: NodeComputation, hooks: WithoutEquity
 ) -> Computed:
     objective = request.objective
     async with computation.begins():
-        agreement_state.inputs.check_objective(objective)
-    inputs = await in_thread(agreement_state.store.inputs, objective)
-    missing = agreement_state.inputs.missing(objective)
+        state.inputs.check_objective(objective)
+    # Read once: these are compared, checked and frozen, whatever is submitted meanwhile.
+    inputs = await in_thread(state.store.inputs, objective)
+    missing = state.inputs.missing(objective)
     outside: list[str] = []
 
+    # A node that lacks rows takes part in the comparison, so that all learn who is missing.
     async def work() -> _Compared:
-        compared = await _compare(session, agreement_state, objective, inputs)
+        compared = await _compare(session, state, objective, inputs)
         if not compared.different and not missing:
-            weights = agreement_state.inputs.weights(objective)
-            outside.extend(await _out_of_range(agreement_state, session, objective, weights))
+            weights = state.inputs.weights(objective)
+            outside.extend(await _out_of_range(state, session, objective, weights))
         return compared
 
-    problem = agreement_state.agreement.problem
+    problem = state.agreement.problem
     async with computation.session(
-        size=prepare_bytes(agreement_state.agreement, objective),
+        size=prepare_bytes(state.agreement, objective),
         away=problem.rows * problem.columns > LARGE_CELLS,
         frozen=False,
     ) as session:
-        if session.nodes != len(agreement_state.agreement.nodes):
+        if session.nodes != len(state.agreement.nodes):
             raise refuse("inputs are prepared by all nodes together; wait until all are there")
         compared = await computation.run(work)
         if not compared.different and not missing and not outside:
             await hooks.before_freeze(session)
             # Here on the event loop and not in `work`: the log has one writer.
             commitments = compared.commitments
-            agreement_state.inputs.freeze(objective, inputs, commitments=commitments)
-            await draw_seed(session, agreement_state.inputs, objective)
-            stated = partial(agreement_state.inputs.weights, objective)
+            state.inputs.freeze(objective, inputs, commitments=commitments)
+            await draw_seed(session, state.inputs, objective)
+            stated = partial(state.inputs.weights, objective)
             name = f"{request.epoch}:{request.attempt}"
             await computation.run(partial(hooks.before_search, session, stated, attempt=name))
     # After the session, when every node has its answer: an error inside would end it for all, and
     # some nodes would drop rows that others keep.
-    _drop_different(agreement_state, objective, inputs, compared)
+    _drop_different(state, objective, inputs, compared)
     if missing:
         raise refuse(
             f"{', '.join(map(repr, missing))} has not submitted its rows yet",
             kind=RefusalKind.MISSING,
             participants=missing,
         )
-    _drop_outside(agreement_state, objective, inputs, outside)
-    derivation = agreement_state.derivation
+    _drop_outside(state, objective, inputs, outside)
+    derivation = state.derivation
     if derivation is not None and derivation.is_frozen:
         # Compiling takes seconds. No deadline runs yet.
         await derivation.get_ready()
@@ -131,15 +127,15 @@ async def _prepare(
 
 
 async def _compare(
-    session: Session, agreement_state: AgreementState, objective: int, inputs: Rows
+    session: Session, state: AgreementState, objective: int, inputs: Rows
 ) -> _Compared:
     """Compare the manifests with all peers, and exchange commitments. 1 round."""
-    owners = [each.participant for each in agreement_state.agreement.objectives[objective].owners]
+    owners = [each.participant for each in state.agreement.objectives[objective].owners]
     ours = [
         hashlib.sha256(inputs[who].manifest).digest() if who in inputs else bytes(_HASH)
         for who in owners
     ]
-    commitments = {session.me: agreement_state.inputs.commit(objective).hex()}
+    commitments = {session.me: state.inputs.commit(objective).hex()}
     message = b"".join([bytes.fromhex(commitments[session.me]), *ours])
     different: dict[str, list[str]] = {}
     for peer, data in (await session.tell(message)).items():
@@ -152,10 +148,10 @@ async def _compare(
 
 
 async def _out_of_range(
-    agreement_state: AgreementState, session: Session, objective: int, weights: ArithmeticShare
+    state: AgreementState, session: Session, objective: int, weights: ArithmeticShare
 ) -> list[str]:
     """The participants with a weight out of range; nobody learns which weight it is."""
-    terms = agreement_state.agreement.objectives[objective]
+    terms = state.agreement.objectives[objective]
     parts = [weights[owner.rows] for owner in terms.owners]
     flat = [share.map(lambda part: part.reshape(-1)) for share in parts]
     counts = [len(part) for part in flat]
@@ -164,25 +160,19 @@ async def _out_of_range(
     return [owner.participant for owner, ok in zip(terms.owners, fits, strict=True) if not ok]
 
 
-def _drop(
-    agreement_state: AgreementState,
-    objective: int,
-    inputs: Rows,
-    who: str,
-    why: Fault,
-) -> None:
-    if objective not in agreement_state.inputs.frozen and who in inputs:
-        agreement_state.inputs.forget(objective, who, box_hash(inputs[who].box))
-        agreement_state.store.log.append(InputDropped(objective, who, why))
+def _drop(state: AgreementState, objective: int, inputs: Rows, who: str, why: Fault) -> None:
+    if objective not in state.inputs.frozen and who in inputs:
+        state.inputs.forget(objective, who, box_hash(inputs[who].box))
+        state.store.log.append(InputDropped(objective, who, why))
 
 
 def _drop_different(
-    agreement_state: AgreementState, objective: int, inputs: Rows, compared: _Compared
+    state: AgreementState, objective: int, inputs: Rows, compared: _Compared
 ) -> None:
     if not compared.different:
         return
     for who in compared.different:
-        _drop(agreement_state, objective, inputs, who, "differs")
+        _drop(state, objective, inputs, who, "differs")
     peers = sorted({peer for names in compared.different.values() for peer in names})
     raise refuse(
         f"the manifests here and at {' and '.join(peers)} differ for "
@@ -192,12 +182,10 @@ def _drop_different(
     )
 
 
-def _drop_outside(
-    agreement_state: AgreementState, objective: int, inputs: Rows, outside: list[str]
-) -> None:
-    terms = agreement_state.agreement.objectives[objective]
+def _drop_outside(state: AgreementState, objective: int, inputs: Rows, outside: list[str]) -> None:
+    terms = state.agreement.objectives[objective]
     for who in outside:
-        _drop(agreement_state, objective, inputs, who, "out of range")
+        _drop(state, objective, inputs, who, "out of range")
     if outside:
         raise refuse(
             f"a weight of {', '.join(map(repr, outside))} for {terms.name!r} is outside "

@@ -29,6 +29,7 @@ def run_node(config: NodeConfig, /, *, until_input_ends: bool = False) -> None:
     """
 
     async def serve() -> None:
+        # The default of 5 ms would delay every message by that, while a thread computes.
         sys.setswitchinterval(SWITCH_SECONDS)
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()

@@ -32,9 +32,7 @@ from tacit.mpc.sealed import advance as anneal
 from tacit.mpc.transport import Mux
 from tacit.node.agreement_state import AgreementState
 from tacit.node.computation import NodeComputation, StateHandover
-from tacit.node.opening import (
-    draw_plan_keys,
-)
+from tacit.node.opening import draw_plan_keys
 from tacit.node.sealed_progress import KeptState, SealedProgress
 from tacit.node.threads import in_thread
 from tacit.records.ledger import DisclosedProof, DisclosureKind
@@ -52,45 +50,43 @@ NextState = tuple[Shares, bool | None]
 """A state that was reached, and whether all is proved where that was opened."""
 
 
-async def advance(
-    node: Node, agreement_state: AgreementState, request: Advance, platform: Mux
-) -> BatchDone:
+async def advance(node: Node, state: AgreementState, request: Advance, platform: Mux) -> BatchDone:
     """Compute a batch of steps, or the start, if the agreement allows it."""
-    computation = NodeComputation(node, agreement_state, request, request.digest, platform)
+    computation = NodeComputation(node, state, request, request.digest, platform)
     async with computation.begins():
-        progress = agreement_state.search(request.search, goes_on=True)
+        progress = state.search(request.search, goes_on=True)
     async with progress.alone():
-        return await _advance(node, agreement_state, request, progress, computation)
+        return await _advance(node, state, request, progress, computation)
 
 
 async def _advance(
     node: Node,
-    agreement_state: AgreementState,
+    state: AgreementState,
     request: Advance,
     progress: SealedProgress,
     computation: NodeComputation,
 ) -> BatchDone:
-    agreement, attempt = agreement_state.agreement, computation.attempt
+    agreement, attempt = state.agreement, computation.attempt
     run, end = agreement.sealed_run, request.first + request.count
     starts = end == 0 and not request.parent_attempt
-    handover = StateHandover.find(
-        node, agreement_state, request.epoch, request.parent_attempt, progress
-    )
+    handover = StateHandover.find(node, state, request.epoch, request.parent_attempt, progress)
     before: KeptState | None = None
     async with computation.begins():
         # Again: the agreement may have expired while this waited for `alone`.
-        agreement_state.search(request.search)
-        # From here on the log binds this node to the batch: after a crash it does the same again.
+        state.search(request.search)
+        # From here on the log binds this node to the batch. After a crash it computes the same
+        # again and no other: what was disclosed of it may be out.
         if starts:
             progress.begin_start(attempt)
         else:
             before = progress.begin(request, attempt, run)
-    handover.log(agreement_state, attempt)
-    seed = await in_thread(agreement_state.inputs.search_seed)
+    handover.log(state, attempt)
+    # The seed of the moves follows from all frozen inputs, so nobody chose it.
+    seed = await in_thread(state.inputs.search_seed)
     group = run.group_of(request.search).seeded(seed)
 
     def values(search: int) -> ArithmeticShare:
-        return computation.fit(value_shares(agreement_state, search))
+        return computation.fit(value_shares(state, search))
 
     async def work() -> NextState:
         held: Shares = []
@@ -130,12 +126,12 @@ def _is_long(group: SealedGroup, *, starts: bool) -> bool:
     return group.largest_message > LARGE_MESSAGE or (starts and isinstance(group, TourGroup))
 
 
-def value_shares(agreement_state: AgreementState, search: int, /) -> ArithmeticShare:
+def value_shares(state: AgreementState, search: int, /) -> ArithmeticShare:
     """Return shares of the value of each row and column under the weighting of a search."""
-    agreement = agreement_state.agreement
+    agreement = state.agreement
     values = [
         scale(
-            agreement_state.inputs.searched(objective),
+            state.inputs.searched(objective),
             factor if agreement.objectives[objective].sense == "maximize" else -factor,
         )
         for objective, factor in enumerate(agreement.sealed_run.weightings[search])

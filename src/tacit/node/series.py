@@ -167,6 +167,7 @@ class KeptSeries:
             replace_secret(place / "series.json", carried.data)
             self._hold(series)
         self._check_book(agreement)
+        # Last, after all refusals: a run that was refused must not use up its number and its pace.
         record.add(new)
 
     def _check_book(self, agreement: Agreement) -> None:
@@ -175,7 +176,6 @@ class KeptSeries:
             book.check_head(agreement.equity.head)
 
     def book_of(self, agreement: Agreement, /) -> KeptBook | None:
-        """The book of the series that a run belongs to, where balances are kept."""
         if agreement.equity is None or agreement.series is None:
             return None
         name = agreement.series.series

@@ -99,14 +99,14 @@ class Node:
             lost=self.end_epochs,
             bind=lambda asked, peer: bind_for_peer(self, asked, peer),
         )
+        # In this order: half-removed folders must not be read as agreements, and agreements claim
+        # their sealing keys when they are read.
         remove_leftovers(self._data)
         self.own_keys = OwnKeys(config, self._data)
         self.series = KeptSeries(self._data, most=config.most_agreements, node=self.number)
         self._load_agreement_states()
         self.quota = Quota(
-            config,
-            self.agreement_states.values,
-            are_one_platform=self.parties.are_one_platform,
+            config, self.agreement_states.values, are_one_platform=self.parties.are_one_platform
         )
         self.metrics = self._metrics()
 
@@ -130,17 +130,17 @@ class Node:
         now = time.time()
         self.own_keys.sealing.lapse(now)
         self.series.lapse(now)
-        for agreement_state in list(self.agreement_states.values()):
-            if not agreement_state.ended and now >= agreement_state.agreement.limits.expires:
-                self.end_agreement(agreement_state, "it has expired")
-        for agreement_state in self.quota.outlived(now):
-            self.end_epoch(agreement_state.hash)
+        for state in list(self.agreement_states.values()):
+            if not state.ended and now >= state.agreement.limits.expires:
+                self.end_agreement(state, "it has expired")
+        for state in self.quota.outlived(now):
+            self.end_epoch(state.hash)
             # Before anything of it goes: a crash in between must not let it count anew.
-            tombstone(self._data, agreement_state.hash)
-            del self.agreement_states[agreement_state.hash]
-            self.weights.forget(agreement_state.hash)
-            remove_folder(agreement_state.store.folder)
-            self.note(AgreementRemoved(agreement_state.hash.hex(), "it has long expired"))
+            tombstone(self._data, state.hash)
+            del self.agreement_states[state.hash]
+            self.weights.forget(state.hash)
+            remove_folder(state.store.folder)
+            self.note(AgreementRemoved(state.hash.hex(), "it has long expired"))
 
     def warn_of_expiry(self, now: float, /) -> None:
         """Warn once a day of certificates that expire soon."""
@@ -175,26 +175,26 @@ class Node:
 
     def _hold(self, store: Store) -> AgreementState:
         key = self.own_keys.claim(store.agreement)
-        agreement_state = AgreementState(store, node=self.number, key=key)
-        if agreement_state.ended:
+        state = AgreementState(store, node=self.number, key=key)
+        if state.ended:
             # Again: the node may have been killed between the log's line and the erasure.
-            self._erase(agreement_state)
+            self._erase(state)
         elif key is None:
             raise FileError(store.folder, None, "its sealing key is gone", "make a new agreement")
-        self.agreement_states[agreement_state.hash] = agreement_state
-        return agreement_state
+        self.agreement_states[state.hash] = state
+        return state
 
-    def end_agreement(self, agreement_state: AgreementState, why: str, /) -> None:
+    def end_agreement(self, state: AgreementState, why: str, /) -> None:
         """End an agreement: erase its sealing key, boxes and shares; its log stays."""
         # The line in the log comes first. After a crash the erasure is done again from it.
-        agreement_state.end(why)
-        self.end_epoch(agreement_state.hash)
-        self._erase(agreement_state)
+        state.end(why)
+        self.end_epoch(state.hash)
+        self._erase(state)
 
-    def _erase(self, agreement_state: AgreementState) -> None:
+    def _erase(self, state: AgreementState) -> None:
         # The key first: without it nothing else here is a secret.
-        self.own_keys.erase(agreement_state.agreement)
-        agreement_state.erase()
+        self.own_keys.erase(state.agreement)
+        state.erase()
 
     def offer_sealing_key(
         self, nonce: str, certificate: str, platform: str, /, *, signing_key: str
@@ -257,12 +257,10 @@ class Node:
     def agreement_state(self, agreement: bytes, platform: str, /) -> AgreementState:
         """The state of an agreement with this platform."""
         self._check_unbroken(agreement)
-        agreement_state = self.agreement_states.get(agreement)
-        if agreement_state is None or not self.parties.are_one_platform(
-            agreement_state.agreement.platform, platform
-        ):
+        state = self.agreement_states.get(agreement)
+        if state is None or not self.parties.are_one_platform(state.agreement.platform, platform):
             raise refuse("this agreement is not known here; send it first")
-        return agreement_state
+        return state
 
     def _check_unbroken(self, agreement: bytes) -> None:
         if folder_name(agreement) in self.broken:
@@ -273,6 +271,8 @@ class Node:
             if party_name(peer.node) == link.peer:
                 self.peers.accept(peer.node, link)
                 return
+        # Not a peer, so a platform: TLS turns strangers away. It gets so many links, and all of them
+        # together a bounded memory, or one platform could use up the node's.
         most = self.config.most_links
         if self._links[link.peer] >= most:
             self.note(LinkRejected(link.peer, f"it has {most} links already"))
@@ -322,6 +322,7 @@ class Node:
         try:
             await stop.wait()
         finally:
+            # From outside to inside: no new requests, then the running ones, then what they use.
             tidying.cancel()
             stop_metrics()
             await listener.close()

@@ -301,7 +301,9 @@ def check_twin(made: AgreedCluster, driver: EvaluatingDriver) -> None:
     )
     simulated = SimulatedObjective(weighted, 0, estimator=estimator_named(parameters.estimator))
     limits = Limits(evaluations=made.agreement.limits.evaluations)
-    clear = EvaluatingDriver(weighted, parameters, SeparateObjectives((simulated,)), driver.seed, limits)
+    clear = EvaluatingDriver(
+        weighted, parameters, SeparateObjectives((simulated,)), driver.seed, limits
+    )
     drive(clear)
     assert clear.plans()[0] == driver.plans()[0]
     ours, theirs = driver.now.search, clear.now.search

@@ -271,8 +271,8 @@ class Node:
             if party_name(peer.node) == link.peer:
                 self.peers.accept(peer.node, link)
                 return
-        # Not a peer, so a platform: TLS turns strangers away. It gets so many links, and all of them
-        # together a bounded memory, or one platform could use up the node's.
+        # Not a peer, so a platform: TLS turns strangers away. It gets so many links, and all of
+        # them together a bounded memory, or one platform could use up the node's.
         most = self.config.most_links
         if self._links[link.peer] >= most:
             self.note(LinkRejected(link.peer, f"it has {most} links already"))

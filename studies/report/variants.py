@@ -27,7 +27,7 @@ from tacit.search import TIES
 
 TIES_PREFIX = "ties-"
 CONFIGURATIONS = ("none", "quantiles:5", "top:60", "above:95", "above:90", "above:80")
-SEEDS = 11
+TIES_SEEDS = 11
 COARSEST = "above:80"
 FAR = 2.0
 """Differences of more than two standard errors are highlighted."""
@@ -60,7 +60,7 @@ def ties_studies(study: SearchStudy, /) -> list[SearchStudy]:
             parameters={**study.parameters, "ties": ties},
             disclosures=CONFIGURATIONS,
             instances=study.instances[:1],
-            seeds=Seeds(study.seeds.first, min(SEEDS, study.seeds.count)),
+            seeds=Seeds(study.seeds.first, min(TIES_SEEDS, study.seeds.count)),
         )
         for ties in TIES
     ]

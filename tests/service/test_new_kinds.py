@@ -17,7 +17,7 @@ from tacit.problems.files.load_and_save import problem_text
 from tacit.service.api.results import _result_csv
 from tacit.service.api.watching import generated_terms
 from tacit.service.dashboard.drafts import ObjectiveRule, drawn_problem, uploaded, usual_terms
-from tacit.service.dashboard.run_plan import plan_markup
+from tacit.service.dashboard.run_plan import plan_views
 from tacit.service.storage import Run
 from tacit.service.workflow.drafting import (
     checked_terms,
@@ -67,7 +67,7 @@ def test_results_are_shown_in_the_words_of_the_kind(kind: str) -> None:
     lines = _result_csv(run).splitlines()
     assert lines[0] == ("row,column" if kind == "capacitated" else "vehicle,customer")
     assert len(lines) == 1 + len(problem.listed(items))
-    assert "<table" in plan_markup(run_about(terms), items)
+    assert "<table" in plan_views(run_about(terms), items)[1]
     agreement = agreement_on(terms)
     name = agreement.participants[0].name
     told = plan_rows(

@@ -11,49 +11,30 @@ from pathlib import Path
 import pytest
 
 from tacit.client.models import CarriedLogs
-from tacit.service.access.limits import background_priority
-from tacit.service.api import convergence
+from tacit.errors import BusyError
+from tacit.service.access.limits import background_priority, compute_in_background
 from tacit.service.api.gate import LOGS_AT_ONCE
 from tests.service.world import World
 
 
 @pytest.mark.processes
-def test_a_plot_is_drawn_once_for_all_who_ask(
-    world: World, monkeypatch: pytest.MonkeyPatch
+def test_work_in_the_background_has_a_low_priority(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(convergence, "DRAW_SECONDS", 600)
-    monkeypatch.setattr(world.platform.plots._limit, "_within", 600)
-    path = f"/runs/{world.ended('finished')}/convergence.png"
-    asking = [who for who in ("op", "eye", "north", "south") for _ in range(4)]
-    with ThreadPoolExecutor(len(asking)) as threads:
-        answers = list(threads.map(lambda who: world.call("GET", path, who), asking))
-    told = Counter(answer.status_code for answer in answers)
-    assert set(told) <= {200, 429}
-    assert told[200] >= 4
-    assert world.platform.plots.drawn == 1
-    assert world.call("GET", path, "eye").content[1:4] == b"PNG"
-    assert world.platform.plots.drawn == 1
-
-
-@pytest.mark.processes
-def test_a_plot_that_takes_too_long_is_given_up(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(convergence, "DRAW_SECONDS", 0.01)
-    answer = world.call("GET", f"/runs/{world.ended()}/convergence.png", "op")
-    assert (answer.status_code, answer.json()["error"]) == (503, "busy")
-
-
-@pytest.mark.processes
-def test_whoever_draws_steps_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program = tmp_path / "draws"
+    program = tmp_path / "computes"
     behind = background_priority()
     wait = f"while [ $(nice) != {behind} ]; do sleep 0.01; done"
     program.write_text(f"#!/bin/sh\ncat > /dev/null\n{wait}\nnice\n")
     program.chmod(0o700)
     monkeypatch.setattr(sys, "executable", str(program))
-    picture = asyncio.run(convergence.Plots().convergence("desk", "", []))
-    assert int(picture) == behind
+    said = asyncio.run(compute_in_background("any", b"", within=600, failed="it failed"))
+    assert int(said) == behind
+
+
+@pytest.mark.processes
+def test_work_in_the_background_that_takes_too_long_is_given_up() -> None:
+    with pytest.raises(BusyError, match="it failed"):
+        asyncio.run(compute_in_background("timeit", b"", within=0.01, failed="it failed"))
 
 
 def test_logs_are_fetched_for_a_few_at_a_time(

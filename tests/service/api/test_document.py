@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 import schemathesis
@@ -27,7 +26,6 @@ from schemathesis.specs.openapi.checks import (
 
 from tacit.service.access.credentials import issue_token
 from tacit.service.access.permissions import PERMISSIONS
-from tacit.service.api import convergence
 from tacit.service.api.gate import RUN_ID, SERIES_ID
 from tacit.service.server.app import make_app
 from tacit.service.server.settings import Settings
@@ -35,8 +33,6 @@ from tests.service.stand_in import StandIn
 from tests.service.world import API, World, opened
 
 ENDLESS = {("GET", "/events"), ("GET", "/runs/{run_id}/events")}
-SLOW = {("GET", "/runs/{run_id}/convergence.png")}
-"""Each is drawn in a process of its own."""
 TAKE_NOTHING = {
     ("DELETE", "/me/token"),
     *(("GET", path) for path in ("/accounts", "/clusters", "/health", "/me", "/metrics", "/runs")),
@@ -46,15 +42,10 @@ TAKE_NOTHING = {
 """Neither a body nor a part of the path: there is nothing to get wrong."""
 POSITIVE, NEGATIVE = GenerationMode.POSITIVE, GenerationMode.NEGATIVE
 CASES = [
-    pytest.param(
-        endpoint,
-        mode,
-        id=f"{' '.join(endpoint)}-{mode.value}",
-        marks=[pytest.mark.processes] if endpoint in SLOW else [],
-    )
+    pytest.param(endpoint, mode, id=f"{' '.join(endpoint)}-{mode.value}")
     for endpoint in sorted(set(PERMISSIONS) - ENDLESS)
     for mode in (POSITIVE, NEGATIVE)
-    if mode is POSITIVE or endpoint not in TAKE_NOTHING | SLOW
+    if mode is POSITIVE or endpoint not in TAKE_NOTHING
 ]
 CHECKS = [
     schemathesis.checks.not_a_server_error,
@@ -67,11 +58,7 @@ CHECKS = [
 
 @pytest.fixture(scope="module")
 def world(module_settings: Settings) -> Iterator[World]:
-    # What is held here is the answers' form, however long a busy machine takes to draw a plot.
-    with (
-        patch.multiple(convergence, DRAW_SECONDS=600.0, WAIT_SECONDS=600.0),
-        opened(make_app(module_settings, execution=StandIn)) as made,
-    ):
+    with opened(make_app(module_settings, execution=StandIn)) as made:
         made.add("op", "operator")
         made.series_id = made.agreed_series()
         yield made
@@ -128,7 +115,7 @@ def test_answers_are_as_documented(
     role = "op" if "operator" in PERMISSIONS[endpoint] else "north"
     takes_nothing = not operation.body and not operation.path_parameters
     assert takes_nothing == (endpoint in TAKE_NOTHING)
-    examples = 2 if endpoint in SLOW else 3 if takes_nothing else 8
+    examples = 3 if takes_nothing else 8
 
     @given(case=operation.as_strategy(generation_mode=mode), run_id=st.sampled_from(runs))
     @settings(

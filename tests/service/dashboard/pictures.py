@@ -114,7 +114,7 @@ def take_pictures(stage: Stage) -> None:
     live = stage.submitted(morning(2), about(2, "Tuesday morning", "top:15", 40.0))
     stage.wait(live, "running")
     page.goto(f"/runs/{live}")
-    expect(page.locator("svg.convergence.broad")).to_be_visible()
+    expect(page.get_by_role("img", name="at first")).to_be_visible()
     page.wait_for_timeout(6000)
     stage.picture("running", height=700)
     page.goto("/")

@@ -153,11 +153,11 @@ def watch(at: Watched) -> None:
     """The run goes on, at a desk and then on a phone."""
     page = at.page
     wait_until(at, "Running")
-    expect(page.locator("svg.convergence.broad")).to_be_visible()
+    expect(page.get_by_role("img", name="at first")).to_be_visible()
     expect(page.get_by_role("timer")).to_contain_text(" s")
     at.shot("08-running")
     at.look(size=PHONE)
-    expect(page.locator("svg.convergence.slim")).to_be_visible()
+    expect(page.get_by_role("img", name="at first")).to_be_visible()
     at.shot("09-running-phone")
     assert not at.scrolls_sideways()
     at.look()
@@ -168,7 +168,7 @@ def check_plan(at: Watched, problem: Assignment) -> None:
     expect(at.page.get_by_role("heading", name="Plan", exact=True)).to_be_visible()
     at.shot("10-finished")
     files = {}
-    for link in ("Result (JSON)", "Plan (CSV)", "Curve (PNG)"):
+    for link in ("Result (JSON)", "Plan (CSV)"):
         with at.page.expect_download() as waiting:
             at.page.get_by_role("link", name=link).press("Enter")
         assert waiting.value.failure() is None, f"{link}: {waiting.value.failure()}"
@@ -177,7 +177,6 @@ def check_plan(at: Watched, problem: Assignment) -> None:
     problem.check_plan(plan["items"])
     lines = list(csv.reader(files["Plan (CSV)"].decode().splitlines()))
     assert len(lines) == problem.rows + 1
-    assert files["Curve (PNG)"].startswith(b"\x89PNG")
     shown = at.page.locator(".plan table tbody tr").all_inner_texts()
     assert len(shown) == problem.rows
     for row, item in enumerate(plan["items"]):

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from tacit.client.models import RunProgress
-from tacit.service.dashboard.curve import MOST_CURVES, Curves
+from tacit.service.dashboard.run_page import MOST_CURVES, Curves
 from tacit.service.dashboard.sessions import ApiClient, Session
 from tests.service.example_terms import run_about
 from tests.service.world import World

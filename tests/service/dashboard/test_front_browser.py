@@ -11,8 +11,6 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tacit.client import read_invitation
-from tacit.errors import BusyError
-from tacit.service.api import convergence
 from tests.service.dashboard.browser import PHONE, Watched, opened, sign_in
 from tests.service.dashboard.test_drafts import FILE
 from tests.service.world import World
@@ -66,8 +64,12 @@ def test_a_plan_is_picked_in_the_front(dashboard: World, at: Watched) -> None:
     expect(plan.get_by_role("link", name="Plan 1 (CSV)")).to_be_visible()
     words = page.locator(".picked-words")
     expect(words).to_have_text("Plan 1 of 3: punctuality 12,287; delay 18,745.")
-    expect(page.locator("svg.front.broad")).to_contain_text("delay (less is better)")
-    page.locator("svg.front.broad circle[data-plan='2']").click()
+    front = page.locator(".chart.front")
+    expect(front).to_contain_text("delay (less is better)")
+    expect(front).to_have_attribute(
+        "aria-label", "3 plans by punctuality and delay; arrow keys choose one"
+    )
+    front.locator("svg path[fill='var(--accent)']").nth(1).click()
     expect(words).to_have_text("Plan 2 of 3: punctuality 18,680; delay 9,000.")
     expect(plan.locator("tbody tr").first).to_contain_text("0")
     slider = page.get_by_role("slider", name="Choose a plan")
@@ -158,22 +160,16 @@ def test_an_invitation_is_one_file(dashboard: World, at: Watched, tmp_path: Path
     page.get_by_role("button", name="I have them").click()
 
 
-def test_a_file_that_is_not_given_is_not_saved(
-    dashboard: World, at: Watched, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_is_not_given_is_not_saved(dashboard: World, at: Watched) -> None:
     """What the platform answers in its place is shown, and leads back to the run."""
-
-    async def too_slow(*_: object, failed: str, **__: object) -> bytes:
-        raise BusyError(failed)
-
-    monkeypatch.setattr(convergence, "compute_in_background", too_slow)
-    run = dashboard.submitted(name="files", objectives=two_objectives("none"), preset="paper-moap")
-    dashboard.run_to(run, "finished", disclosed=[1.0, 2.0], front=PLANS[:1], values=VALUES[:1])
+    run = dashboard.submitted(name="files")
     page = at.page
-    page.goto(f"/runs/{run}")
-    page.get_by_role("link", name="Curve (PNG)").press("Enter")
-    expect(page.get_by_text("The plot cannot be drawn now; take progress.csv")).to_be_visible()
+    page.goto(f"/runs/{run}/files/result.json")
+    expect(page.get_by_text("to have a result it must be")).to_be_visible()
     page.get_by_role("link", name="The run").press("Enter")
+    expect(page.get_by_role("heading", name="files")).to_be_visible()
+    dashboard.run_to(run, "finished")
+    page.reload()
     cookies = page.context.cookies()
     for link in ("Result (JSON)", "Download the audit bundle (zip)"):
         expect(page.get_by_role("link", name=link)).to_be_visible()

@@ -1,7 +1,6 @@
 """Markup of the dashboard: nothing from outside gets in unescaped, and pictures fit their data."""
 
 import re
-from itertools import pairwise
 from typing import Any
 from xml.etree import ElementTree
 
@@ -30,7 +29,14 @@ from tacit.client.terms import (
     SeriesTerms,
     VaryingTerms,
 )
-from tacit.service.dashboard.curve import MOST_POINTS, convergence_svg, round_ticks, thinned
+from tacit.service.dashboard.charts import (
+    MATRIX_LIMIT,
+    MOST_POINTS,
+    curve,
+    matrix,
+    thinned,
+    tour_map,
+)
 from tacit.service.dashboard.disclosures import disclosed_so_far, disclosure_words
 from tacit.service.dashboard.nodes import clusters_markup, nodes_table, stall_words, waits_for_nodes
 from tacit.service.dashboard.run_parts import (
@@ -41,14 +47,7 @@ from tacit.service.dashboard.run_parts import (
     warnings_list,
     way_of,
 )
-from tacit.service.dashboard.run_plan import (
-    MATRIX_LIMIT,
-    plan_markup,
-    plan_matrix,
-    plan_table,
-    summary,
-    tour_map,
-)
+from tacit.service.dashboard.run_plan import plan_table, plan_views, summary
 from tacit.service.dashboard.runs_page import about, detail, matches, standing, worrying_silence
 from tacit.service.dashboard.series_pages import runs_table, series_terms_list, signers_table
 from tacit.service.dashboard.signing_in import own_path
@@ -119,10 +118,9 @@ def test_names_from_outside_stay_text(kind: str) -> None:
         nodes_table(a_cluster(*[a_node()] * 3)),
         warnings_list([EVIL]),
         terms_list(run.terms, population=300, search=EVIL, known=[(EVIL, EVIL)]),
-        plan_markup(run, [0, 1]),
         summary(run, result),
+        plan_views(run, [0, 1])[1],
         plan_table([(EVIL, EVIL)], heads=("row", "gets"), owners=[EVIL]),
-        convergence_svg([(0.0, 1.0)], label=EVIL),
     ):
         well_formed(markup)
     assert "computed by four nodes" in summary(run, result)
@@ -174,27 +172,11 @@ def test_the_nodes_of_a_run_say_what_they_promise(count: int, says: str) -> None
     assert says in nodes_table(a_cluster(*[a_node()] * count))
 
 
-@given(st.lists(st.tuples(st.floats(0, 1e6), values), min_size=1, max_size=50))
-def test_the_curve_stays_on_its_paper(points: list[tuple[float, float]]) -> None:
-    points.sort(key=lambda point: point[0])
-    markup = convergence_svg(points, label="cost", until=1.0)
-    well_formed(markup)
-    broad = ElementTree.fromstring(f"<div>{markup}</div>")[0]
-    line = next(each for each in broad if each.get("class") == "line").get("d") or ""
-    for letter, number in re.findall(r"([HV])([-.\d]+)", line):
-        assert -0.1 <= float(number) <= (960.1 if letter == "H" else 300.1)
-
-
-@given(values, values)
-def test_ticks_surround_the_values_in_even_steps(one: float, two: float) -> None:
-    low, high = min(one, two), max(one, two)
-    ticks = round_ticks(low, high)
-    slack = 1e-6 * max(1.0, high - low)
-    assert ticks[0] <= low + slack
-    assert ticks[-1] >= high - slack
-    assert 2 <= len(ticks) <= 9
-    steps = [after - before for before, after in pairwise(ticks)]
-    assert max(steps) - min(steps) <= 1e-6 * max(1.0, max(steps))
+def test_a_curve_ends_at_the_deadline_while_the_run_goes_on() -> None:
+    points = [(0.5, 9.0), (2.0, 4.0)]
+    assert curve(points, until=60.0)["xAxis"]["max"] == 60.0
+    assert curve(points, until=1.0)["xAxis"]["max"] == 2.0
+    assert curve(points)["xAxis"]["max"] == "dataMax"
 
 
 def test_long_histories_are_thinned_but_keep_their_ends() -> None:
@@ -215,13 +197,21 @@ def test_the_way_knows_where_a_run_is() -> None:
 
 def test_large_plans_have_no_matrix() -> None:
     names = [str(i) for i in range(MATRIX_LIMIT + 1)]
-    assert plan_matrix(range(len(names)), row_names=names, column_names=names) == ""
-    shown = plan_matrix([1, 0], row_names="ab", column_names="xyz", forbidden=frozenset({(0, 0)}))
-    assert [shown.count(f'class="{kind}"') for kind in ("taken", "barred", "open")] == [2, 1, 3]
+    assert matrix(range(len(names)), names, names, frozenset()) is None
+    shown = matrix([1, 0], "ab", "xyz", frozenset({(0, 0)}))
+    assert shown is not None
+    cells = {each["name"]: each["data"] for each in shown.options["series"]}
+    assert cells == {
+        "gets": [(1, 0), (0, 1)],
+        "could have had": [(2, 0), (1, 1), (2, 1)],
+        "may not have": [(0, 0)],
+    }
 
 
 def test_a_map_of_cities_in_one_place() -> None:
-    well_formed(tour_map([0, 1], [[5, 5], [5, 5]], ["a", "b"]))
+    shown = tour_map([0, 1], [[5, 5], [5, 5]], ["a", "b"])
+    assert [stop["name"] for stop in shown.options["series"][0]["data"]] == ["a", "b", "a"]
+    assert shown.options["xAxis"]["min"] < shown.options["xAxis"]["max"]
 
 
 @given(st.text(max_size=40))

@@ -53,7 +53,6 @@ PERMISSIONS: dict[Endpoint, frozenset[str]] = {
     ("GET", "/runs/{run_id}/result.csv"): ANY_ROLE,
     ("GET", "/runs/{run_id}/parts"): PARTICIPANTS,
     ("GET", "/runs/{run_id}/progress.csv"): ANY_ROLE,
-    ("GET", "/runs/{run_id}/convergence.png"): ANY_ROLE,
     ("GET", "/runs/{run_id}/ledger"): ANY_ROLE,
     ("POST", "/runs/{run_id}/logs"): TAKES_PART,
     ("GET", "/runs/{run_id}/bundle"): TAKES_PART,

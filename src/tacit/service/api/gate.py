@@ -23,7 +23,6 @@ from tacit.service.access.credentials import Requester, requester_of
 from tacit.service.access.limits import ConcurrencyLimit, RateLimit
 from tacit.service.access.permissions import PERMISSIONS, Endpoint, check_role
 from tacit.service.api.answers import SummaryCache
-from tacit.service.api.convergence import Plots
 from tacit.service.api.encoding import TypedRouter, error_responses
 from tacit.service.execution.port import Execution
 from tacit.service.server.settings import Settings
@@ -47,7 +46,6 @@ class Platform:
     """For requests without a token that counts."""
     streams: dict[str, int] = field(default_factory=dict)
     """How many event streams each account has open."""
-    plots: Plots = field(default_factory=Plots)
     summaries: SummaryCache = field(default_factory=SummaryCache)
     logs: ConcurrencyLimit = field(
         default_factory=lambda: ConcurrencyLimit(

@@ -182,20 +182,6 @@ def results_router() -> APIRouter:
         return _download(await _progress(platform, run), f"{run.id}-progress.csv", "text/csv")
 
     @router.get(
-        "/runs/{run_id}/convergence.png",
-        response_class=Response,
-        responses={**_content("image/png", "The plot."), **error_responses(404, 503)},
-    )
-    async def convergence(run_id: RunId, who: Asker, platform: ThePlatform) -> Response:
-        """The disclosed best value over time."""
-        run = await platform.database.read(read_run, run_id)
-        names = [each.name for each in run.terms.objectives]
-        picture = await platform.plots.convergence(
-            who.account, await _progress(platform, run), names
-        )
-        return _download(picture, f"{run.id}-convergence.png", "image/png")
-
-    @router.get(
         "/runs/{run_id}/ledger",
         response_class=StreamingResponse,
         responses={

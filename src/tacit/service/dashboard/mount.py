@@ -16,7 +16,6 @@ from tacit.client import RunView, SeriesView
 from tacit.errors import ServiceError, TacitError
 from tacit.service.api.gate import Platform
 from tacit.service.dashboard.access_pages import access_page, people_page
-from tacit.service.dashboard.curve import Curves
 from tacit.service.dashboard.draft_page import (
     copy_run_page,
     copy_series_page,
@@ -29,7 +28,7 @@ from tacit.service.dashboard.frame import STYLE, Visitor, native, page_frame
 from tacit.service.dashboard.gate import ICON, Gate, guard_socket, plain_page
 from tacit.service.dashboard.log_check import LogChecks
 from tacit.service.dashboard.nodes import nodes_page
-from tacit.service.dashboard.run_page import run_page
+from tacit.service.dashboard.run_page import Curves, run_page
 from tacit.service.dashboard.runs_page import runs_page
 from tacit.service.dashboard.series_pages import series_list_page, series_page
 from tacit.service.dashboard.sessions import Sessions
@@ -40,7 +39,6 @@ from tacit.service.server.settings import Settings
 FILES = {
     "result.json": "result",
     "result.csv": "result.csv",
-    "convergence.png": "convergence.png",
     "progress.csv": "progress.csv",
     "ledger.jsonl": "ledger",
     "agreement.json": "agreement",

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from html import escape
 from urllib.parse import quote
 
@@ -11,7 +14,7 @@ from nicegui import ui
 
 from tacit.client import ClusterView, InvitationFile, RunResult, RunTerms, RunView
 from tacit.errors import ServiceError, TooManyError
-from tacit.service.dashboard.curve import Curves, Point, convergence_svg
+from tacit.service.dashboard.charts import Point, chart, curve, curve_label, redraw, thinned
 from tacit.service.dashboard.disclosures import (
     SEALED_WORDS,
     disclosed_so_far,
@@ -43,7 +46,9 @@ from tacit.service.dashboard.run_parts import (
     way_of,
 )
 from tacit.service.dashboard.run_plan import RunPlan
+from tacit.service.dashboard.sessions import ApiClient
 from tacit.service.dashboard.words import sentence, state_meaning, state_name, time_left
+from tacit.service.execution.progress_file import progress_points
 from tacit.service.workflow.terms import population_of_terms
 
 CODES = (
@@ -54,6 +59,12 @@ CODES = (
     "operators give theirs to all of them, not by way of this platform."
 )
 BEFORE_THE_END = ("invited", "agreed", "submitted", "running")
+
+
+SHORTEST_SECONDS, LONGEST_SECONDS = 2.0, 30.0
+SHARE = 0.1
+"""A curve is fetched again once its run has gone on by a tenth, within these bounds."""
+MOST_CURVES = 64
 
 
 async def show_invitations(
@@ -171,7 +182,9 @@ class _RunPage:
                 with ui.element("p").classes("countdown"):
                     self._left = native("span").classes("left").props('role="timer"')
                     self._left_of = native("span").classes("left-of")
-                self._plot = html()
+                self._hint = html()
+                self._plot = ui.element("div")
+                self._chart: ui.echart | None = None
                 self._figures = html()
             with section("Participants"):
                 self._members = html()
@@ -261,22 +274,30 @@ class _RunPage:
             self._left_of.set_text("to search, once all costs are in")
 
     def _draw(self, run: RunView) -> None:
-        objective = run.terms.objectives[0]
+        objective, has_curve = run.terms.objectives[0], bool(self._population and self._points)
+        text = ""
         if not self._population:
-            plot = hint(sentence(SEALED_WORDS))
-        elif self._points:
-            is_live = run.state == "running"
-            until = run.terms.deadline_seconds if is_live else None
-            plot = convergence_svg(self._points, label=objective.name, until=until, live=is_live)
-            if len(run.terms.objectives) > 1:
-                plot = hint(f"Best {objective.name} of any plan, over time.") + plot
+            text = sentence(SEALED_WORDS)
+        elif has_curve and len(run.terms.objectives) > 1:
+            text = f"Best {objective.name} of any plan, over time."
+        elif has_curve:
+            pass
         elif run.progress is not None and objective.best != "value":
-            plot = hint("The best value is not disclosed in this run, so there is no curve.")
+            text = "The best value is not disclosed in this run, so there is no curve."
         elif run.state in ("draft", "invited", "agreed", "submitted"):
-            plot = hint("The curve of the best value appears here while the run goes on.")
+            text = "The curve of the best value appears here while the run goes on."
         else:
-            plot = hint("There is no curve: nothing was evaluated.")
-        self._plot.set_content(plot)
+            text = "There is no curve: nothing was evaluated."
+        self._hint.set_content(hint(text) if text else "")
+        if not has_curve:
+            return
+        until = run.terms.deadline_seconds if run.state == "running" else None
+        shown, label = curve(self._points, until=until), curve_label(objective.name, self._points)
+        if self._chart is None:
+            # Not before there are points: a chart that is hidden has no size.
+            with self._plot:
+                self._chart = chart(shown, label)
+        redraw(self._chart, shown, label)
 
     def _terms_of(self, run: RunView) -> str:
         known = [("Created by", run.created_by), ("Run", run.id)]
@@ -317,3 +338,50 @@ class _RunPage:
             result = None
         self._plan_of = run.state
         self._plan.show(run, result)
+
+
+@dataclass
+class _Curve:
+    points: list[Point] = field(default_factory=list)
+    at: float = float("-inf")
+    state: str | None = None
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+class Curves:
+    """What is known of each run; who asks for one has just been shown the run by the API."""
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._curves: OrderedDict[str, _Curve] = OrderedDict()
+
+    def pause(self, seconds: float, /) -> float:
+        """How long a curve is good enough, so far into its run."""
+        return min(max(SHARE * seconds, SHORTEST_SECONDS), LONGEST_SECONDS)
+
+    async def points(self, api: ApiClient, run: RunView, /) -> list[Point]:
+        """The curve of a run so far, fetched with the token of the visitor if it is too old."""
+        curve = self._curves.setdefault(run.id, _Curve())
+        self._curves.move_to_end(run.id)
+        while len(self._curves) > MOST_CURVES:
+            self._curves.popitem(last=False)
+        async with curve.lock:
+            if self._is_old(curve, run):
+                await self._fetch(curve, api, run)
+        return curve.points
+
+    def _is_old(self, curve: _Curve, run: RunView) -> bool:
+        age = self._clock() - curve.at
+        if curve.state != run.state:
+            return curve.state is not None or age >= SHORTEST_SECONDS
+        seconds = 0.0 if run.progress is None else run.progress.seconds
+        return run.state == "running" and age >= self.pause(seconds)
+
+    async def _fetch(self, curve: _Curve, api: ApiClient, run: RunView) -> None:
+        try:
+            answer = await api.fetch(f"/runs/{run.id}/progress.csv")
+            curve.points, curve.state = thinned(progress_points(answer.text)), run.state
+        except ServiceError:
+            # It is asked for again, though not at once.
+            curve.state = None
+        curve.at = self._clock()

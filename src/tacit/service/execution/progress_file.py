@@ -50,7 +50,7 @@ def read_progress(folder: Path, last: RunProgress | None, /, *, objectives: int)
     return header(objectives) + "".join(lines)
 
 
-def progress_points(text: str, /, *, column: str = "best") -> list[tuple[float, float]]:
+def progress_points(text: str, /) -> list[tuple[float, float]]:
     r"""Seconds and best value from a run's file; lines that disclose no value are left out.
 
     >>> progress_points("generation,seconds,best\n0,0.1,9\n1,0.2,\n2,0.3,True\n")
@@ -59,7 +59,7 @@ def progress_points(text: str, /, *, column: str = "best") -> list[tuple[float, 
     points = []
     for line in csv.DictReader(io.StringIO(text)):
         with suppress(ValueError, TypeError, KeyError):
-            points.append((float(line["seconds"]), float(line[column])))
+            points.append((float(line["seconds"]), float(line["best"])))
     return points
 
 

@@ -15,7 +15,6 @@ from tacit.errors import InputError, TrustError
 from tacit.participant.costs import check_weights, show_rows
 from tacit.participant.explanations import (
     SearchWords,
-    disclosure_words,
     plan_words,
     search_words,
 )
@@ -55,7 +54,8 @@ def made(agreement: Agreement) -> Review:
 
 
 def test_what_is_disclosed(agreement: Agreement) -> None:
-    assert disclosure_words(agreement.objectives[0], 100) == (
+    first = search_words(agreement).disclosed[0]
+    assert first.endswith(
         "which 1 of 100 plans is best, not by how much; and the total of the best plan, as a number"
     )
     assert search_words(agreement).inferred[1] == (
@@ -259,7 +259,7 @@ def test_a_review_shows_the_kind_and_its_public_numbers() -> None:
 def test_when_it_is_told_that_all_is_proved_is_shown() -> None:
     _, told = sealed_words(generations=20, checkpoints="6:8:10").disclosed
     assert told.startswith("after iteration 6, 8, 10: whether all is proved by then")
-    assert "at most 3 times; it ends with the first yes" in told
+    assert "at most 3 times, and tells" in told
     assert "2.0 bits at most" in told
 
 

@@ -29,3 +29,12 @@ from tacit.disclosure.parse import (
     register_disclosure,
     split_disclosure,
 )
+from tacit.disclosure.sentences import (
+    BEST,
+    DISCLOSURES,
+    DisclosureWords,
+    checkpoint_words,
+    gap_words,
+    opened_words,
+    revealed_words,
+)

@@ -11,7 +11,7 @@ from tacit.agreement import (
     ObjectiveTerms,
 )
 from tacit.audit import explain_leakage
-from tacit.disclosure import PARETO, leakage, split_disclosure
+from tacit.disclosure import checkpoint_words, gap_words, leakage, opened_words, revealed_words
 from tacit.equity import FINENESS, NEUTRAL
 from tacit.search.moves import AssignmentParameters, TourParameters
 
@@ -41,7 +41,11 @@ def _evaluating_words(agreement: Agreement) -> SearchWords:
     limits = agreement.limits
     disclosed = [
         f"{_named(agreement, k)}, at each of at most {limits.evaluations:,} evaluations: "
-        + disclosure_words(agreement.objectives[k], limits.population_max)
+        + revealed_words(
+            agreement.objectives[k].disclosure,
+            f"{limits.population_max:,} plans",
+            best=agreement.objectives[k].best,
+        )
         for k in agreement.evaluated()
     ]
     if agreement.reveal_best:
@@ -72,9 +76,8 @@ def front_words(front: str, /) -> str:
 
 
 def _sealed_words(agreement: Agreement) -> SearchWords:
-    opened = owners_words(agreement) if agreement.for_owners else opened_words(agreement)
     return SearchWords(
-        [*opened, *gap_words(agreement), *checkpoint_words(agreement)],
+        _opened(agreement),
         node="Each node: nothing of any plan or cost; how many steps there were.",
         limits=length_words(agreement),
         checked="the nodes search by themselves, and tacit participant log checks what they opened",
@@ -129,89 +132,32 @@ def _named(agreement: Agreement, objective: int) -> str:
     return repr(agreement.objectives[objective].name)
 
 
-def disclosure_words(terms: ObjectiveTerms, population: int, /) -> str:
-    """What one evaluation of an objective discloses to the platform."""
-    kind, number = split_disclosure(terms.disclosure.removeprefix(f"{PARETO}:"))
-    plans = f"{population:,} plans"
-    if terms.together:
-        plans += ", by how many others are better in every objective and then by how much room "
-        plans += "there is around each,"
-    shown = {
-        "none": f"the total of each of {plans}, exactly",
-        "order": f"the order of {plans} from best to worst, not by how much they differ",
-        "quantiles": f"which of {number} groups of equal size, from best to worst, each of {plans} "
-        "is in",
-        "buckets": f"which of {number} equal steps between the worst and the best total each of "
-        f"{plans} is in",
-        "top": f"which {number} of {plans} {'is' if number == 1 else 'are'} best, not by how "
-        "much" + (", nor in which order" if number > 1 else ""),
-        "above": f"which of {plans} reach {number} % of the way from the worst to the best total "
-        "(always at least three)",
-    }.get(kind, f"what the disclosure {terms.disclosure!r} says of {plans}")
-    best = {
-        "value": "the total of the best plan, as a number",
-        "improvement": "whether the best plan is better than all before it",
-        "nothing": "",
-    }[terms.best]
-    return shown if kind == "none" or not best else f"{shown}; and {best}"
-
-
-def opened_words(agreement: Agreement, /) -> list[str]:
-    """What a sealed search discloses to the platform."""
-    plans = agreement.sealed_plans
-    what = "the plan that was found"
-    if plans > 1:
-        what = f"{plans} plans, one for each agreed weighting of the objectives"
-    total = "its total" if plans == 1 else "the weighted total of each"
-    best = agreement.objectives[0].best
-    if agreement.is_exact:
-        what += f", and whether {'it is' if plans == 1 else 'each is'} proved to be the best of all"
-    if best == "value":
-        return [f"once, at the end: {what}, and {total}, as a number; nothing about any other plan"]
-    return [
-        f"once, at the end: {what}, and nothing else; not {total}, nor anything about any other "
-        "plan"
-    ]
-
-
-def gap_words(agreement: Agreement, /) -> list[str]:
-    """That a bound of what a plan lacks is opened with it, and how much that says."""
+def _opened(agreement: Agreement) -> list[str]:
+    """What a sealed run reveals, and how many bits its gap and checkpoints are."""
     run = agreement.sealed_run
-    if not run.gap:
-        return []
-    steps = max(len(group.ladder) for group in run.groups)
-    return [
-        "with each plan: by at most how much the best of all is better, rounded up to 0, 1 or a "
-        f"power of {run.gap}; that is one of {steps} numbers, {log2(steps):.1f} bits at most"
+    disclosed = [
+        opened_words(
+            agreement.sealed_plans,
+            proves=agreement.is_exact,
+            value=agreement.objectives[0].best == "value",
+            for_owners=agreement.for_owners,
+        )
     ]
-
-
-def checkpoint_words(agreement: Agreement, /) -> list[str]:
-    """After which iterations it is opened whether all is proved, and how much that says."""
-    run = agreement.sealed_run
-    if not run.checkpoints:
-        return []
-    parameters, groups, times = run.parameters, len(run.groups), len(run.checkpoints)
-    assert isinstance(parameters, AssignmentParameters)
-    named = ", ".join(map(str, parameters.told_after))
-    bits = groups * log2(times + 1)
-    return [
-        f"after iteration {named}{', of each group of weightings' * (groups > 1)}: whether all is "
-        f"proved by then, at most {groups * times} times; it ends with the first yes. That tells "
-        f"when the plan was found, {bits:.1f} bits at most, and so something of what kind of costs "
-        "these are"
-    ]
-
-
-def owners_words(agreement: Agreement, /) -> list[str]:
-    """What a sealed search discloses to the platform where its plan is for the owners."""
-    plans = agreement.sealed_plans
-    what = "that there is a plan" if plans == 1 else f"that there are {plans} plans"
-    best = agreement.objectives[0].best
-    total = "; and its total, as a number" if best == "value" else "; not its total"
-    if agreement.is_exact:
-        what += ", and whether it is proved to be the best of all"
-    return [f"once, at the end: {what}, and nothing of it, not which row gets what{total}"]
+    if run.gap:
+        steps = max(len(group.ladder) for group in run.groups)
+        bits = f"{log2(steps):.1f} bits at most"
+        disclosed.append(f"{gap_words(run.gap)}; that is one of {steps} numbers, {bits}")
+    if run.checkpoints:
+        assert isinstance(run.parameters, AssignmentParameters)
+        groups, times = len(run.groups), len(run.checkpoints)
+        of_each = ", of each group of weightings" * (groups > 1)
+        disclosed.append(
+            f"{checkpoint_words(run.parameters.told_after, of_each=of_each)}. It is opened at most "
+            f"{groups * times} times, and tells when the plan was found, "
+            f"{groups * log2(times + 1):.1f} bits at most, and so something of what kind of costs "
+            "these are"
+        )
+    return disclosed
 
 
 def plan_words(agreement: Agreement, /) -> list[str]:

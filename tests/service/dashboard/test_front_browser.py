@@ -130,7 +130,7 @@ def test_an_upload_is_shown_as_its_file_says(at: Watched, tmp_path: Path) -> Non
     page.get_by_role("button", name="Create the run").click()
     terms = page.locator(".terms")
     expect(terms).to_contain_text("top:5")
-    expect(terms).to_contain_text("whether the best value improved")
+    expect(terms).to_contain_text("whether the best plan is better than all before it")
     expect(terms).to_contain_text("public: everybody knows its weights")
     expect(page.get_by_label("Participants", exact=True)).to_contain_text("c\u00e9leste")
     assert at.faults() == []

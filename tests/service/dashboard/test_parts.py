@@ -29,6 +29,7 @@ from tacit.client.terms import (
     SeriesTerms,
     VaryingTerms,
 )
+from tacit.disclosure import revealed_words
 from tacit.service.dashboard.charts import (
     MATRIX_LIMIT,
     MOST_POINTS,
@@ -37,7 +38,7 @@ from tacit.service.dashboard.charts import (
     thinned,
     tour_map,
 )
-from tacit.service.dashboard.disclosures import disclosed_so_far, disclosure_words
+from tacit.service.dashboard.disclosures import disclosed_so_far
 from tacit.service.dashboard.nodes import clusters_markup, nodes_table, stall_words, waits_for_nodes
 from tacit.service.dashboard.run_parts import (
     figures,
@@ -221,12 +222,6 @@ def test_links_lead_to_our_own_pages(path: str) -> None:
     assert not shown.startswith(("//", "/\\"))
 
 
-def test_a_disclosure_of_all_objectives_together_in_words() -> None:
-    assert disclosure_words("pareto:top:5") == (
-        "of all objectives together, which 5 plans of each generation are best"
-    )
-
-
 def test_what_was_disclosed_in_words() -> None:
     objectives = [
         RunObjective(
@@ -242,11 +237,13 @@ def test_what_was_disclosed_in_words() -> None:
     ]
     terms = replace(evil_terms(), objectives=objectives)
     assert disclosed_so_far(terms, 1, 300) == [
-        "cost: 1 answer about 300 plans each. Each disclosed in which of 5 equally large groups, "
-        "by rank, each plan is, and whether the best value improved.",
-        "risk: 1 answer about 300 plans each. Each disclosed the exact value of every plan of each "
-        "generation.",
+        "cost: 1 answer. Each disclosed "
+        f"{revealed_words('quantiles:5', 'its 300 plans', best='improvement')}.",
+        "risk: 1 answer. Each disclosed the total of each of its 300 plans, exactly.",
     ]
+    nothing, *to_come = disclosed_so_far(terms, 0, 300)
+    assert nothing == "Nothing yet."
+    assert to_come[1].startswith("Of risk the platform will learn the total of each")
 
 
 def test_rates_fall_to_nothing_where_nothing_comes_any_more() -> None:
@@ -302,28 +299,25 @@ def test_of_a_sealed_run_time_and_steps_are_shown() -> None:
     assert summary(run, result) == "<p>Done, after 80 steps in 2.0 s; answered in time.</p>"
     assert "not proved" in summary(run, replace(result, proved=False))
     assert "proved that no plan is better" in summary(run, replace(result, proved=True))
-    assert "the plan in the end" in str(shown_terms(terms))
-    assert "that there is a plan, and nothing of it" in str(
-        shown_terms(replace(terms, plan="owners"))
-    )
+    assert "sealed: once, at the end: the plan that was found" in str(shown_terms(terms))
+    owners = str(shown_terms(replace(terms, plan="owners")))
+    assert "that there is a plan" in owners
+    assert "not which row gets what" in owners
 
 
 def test_what_a_sealed_run_opens_in_words() -> None:
-    terms = evil_terms(best="nothing")
-    first, *proof = disclosed_so_far(terms, 0, 0)
-    assert first == "Sealed: nothing yet. In the end the plan is opened."
-    assert disclosed_so_far(terms, 1, 0) == ["Only the plan was opened.", *proof]
-    assert len(proof) == 1
-    assert "whether it is proved" in proof[0]
-    owned = disclosed_so_far(replace(terms, plan="owners"), 1, 0)
-    assert owned == ["Only the plan was opened to its owners alone.", *proof]
+    terms = evil_terms(disclosure="sealed", best="nothing")
+    nothing, opened = disclosed_so_far(terms, 0, 0)
+    assert nothing == "Nothing yet."
+    assert opened.startswith("The platform will learn once, at the end: the plan that was found")
+    assert "whether it is proved" in opened
+    assert disclosed_so_far(terms, 1, 0) == [opened.replace("will learn", "learned")]
     more = replace(terms, parameters={"checkpoints": "16:24", "gap": 2})
-    told = disclosed_so_far(more, 0, 0)
-    assert len(told) == 4
-    assert any("After iterations 16, 24" in line for line in told)
-    assert disclosed_so_far(evil_terms("tour", best="nothing"), 1, 0) == [
-        "Only the plan was opened."
-    ]
+    *_, gap, checkpoints = disclosed_so_far(more, 0, 0)
+    assert "or a power of 2" in gap
+    assert "after iteration 16, 24: whether all is proved" in checkpoints
+    (tour,) = disclosed_so_far(evil_terms("tour", disclosure="sealed", best="nothing"), 1, 0)
+    assert "proved" not in tour
 
 
 def test_terms_name_every_setting_of_the_search() -> None:

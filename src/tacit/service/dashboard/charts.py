@@ -20,6 +20,7 @@ MOST_POINTS = 400
 """More than a chart has pixels for would only make the page slow."""
 MATRIX_LIMIT = 60
 """Plans with more rows or columns have no matrix."""
+FONT = "system-ui, 'DejaVu Sans', sans-serif"
 VALUES = 70
 """Pixels for the numbers at the side of a chart."""
 CELL, LETTER = 18, 7.2
@@ -291,7 +292,7 @@ def tour_map(
 
 def _base() -> Options:
     # Pages are looked at for hours; nothing moves that does not have to.
-    return {"animation": False, "textStyle": {"fontFamily": "inherit"}}
+    return {"animation": False, "textStyle": {"fontFamily": FONT}}
 
 
 def _value_axis() -> Options:
@@ -305,7 +306,13 @@ def _value_axis() -> Options:
 
 
 def _legend() -> Options:
-    return {"bottom": 0, "left": 0, "selectedMode": False, "textStyle": {"color": SOFT}}
+    return {
+        "bottom": 0,
+        "left": 0,
+        "selectedMode": False,
+        "itemGap": 20,
+        "textStyle": {"color": SOFT},
+    }
 
 
 def _tooltip() -> Options:

@@ -5,9 +5,9 @@ The figures are those of `tacit.audit`'s table: the agreed search and the worst 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tacit.audit import (
     Expected,
@@ -19,7 +19,14 @@ from tacit.audit import (
     plan_for,
 )
 from tacit.client import RunObjective, RunTerms
-from tacit.disclosure import PARETO, SEALED, split_disclosure
+from tacit.disclosure import (
+    PARETO,
+    SEALED,
+    checkpoint_words,
+    gap_words,
+    opened_words,
+    revealed_words,
+)
 from tacit.errors import TacitError
 from tacit.search import resembles_a_preset
 from tacit.service.dashboard.words import number
@@ -31,108 +38,68 @@ from tacit.service.workflow.terms import (
     problem_of_terms,
 )
 
-SEALED_WORDS = "sealed: nothing is disclosed before the plan is opened"
+OF_EACH_GENERATION = "the plans of each generation"
 
 
-def disclosure_words(disclosure: str, /, *, for_owners: bool = False) -> str:
-    """What one evaluation reveals under a disclosure; `for_owners` is the plan of a sealed one."""
-    if disclosure.startswith(f"{PARETO}:"):
-        shown = disclosure_words(disclosure.removeprefix(f"{PARETO}:"))
-        return f"of all objectives together, {shown}"
-    method, k = split_disclosure(disclosure)
-    if for_owners:
-        return (
-            "that there is a plan, and nothing of it: each owner learns its own rows; of the "
-            "search nothing but its time and steps"
-        )
-    return {
-        "none": "the exact value of every plan of each generation",
-        "order": "the order of the plans of each generation, from best to worst",
-        "quantiles": f"in which of {k} equally large groups, by rank, each plan is",
-        "buckets": f"in which of {k} equal ranges between worst and best each plan is",
-        "top": f"which {k} plans of each generation are best",
-        "above": f"which plans reach {k} % of the way from worst to best (three at least)",
-        SEALED: "the plan in the end, and of the search nothing but its time and steps",
-    }.get(method, disclosure)
-
-
-def objective_words(objective: RunObjective, /, *, for_owners: bool = False) -> str:
-    """What of an objective is disclosed, in a few words."""
+def objective_words(terms: RunTerms, objective: RunObjective, /) -> str:
+    """What of an objective is disclosed, with the short name of its disclosure."""
     if not objective.confidential:
         return "public: everybody knows its weights"
     disclosure = objective.disclosure
-    shown = disclosure_words(disclosure, for_owners=for_owners)
-    return f"{disclosure}: {shown}; {best_words(objective.best)}"
+    if disclosure == SEALED:
+        return f"{disclosure}: {opened_of(terms)[0]}"
+    shown = revealed_words(disclosure, OF_EACH_GENERATION, best=objective.best)
+    return f"{disclosure}: {shown}"
 
 
-def best_words(best: str, /) -> str:
-    """What is disclosed of the best value besides."""
-    return {
-        "value": "the best value",
-        "improvement": "whether the best value improved",
-        "nothing": "nothing about the best value",
-    }.get(best, best)
+def opened_of(terms: RunTerms, /) -> list[str]:
+    """What a sealed run opens."""
+    # Of a tour nothing is proved, so it has neither a gap nor checkpoints.
+    proves = terms.problem.kind != "tour"
+    opened = opened_words(
+        plans_of_terms(terms),
+        proves=proves,
+        value=terms.objectives[0].best == "value",
+        for_owners=terms.plan == "owners",
+    )
+    gap, checkpoints = terms.parameters.get("gap"), terms.parameters.get("checkpoints")
+    more = [gap_words(int(gap))] if proves and gap else []
+    if proves and checkpoints:
+        more.append(checkpoint_words([int(each) for each in str(checkpoints).split(":")]))
+    return [opened, *more]
 
 
-def proof_sentences(kind: str, parameters: Mapping[str, Any], /) -> list[str]:
-    """What a sealed run opens besides its plan: nothing of a tour, of which nothing is proved.
-
-    >>> proof_sentences("assignment", {"checkpoints": "48:64"})
-    ['With each plan comes whether it is proved to be the best.', 'After iterations 48, 64 it is \
-opened whether all plans are proved.']
-    """
-    if kind == "tour":
-        return []
-    gap = "With each plan comes by at most how much a better one could differ, rounded up."
-    sentences = ["With each plan comes whether it is proved to be the best."]
-    sentences += [gap] if parameters.get("gap") else []
-    if checkpoints := str(parameters.get("checkpoints") or ""):
-        named = checkpoints.replace(":", ", ")
-        sentences.append(f"After iterations {named} it is opened whether all plans are proved.")
-    return sentences
-
-
-def disclosed_so_far(terms: RunTerms, generations: int, population: int, /) -> list[str]:
-    """Per objective, what the platform has learned so far; `population` is 0 in a sealed search."""
-    objectives = terms.objectives
-    if not population:
-        opened = _opened_so_far(
-            objectives, is_open=generations > 0, for_owners=terms.plan == "owners"
-        )
-        return [opened, *proof_sentences(terms.problem.kind, terms.parameters)]
+def to_be_disclosed(terms: RunTerms, /) -> list[str]:
+    """What the platform will learn under these terms, in sentences."""
+    if any(each.disclosure == SEALED for each in terms.objectives):
+        return [f"The platform will learn {words}." for words in opened_of(terms)]
+    together = terms.objectives[0].disclosure.startswith(f"{PARETO}:")
+    names = len(terms.objectives) > 1 and not together
     sentences = []
-    for objective in objectives:
-        if not objective.confidential:
-            sentences.append(f"{objective.name} is public: everybody knows its weights.")
+    for each in terms.confidential:
+        shown = revealed_words(each.disclosure, OF_EACH_GENERATION, best=each.best)
+        sentences.append(
+            f"{f'Of {each.name} the' if names else 'The'} platform will learn {shown}."
+        )
+    return list(dict.fromkeys(sentences))
+
+
+def disclosed_so_far(terms: RunTerms, answers: int, population: int, /) -> list[str]:
+    """What the platform has learned so far; `population` is 0 in a sealed search."""
+    if not population and answers:
+        return [f"The platform learned {words}." for words in opened_of(terms)]
+    if not answers:
+        return ["Nothing yet.", *to_be_disclosed(terms)]
+    count = f"{number(answers)} answer{'' if answers == 1 else 's'}"
+    sentences = []
+    for each in terms.objectives:
+        if not each.confidential:
+            sentences.append(f"{each.name} is public: everybody knows its weights.")
             continue
-        answers = f"{number(generations)} answer{'' if generations == 1 else 's'}"
-        about = f" about {number(population)} plans each"
-        shown = disclosure_words(objective.disclosure)
-        best = objective.best
-        more = "" if best == "nothing" or objective.disclosure == "none" else best_words(best)
-        tail = f", and {more}" if more else ""
-        if not generations:
-            sentences.append(
-                f"{objective.name}: nothing yet. Each answer will disclose {shown}{tail}."
-            )
-        else:
-            sentences.append(f"{objective.name}: {answers}{about}. Each disclosed {shown}{tail}.")
+        plans = f"its {number(population)} plans"
+        shown = revealed_words(each.disclosure, plans, best=each.best)
+        sentences.append(f"{each.name}: {count}. Each disclosed {shown}.")
     return sentences
-
-
-def _opened_so_far(objectives: Sequence[RunObjective], *, is_open: bool, for_owners: bool) -> str:
-    """What a sealed search has disclosed; several objectives open a plan for each weighting."""
-    best = objectives[0].best
-    plans = "the plan" if len(objectives) == 1 else "the plans, one per weighting,"
-    opened = "opened to its owners alone" if for_owners else "opened"
-    more = ""
-    if best == "value":
-        more = ", with its value" if len(objectives) == 1 else ", each with its value"
-    if is_open:
-        were = "was" if len(objectives) == 1 else "were"
-        return f"Only {plans} {were} {opened}{more}."
-    are = "is" if len(objectives) == 1 else "are"
-    return f"Sealed: nothing yet. In the end {plans} {are} {opened}{more}."
 
 
 class Inferred(NamedTuple):

@@ -102,6 +102,18 @@ def hint(text: str, /) -> str:
     return f'<p class="hint">{escape(text)}</p>'
 
 
+def sentences_list(sentences: Sequence[str], /, *, classes: str = "") -> str:
+    """Sentences, a line each."""
+    items = "".join(f"<li>{escape(each)}</li>" for each in sentences)
+    return f'<ul class="sentences {classes}">{items}</ul>'
+
+
+def terms_markup(items: Sequence[tuple[str, str]], /) -> str:
+    """Names with what they stand for."""
+    cells = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in items)
+    return f'<dl class="terms">{cells}</dl>'
+
+
 def mark(is_done: bool | None, text: str, /) -> str:
     """A sign and a word for how far something is."""
     kind, sign = {True: ("tick", "●"), False: ("open", "○"), None: ("mid", "◐")}[is_done]

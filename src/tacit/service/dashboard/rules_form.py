@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from html import escape
-from typing import Any, NamedTuple
+from typing import Any
 
 from nicegui import ui
 from nicegui.elements.mixins.disableable_element import DisableableElement
 
 from tacit.client import RunTerms
-from tacit.disclosure import PARETO, SEALED
+from tacit.disclosure import BEST, DISCLOSURES, PARETO, SEALED
 from tacit.errors import TacitError
 from tacit.problems import Problem
 from tacit.search import PRESETS
 from tacit.service.dashboard.advanced import AdvancedBox
-from tacit.service.dashboard.disclosures import (
-    best_words,
-    disclosure_words,
-    inferred,
-    inferred_markup,
-    proof_sentences,
-)
+from tacit.service.dashboard.disclosures import inferred, inferred_markup, to_be_disclosed
 from tacit.service.dashboard.drafts import ObjectiveRule, terms_about, usual_rule
 from tacit.service.dashboard.fields import (
     Field,
@@ -31,7 +24,7 @@ from tacit.service.dashboard.fields import (
     number_field,
     whole_number,
 )
-from tacit.service.dashboard.frame import html, native
+from tacit.service.dashboard.frame import html, native, sentences_list
 
 PLAN_FOR = {"everybody": "Everybody", "owners": "Each owner, its own rows"}
 COMPARED = {"each": "Each by itself", "together": "All together, by how many plans beat each"}
@@ -42,32 +35,14 @@ PUBLIC = (
 FITTING = "The one that fits the problem"
 
 
-class Method(NamedTuple):
-    """A disclosure in a few words, with a k to start from where it takes one."""
-
-    text: str
-    k: int | None = None
-    compares_plans: bool = True
-    """Whether the platform learns of plans which are better, so that it keeps a best."""
-
-
-METHODS = {
-    "top": Method("Which k are best", 15),
-    "quantiles": Method("Which of k groups by rank", 5),
-    "order": Method("The whole order"),
-    "buckets": Method("Which of k ranges", 5),
-    "above": Method("Which reach k % of the range", 90),
-    "none": Method("Every exact value"),
-    SEALED: Method("Nothing: a sealed run", compares_plans=False),
-}
 TOGETHER = {
-    "quantiles": Method("Which of k groups by rank", 20),
-    "top": Method("Which k are best", 60),
-    "order": Method("The whole order"),
+    "quantiles": DISCLOSURES["quantiles"]._replace(k=20),
+    "top": DISCLOSURES["top"]._replace(k=60),
+    "order": DISCLOSURES["order"],
 }
-"""Methods that need an order only, which is all that objectives together have."""
-BEST = {"value": "The best value", "improvement": "Whether it improved", "nothing": "Nothing"}
-BEST_OF_SEALED = {name: text for name, text in BEST.items() if name != "improvement"}
+"""Disclosures that need an order only, which is all that objectives together have."""
+BEST_OF_ALL = {name: choice for name, (choice, _) in BEST.items()}
+BEST_OF_SEALED = {name: text for name, text in BEST_OF_ALL.items() if name != "improvement"}
 """A sealed run has no plans on the way that could improve."""
 
 
@@ -88,13 +63,13 @@ class ObjectiveRules:
         self, rule: ObjectiveRule, changed: Callable[[ObjectiveRules], None], /, *, together: bool
     ) -> None:
         """`changed` is called with this after each change, and not before all is made."""
-        self._methods, self._together = TOGETHER if together else METHODS, together
+        self._methods, self._together = TOGETHER if together else DISCLOSURES, together
         self._changed = changed
         method, k = method_and_k(rule.disclosure)
         if method not in self._methods:
             method, k = next(iter(self._methods)), None
         self.method = ui.select(
-            {key: each.text for key, each in self._methods.items()},
+            {key: each.choice for key, each in self._methods.items()},
             value=method,
             label="An evaluation discloses",
             on_change=self._method_changed,
@@ -118,7 +93,7 @@ class ObjectiveRules:
 
     @property
     def _best_choices(self) -> dict[str, str]:
-        return BEST_OF_SEALED if self.is_sealed else BEST
+        return BEST_OF_SEALED if self.is_sealed else BEST_OF_ALL
 
     @property
     def is_sealed(self) -> bool:
@@ -138,7 +113,7 @@ class ObjectiveRules:
         method = self._methods[str(self.method.value)]
         self.k.value = method.k or 1
         if self.best is not None:
-            best = self.best.value if method.compares_plans else "nothing"
+            best = self.best.value if method.compares else "nothing"
             self.best.set_options(self._best_choices, value=best)
         self._changed(self)
 
@@ -328,24 +303,8 @@ class RulesForm:
         except TacitError:
             self._inferred.set_content("")
             return
-        self._said.set_content(said_markup(terms))
+        self._said.set_content(sentences_list(to_be_disclosed(terms), classes="lead"))
         self._inferred.set_content(inferred_from(terms))
-
-
-def said_markup(terms: RunTerms, /) -> str:
-    """What the platform will learn under these terms."""
-    together = terms.objectives[0].disclosure.startswith(f"{PARETO}:")
-    several = len(terms.objectives) > 1 and not together
-    lines = []
-    for objective in terms.confidential:
-        shown = disclosure_words(objective.disclosure, for_owners=terms.plan == "owners")
-        more = "" if objective.best == "nothing" else f", and {best_words(objective.best)}"
-        about = f"Of {objective.name} the" if several else "The"
-        lines.append(f"{about} platform will learn {shown}{more}.")
-    if any(each.disclosure == SEALED for each in terms.objectives):
-        lines += proof_sentences(terms.problem.kind, terms.parameters)
-    items = "".join(f"<li>{escape(line)}</li>" for line in dict.fromkeys(lines))
-    return f'<ul class="sentences lead">{items}</ul>'
 
 
 def inferred_from(terms: RunTerms, /) -> str:

@@ -7,7 +7,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from html import escape
 from urllib.parse import quote
 
 from nicegui import ui
@@ -16,7 +15,6 @@ from tacit.client import ClusterView, InvitationFile, RunResult, RunTerms, RunVi
 from tacit.errors import ServiceError, TooManyError
 from tacit.service.dashboard.charts import Point, chart, curve, curve_label, redraw, thinned
 from tacit.service.dashboard.disclosures import (
-    SEALED_WORDS,
     disclosed_so_far,
     inferred,
     inferred_markup,
@@ -31,6 +29,7 @@ from tacit.service.dashboard.frame import (
     native,
     page_frame,
     section,
+    sentences_list,
     show_codes,
     show_error,
 )
@@ -166,7 +165,9 @@ class _RunPage:
         self._points: list[Point] = []
         self._ticks = 0
         self._plan_of: str | None = None
+        # Terms are as large as the problem: what follows from them is not worked out each second.
         self._inferred_from: tuple[RunTerms, int | None] | None = None
+        self._disclosed_from: tuple[RunTerms, int] | None = None
         self._cluster: ClusterView | None = None
         with ui.element("div").classes("title-line"):
             native("h1", run.name)
@@ -222,7 +223,7 @@ class _RunPage:
         waits = waits_for_nodes(run, self._cluster)
         self._figures.set_content(figures(run, population=self._population, now=now, waits=waits))
         self._members.set_content(members_table(members_of(run)))
-        self._disclosed.set_content(self._ledger(run))
+        self._show_disclosed(run)
         made = evaluations_made(run)
         if (run.terms, made) != self._inferred_from:
             self._inferred_from = (run.terms, made)
@@ -277,7 +278,7 @@ class _RunPage:
         objective, has_curve = run.terms.objectives[0], bool(self._population and self._points)
         text = ""
         if not self._population:
-            text = sentence(SEALED_WORDS)
+            text = "A sealed run discloses nothing before its plan is opened, so there is no curve."
         elif has_curve and len(run.terms.objectives) > 1:
             text = f"Best {objective.name} of any plan, over time."
         elif has_curve:
@@ -304,14 +305,15 @@ class _RunPage:
         known += [("Agreement", run.agreement_hash)] if run.agreement_hash else []
         return terms_list(run.terms, population=self._population, search=self._search, known=known)
 
-    def _ledger(self, run: RunView) -> str:
+    def _show_disclosed(self, run: RunView) -> None:
         progress = run.progress
         answers = 0 if progress is None else progress.generation + 1
         if not self._population:
             answers = int(run.state == "finished")
-        lines = disclosed_so_far(run.terms, answers, self._population)
-        items = "".join(f"<li>{escape(line)}</li>" for line in lines)
-        return f'<ul class="sentences">{items}</ul>'
+        if (run.terms, answers) != self._disclosed_from:
+            self._disclosed_from = run.terms, answers
+            lines = disclosed_so_far(run.terms, answers, self._population)
+            self._disclosed.set_content(sentences_list(lines))
 
     async def _cluster_of(self, run: RunView) -> ClusterView | None:
         if run.cluster is None:

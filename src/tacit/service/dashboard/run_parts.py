@@ -8,7 +8,7 @@ from html import escape
 
 from tacit.client import MemberView, ProblemTerms, RunObjective, RunTerms, RunView
 from tacit.service.dashboard.disclosures import objective_words
-from tacit.service.dashboard.frame import mark, table
+from tacit.service.dashboard.frame import mark, table, terms_markup
 from tacit.service.dashboard.nodes import QUIET_SECONDS, SILENT_SEALED_SECONDS, silence
 from tacit.service.dashboard.words import WAY, exact_number, number, state_name
 from tacit.service.workflow.terms import parameters_of_terms, population_of_terms
@@ -115,7 +115,7 @@ def terms_list(
         ("Forbidden pairs", _forbidden(problem)),
     ]
     for objective in terms.objectives:
-        shown = objective_words(objective, for_owners=terms.plan == "owners")
+        shown = objective_words(terms, objective)
         items.append((f"{objective.name} ({objective.sense})", f"{shown}. {_weights(objective)}"))
     items += [
         ("Deadline", _deadline(terms.deadline_seconds, population)),
@@ -124,8 +124,7 @@ def terms_list(
         ("Signatures expire", f"after {number(limits.expiry_hours)} hours"),
     ]
     items += known
-    cells = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in items)
-    return f'<dl class="terms">{cells}</dl>'
+    return terms_markup(items)
 
 
 def _deadline(seconds: float, population: int) -> str:

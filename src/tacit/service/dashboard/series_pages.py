@@ -31,6 +31,7 @@ from tacit.service.dashboard.frame import (
     section,
     show_error,
     table,
+    terms_markup,
 )
 from tacit.service.dashboard.run_parts import search_words, terms_list
 from tacit.service.dashboard.series_form import PARTS, REFERENCES, TOLD
@@ -227,8 +228,7 @@ def series_terms_list(series: SeriesView, /) -> str:
     ]
     if series.hash:
         items.append(("What is signed", series.hash))
-    cells = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in items)
-    return f'<dl class="terms">{cells}</dl>'
+    return terms_markup(items)
 
 
 def equity_line(rule: EquitySettings | None, /) -> str:

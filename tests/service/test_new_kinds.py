@@ -45,7 +45,7 @@ def test_drawn_and_uploaded_problems_become_agreements(kind: str) -> None:
     agreed = agreement_on(terms).known_problem
     assert (agreed.kind, agreed.data) == (kind, problem_of_terms(terms).data)
     problem = drawn_problem(kind, rows=8, columns=3, participants=2, seed=1)
-    again = uploaded(problem_text(problem).encode()).problem
+    again, _ = uploaded(problem_text(problem).encode())
     draft = usual_terms(again, [ObjectiveRule("top:15", "value")])
     assert agreement_on(draft).known_problem.data == problem.data
 

@@ -112,12 +112,12 @@ def _terms_of(
     from tacit.service import uploaded, usual_terms
 
     try:
-        upload = uploaded(file.read_bytes())
+        problem, rules = uploaded(file.read_bytes())
         changes = given_options(disclosure=disclose, best=best)
         return usual_terms(
-            upload.problem,
-            tuple(each._replace(**changes) for each in upload.rules),
-            name=name or upload.problem.name,
+            problem,
+            tuple(each._replace(**changes) for each in rules),
+            name=name or problem.name,
             deadline_seconds=seconds_of(deadline or "60s") or 0.0,
         )
     except ParameterError as error:

@@ -20,10 +20,10 @@ from tacit.participant import Profile, review, sign, submit
 from tacit.problems import Assignment, Problem
 from tacit.problems.files.load_and_save import save_participants
 from tacit.service.dashboard.drafts import drawn_problem
-from tacit.service.dashboard.log_check import LogVerdict, verdict_of
+from tacit.service.dashboard.log_check import verdict_of
 from tacit.service.demo import join_as, pin_keys
 from tacit.service.local_platform import LocalPlatform
-from tacit.verify import read_bundle, write_bundle
+from tacit.verify import Verdict, read_bundle, write_bundle
 from tests.service.dashboard.browser import PHONE, Watched, opened, sign_in
 
 pytestmark = [pytest.mark.processes, pytest.mark.browser]
@@ -201,7 +201,7 @@ def check_logs(at: Watched) -> None:
     assert not verdict(write_bundle(replace(bundle, ledger=b"".join(lines[:-1])))).ok
 
 
-def verdict(packed: bytes) -> LogVerdict:
+def verdict(packed: bytes) -> Verdict:
     """In a thread, since the browser's loop runs in this one."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(verdict_of, packed).result()

@@ -47,8 +47,8 @@ def test_the_api_takes_the_terms_of_a_drawn_problem(kind: str) -> None:
 def test_costs_in_an_upload_go_no_further(tmp_path: Path) -> None:
     problem = drawn_problem("delays", rows=20, columns=30, participants=3, seed=4)
     save_problem(problem, tmp_path / "p.json")
-    upload = uploaded((tmp_path / "p.json").read_bytes())
-    terms = usual_terms(upload.problem, [RULE])
+    uploaded_problem, _ = uploaded((tmp_path / "p.json").read_bytes())
+    terms = usual_terms(uploaded_problem, [RULE])
     assert terms == usual_terms(problem, [RULE])
     weights = problem.objectives[0].weights
     assert weights is not None
@@ -93,10 +93,10 @@ FILE: dict[str, Any] = {
 
 def form_of(objectives: list[dict[str, Any]], *, nodes: int = 3) -> tuple[RulesForm, Problem]:
     """The form as it is when such a file has just been uploaded."""
-    upload = uploaded(json.dumps({**FILE, "objectives": objectives}).encode())
+    given, rules = uploaded(json.dumps({**FILE, "objectives": objectives}).encode())
     with Client(ui.page("/only-here")):
-        start = usual_terms(upload.problem, upload.rules)
-        return RulesForm(upload.problem, start, nodes=nodes), upload.problem
+        start = usual_terms(given, rules)
+        return RulesForm(given, start, nodes=nodes), given
 
 
 def disclosed(form: RulesForm) -> list[tuple[str, str]]:

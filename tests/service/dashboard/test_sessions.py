@@ -11,7 +11,6 @@ from urllib.parse import urlencode
 import httpx
 import pytest
 from fastapi import Response
-from msgspec.structs import replace
 from nicegui import Client
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection, connect
@@ -308,7 +307,8 @@ def test_who_sees_which_files(dashboard: World) -> None:
     # Made-up logs, as this platform without nodes has them, are noticed.
     verdict = verdict_of(bundle)
     assert not verdict.ok
-    said = verdict_markup(replace(verdict, notes=["<b>"]))
+    verdict.notes.append("<b>")
+    said = verdict_markup(verdict)
     assert "Something is off" in said
     assert "is not an audit bundle" in verdict_markup(verdict_of(b"PK"))
     assert "&lt;b&gt;" in said

@@ -8,11 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.errors import ParameterError, TacitError
-from tacit.problems import Problem
+from tacit.problems import Objective, Problem
 from tacit.service.dashboard.drafts import usual_terms
 from tacit.service.dashboard.tables import (
     KINDS_OF_TABLES,
-    NewObjective,
     Tables,
     problem_of_tables,
     read_table,
@@ -29,7 +28,7 @@ def of_tables(kind: str, rows: str = ROWS, columns: str = COLUMNS, mask: str = M
         rows=read_table(rows.encode()),
         columns=read_table(columns.encode("utf-8-sig")) if columns else None,
         mask=read_table(mask.encode()) if mask else None,
-        objectives=[NewObjective("cost", "minimize")],
+        objectives=[Objective("cost", None, weight_bound=1000)],
     )
     return problem_of_tables("seven", kind, tables)
 
@@ -96,7 +95,7 @@ def test_capacities_are_whole_numbers() -> None:
 def test_no_file_breaks_anything(content: bytes) -> None:
     try:
         table = read_table(content)
-        tables = Tables(table, table, table, [NewObjective("cost", "minimize")])
+        tables = Tables(table, table, table, [Objective("cost", None, weight_bound=1000)])
         problem_of_tables("any", "assignment", tables)
     except TacitError:
         pass

@@ -13,6 +13,7 @@ from tacit.client import (
     Role,
     checked_name,
 )
+from tacit.service.dashboard.fields import choice
 from tacit.service.dashboard.frame import (
     Visitor,
     button,
@@ -33,7 +34,7 @@ CODE_TEXT = (
 
 
 def wrong_name(name: str | None, /) -> str | None:
-    """What is wrong with the name of an account, or nothing.
+    """Return what is wrong with the name of an account, or nothing.
 
     >>> wrong_name("north.1"), wrong_name("a b")
     (None, 'Use letters, digits, . _ - and no spaces; begin with a letter or a digit')
@@ -48,7 +49,6 @@ def wrong_name(name: str | None, /) -> str | None:
 
 
 async def people_page(visitor: Visitor, /) -> None:
-    """Build the page."""
     with page_frame("People", visitor, here="/people"):
         native("h1", "People")
         people = _People(visitor)
@@ -106,11 +106,7 @@ class _People:
                 "operator": "Operator",
                 "participant": "Participant",
             }
-            role = ui.select(
-                roles,
-                value="viewer",
-                label="Role",
-            ).props("outlined dense")
+            role = choice("Role", roles, "viewer")
 
             async def invite() -> None:
                 if not name.validate():
@@ -127,7 +123,6 @@ class _People:
 
 
 async def access_page(visitor: Visitor, /) -> None:
-    """What a visitor may do, and the token to keep."""
     with page_frame("Your access", visitor):
         _access(visitor)
 

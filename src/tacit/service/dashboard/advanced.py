@@ -49,14 +49,14 @@ MEANINGS = {
 
 
 def search_kind(problem: Problem, /, *, sealed: bool) -> type[Any]:
-    """What the settings of a search are fields of."""
+    """Return the class whose fields are the settings of a search."""
     if not sealed:
         return SearchParameters
     return TourParameters if problem.sealed_moves == "tour" else AssignmentParameters
 
 
 def lines_of(terms: RunTerms, /) -> str:
-    """The settings of terms that differ from the usual ones, a line each."""
+    """Write the settings that differ from the usual ones, one per line."""
     known = {
         **msgspec.structs.asdict(terms.limits),
         "reveal_best": terms.reveal_best,
@@ -77,7 +77,7 @@ def _shown(value: object) -> str:
 
 
 def rules_in(text: str, problem: Problem, /, *, sealed: bool) -> dict[str, Any]:
-    """The rules that lines of settings stand for, as terms have them.
+    """Return the rules that lines of settings stand for, as terms have them.
 
     An error names the setting that is wrong, and what to write in its place.
     """
@@ -141,17 +141,16 @@ class AdvancedBox:
             self.open()
 
     def open(self) -> None:
-        """Show the box, which is behind a line at first."""
         self.box.props("open")
 
     def show(self, *, sealed: bool, preset: str | None) -> None:
-        """List the settings that there are; those of a sealed run are others."""
+        """List the settings; a sealed run has others."""
         self._sealed = sealed
         self._known.set_content(settings_table(self._problem, preset, sealed=sealed))
         self.field.validate()
 
     def trouble(self, text: str | None) -> str | None:
-        """What is wrong with the settings, or nothing."""
+        """Return what is wrong with the settings, or nothing."""
         try:
             rules = rules_in(text or "", self._problem, sealed=self._sealed)
         except TacitError as error:
@@ -162,18 +161,17 @@ class AdvancedBox:
 
     @property
     def rules(self) -> dict[str, Any]:
-        """The rules as terms have them; an error while they are wrong."""
         return rules_in(str(self.field.value or ""), self._problem, sealed=self._sealed)
 
     def is_about(self, refusal: str, /) -> bool:
-        """Whether a refusal is about one of these settings: it begins with the name of one."""
+        """Return whether a refusal begins with the name of one of these settings."""
         first = refusal.removeprefix("at ").split(" ", 1)[0].strip("'\":").rpartition(".")[2]
         names = setting_names(search_kind(self._problem, sealed=self._sealed))
         return first in (*RunSettings.__struct_fields__, *names)
 
 
 def settings_table(problem: Problem, preset: str | None, /, *, sealed: bool) -> str:
-    """The settings that there are, with what each is unless it is set."""
+    """List all settings with their usual values."""
     kind = search_kind(problem, sealed=sealed)
     usual = preset_named(preset) if preset and not sealed else None
     rows = [
@@ -189,7 +187,7 @@ def settings_table(problem: Problem, preset: str | None, /, *, sealed: bool) -> 
 
 
 def choices_of(name: str, kind: object, /) -> list[str]:
-    """What a setting can be, where that is a list."""
+    """Return the values of a setting that has only some."""
     named: Mapping[str, list[str]] = {
         "crossover": [*crossovers()],
         "mutation": [*mutations()],

@@ -49,7 +49,6 @@ class Axis(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The objective, and which end of it is good."""
         return f"{self.name} ({'more' if self.sense == 'maximize' else 'less'} is better)"
 
 
@@ -62,7 +61,7 @@ def chart(options: Options, label: str, /, *, classes: str = "chart") -> ui.echa
 
 
 def drawing(drawn: Drawing, label: str, /) -> None:
-    """Show a chart at its own size, in a box that scrolls if the page is narrower."""
+    """Show a chart at its own size, in a box that scrolls on a narrower page."""
     box = ui.element("div").classes("scroll picture").props('tabindex="0" role="region"')
     box.props["aria-label"] = "Picture of the plan"
     with box:
@@ -80,7 +79,7 @@ def redraw(shown: ui.echart, options: Options, label: str, /) -> None:
 
 
 def curve(points: Sequence[Point], /, *, until: float | None = None) -> Options:
-    """Values over seconds as steps. The time axis ends with the last point, or at `until`."""
+    """Draw values over seconds as steps. The time axis ends with the last point, or at `until`."""
     kept = thinned(points)
     shape: Options = {
         "type": "line",
@@ -109,7 +108,7 @@ def curve(points: Sequence[Point], /, *, until: float | None = None) -> Options:
 
 
 def curve_label(name: str, points: Sequence[Point], /) -> str:
-    """What a curve shows, in words.
+    """Describe a curve to screen readers.
 
     >>> curve_label("cost", [(0.5, 911), (2, 632.5)])
     'cost: 911 at first, 632.5 after 2.0 seconds'
@@ -135,7 +134,7 @@ def thinned(points: Sequence[Point], /) -> list[Point]:
 
 
 def front(across: Axis, up: Axis, numbers: Sequence[int], picked: int, /) -> Options:
-    """A point per plan, named by its number in the result; the picked one stands out."""
+    """Draw a point per plan, named by its number in the result. The picked one stands out."""
     points = [
         {"name": f"Plan {each}", "value": [x, y]}
         for each, x, y in zip(numbers, across.values, up.values, strict=True)
@@ -177,7 +176,7 @@ def matrix(
     forbidden: frozenset[tuple[int, int]],
     /,
 ) -> Drawing | None:
-    """An assignment as squares; nothing if it is too large to be read."""
+    """Draw an assignment as squares; nothing if it is too large to be read."""
     if max(len(rows), len(columns)) > MATRIX_LIMIT:
         return None
     kinds: dict[str, list[tuple[int, int]]] = {"gets": [], "could have had": [], "may not have": []}
@@ -245,7 +244,7 @@ def matrix(
 def tour_map(
     tour: Sequence[int], coordinates: Sequence[Sequence[float]], names: Sequence[str], /
 ) -> Drawing:
-    """A tour through its places, with the same scale in both directions."""
+    """Draw a tour through its places, with the same scale in both directions."""
     xs, ys = [point[0] for point in coordinates], [point[1] for point in coordinates]
     spans = max(xs) - min(xs), max(ys) - min(ys)
     scale = MAP_SIDE / max(*spans, 1e-9)

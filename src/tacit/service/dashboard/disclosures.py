@@ -42,7 +42,7 @@ OF_EACH_GENERATION = "the plans of each generation"
 
 
 def objective_words(terms: RunTerms, objective: RunObjective, /) -> str:
-    """What of an objective is disclosed, with the short name of its disclosure."""
+    """Return what of an objective is disclosed, after the text of its disclosure."""
     if not objective.confidential:
         return "public: everybody knows its weights"
     disclosure = objective.disclosure
@@ -53,7 +53,7 @@ def objective_words(terms: RunTerms, objective: RunObjective, /) -> str:
 
 
 def opened_of(terms: RunTerms, /) -> list[str]:
-    """What a sealed run opens."""
+    """Return what a sealed run opens."""
     # Of a tour nothing is proved, so it has neither a gap nor checkpoints.
     proves = terms.problem.kind != "tour"
     opened = opened_words(
@@ -70,7 +70,7 @@ def opened_of(terms: RunTerms, /) -> list[str]:
 
 
 def to_be_disclosed(terms: RunTerms, /) -> list[str]:
-    """What the platform will learn under these terms, in sentences."""
+    """Return what the platform will learn under these terms, in sentences."""
     if any(each.disclosure == SEALED for each in terms.objectives):
         return [f"The platform will learn {words}." for words in opened_of(terms)]
     together = terms.objectives[0].disclosure.startswith(f"{PARETO}:")
@@ -85,7 +85,7 @@ def to_be_disclosed(terms: RunTerms, /) -> list[str]:
 
 
 def disclosed_so_far(terms: RunTerms, answers: int, population: int, /) -> list[str]:
-    """What the platform has learned so far; `population` is 0 in a sealed search."""
+    """Return what the platform has learned; `population` is 0 in a sealed search."""
     if not population and answers:
         return [f"The platform learned {words}." for words in opened_of(terms)]
     if not answers:
@@ -111,7 +111,7 @@ class Inferred(NamedTuple):
 
 
 def inferred(terms: RunTerms, /, *, evaluations: int | None = None) -> list[Inferred]:
-    """Each objective, for all evaluations that the terms allow, or for those that were made.
+    """Estimate for each objective, for all evaluations that the terms allow or for `evaluations`.
 
     Terms that are still wrong say nothing: the API says what is wrong with them.
     """
@@ -172,7 +172,7 @@ def _figure(expected: Expected, told: Told) -> float:
 
 
 def inferred_markup(explained: Sequence[Inferred], /) -> str:
-    """A gauge for each objective, with what it is to be compared to, and the words behind it."""
+    """Draw a gauge for each objective, with the words behind it."""
     several = len(explained) > 1
     return "".join(
         (f"<h3>{escape(each.name)}</h3>" if several else "")
@@ -183,7 +183,7 @@ def inferred_markup(explained: Sequence[Inferred], /) -> str:
 
 
 def _gauge(bars: Sequence[tuple[str, float]]) -> str:
-    """A bar per figure; what a bar says is also there as text."""
+    """Draw a bar per figure. The figure is there as text, too."""
     rows = "".join(
         f'<div class="{"own" if i == 0 else "other"}"><dt>{escape(label)}</dt><dd>'
         f'<span class="track"><span style="width: {100 * min(max(value, 0), 1):.0f}%"></span>'

@@ -65,19 +65,16 @@ class Purpose:
 
 
 async def new_run_page(visitor: Visitor, /) -> None:
-    """The page that creates a run."""
     await _page(visitor, Purpose("New run", "Create the run", _created(visitor), here="/new"))
 
 
 async def copy_run_page(visitor: Visitor, run: RunView, /) -> None:
-    """The page that creates a run like another one."""
     purpose = Purpose(f"Copy of {run.name}", "Create the run", _created(visitor))
     problem, terms = await _draft_of(visitor, run)
     await _page(visitor, purpose, problem, replace(terms, name=f"{terms.name[:190]} (copy)"))
 
 
 async def edit_run_page(visitor: Visitor, run: RunView, /) -> None:
-    """The page that changes a draft."""
 
     async def send(terms: RunTerms) -> str:
         await visitor.api.put(f"/runs/{run.id}", terms, RunView)
@@ -89,18 +86,15 @@ async def edit_run_page(visitor: Visitor, run: RunView, /) -> None:
 
 
 async def new_series_page(visitor: Visitor, /) -> None:
-    """The page that creates a series."""
     await _page(visitor, _series_purpose(visitor, "New series", None, here="/series"))
 
 
 async def series_of_run_page(visitor: Visitor, run: RunView, /) -> None:
-    """The page that creates a series of runs like one."""
     purpose = _series_purpose(visitor, f"A series of {run.name}", None)
     await _page(visitor, purpose, *await _draft_of(visitor, run))
 
 
 async def copy_series_page(visitor: Visitor, series: SeriesView, /) -> None:
-    """The page that creates a series like another one."""
     purpose = _series_purpose(visitor, f"Copy of {series.name}", series.terms)
     problem, terms = draft_of_terms(series.terms.run)
     await _page(visitor, purpose, problem, replace(terms, name=f"{series.name[:190]} (copy)"))
@@ -227,7 +221,7 @@ class _DraftPage:
 
 
 def _say_refusal(text: str, field: Field | None) -> None:
-    """At the field that it is about, or for the whole page."""
+    """Show a refusal at the field that it is about, or for the whole page."""
     if field is None:
         show_problem(text)
         return
@@ -257,7 +251,6 @@ def _summary(problem: Problem, *, is_drawn: bool, was_file: bool) -> None:
 
 
 def forbidden_words(problem: Problem, /) -> str:
-    """How many pairs are forbidden, in a sentence."""
     if problem.forbidden is None or not problem.forbidden.any():
         return "Every row may have every column." if not problem.between_places else ""
     count = number(int(problem.forbidden.sum()))
@@ -265,7 +258,6 @@ def forbidden_words(problem: Problem, /) -> str:
 
 
 def objectives_table(problem: Problem, /) -> str:
-    """What everybody will know of each objective."""
     rows = [
         [
             escape(each.name),
@@ -281,7 +273,7 @@ def objectives_table(problem: Problem, /) -> str:
 
 
 def participants_table(problem: Problem, /) -> str:
-    """Who takes part, under the names that accounts will have."""
+    """List the participants under the names that their accounts will have."""
     rows = []
     for each in problem.participants:
         account = nearest_account_name(each.name)

@@ -10,7 +10,6 @@ import tempfile
 import unicodedata
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,25 +46,16 @@ class ObjectiveRule(NamedTuple):
     best: str
 
 
-@dataclass(frozen=True)
-class Upload:
-    """A problem, and what its file says of each objective."""
-
-    problem: Problem
-    rules: tuple[ObjectiveRule, ...]
-
-
 def drawn_problem(
     kind: str, /, *, rows: int, columns: int, participants: int, seed: int
 ) -> Problem:
-    """Draw a problem of one of `KINDS`."""
     if kind not in KINDS:
         raise ParameterError(f"{kind!r} cannot be drawn; use one of {', '.join(KINDS)}")
     return generate_named(kind, seed, rows=rows, columns=columns, participants=participants)
 
 
-def uploaded(content: bytes, /) -> Upload:
-    """Read an uploaded problem file, which may not refer to files of the platform."""
+def uploaded(content: bytes, /) -> tuple[Problem, tuple[ObjectiveRule, ...]]:
+    """Read a problem file with its rules. It may not refer to files of the platform."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "upload.json")
         file.write_bytes(content)
@@ -84,25 +74,25 @@ def uploaded(content: bytes, /) -> Upload:
     said = json.loads(content).get("objectives", [])
     given = said if len(said) == len(problem.objectives) else [{} for _ in problem.objectives]
     rules = zip(given, problem.objectives, strict=True)
-    return Upload(problem, tuple(_said_rule(entry, objective) for entry, objective in rules))
+    return problem, tuple(_said_rule(entry, objective) for entry, objective in rules)
 
 
 def _said_rule(entry: dict[str, str], objective: Objective) -> ObjectiveRule:
-    """What a file says of an objective; what it leaves out is as little as there is."""
+    """Return the rule in a file. Whatever it leaves out is disclosed as little as possible."""
     disclosure = objective.disclosure.text
     usual = "value" if disclosure == "none" else "nothing"
     return ObjectiveRule(disclosure, entry.get("best") or usual)
 
 
 def usual_rule(problem: Problem, /) -> ObjectiveRule:
-    """Where a problem says nothing, as little as can be is disclosed."""
+    """Return the rule that discloses least."""
     all_secret = all(each.confidential for each in problem.objectives)
     kind = problem if all_secret else Problem
     return ObjectiveRule(kind.usual_disclosure, "nothing")
 
 
 def nearest_account_name(name: str, /) -> str:
-    """The name of an account that comes closest to a participant's name, with no spaces in it.
+    """Return the name of an account that comes closest to a participant's name.
 
     >>> [nearest_account_name(name) for name in ("Participant 1", "ce\u0301leste", "--")]
     ['Participant-1', 'céleste', 'participant']
@@ -117,7 +107,7 @@ def usual_terms(
     /,
     **rules: Any,  # noqa: ANN401 - as terms have them
 ) -> RunTerms:
-    """The terms that a form begins with; `objectives` is what a file says of them."""
+    """Return the terms that a form begins with; `objectives` are the rules of a file."""
     named = tuple(objectives) or (usual_rule(problem),) * len(problem.objectives)
     usual = {"name": problem.name, "deadline_seconds": 10.0, "limits": {"expiry_hours": 48.0}}
     differ = [each._asdict() for each in named]
@@ -125,7 +115,7 @@ def usual_terms(
 
 
 def terms_about(problem: Problem, rules: Mapping[str, Any], /) -> RunTerms:
-    """The terms of a run about a problem, whose participants get the names of accounts."""
+    """Return the terms of a run about a problem. Participants get the names of accounts."""
     owners = {nearest_account_name(each.name): each.rows for each in problem.participants}
     if len(owners) < len(problem.participants):
         raise ParameterError(
@@ -139,14 +129,14 @@ OF_EACH_RUN = ("name", "problem", "participants", "deadline_seconds")
 
 
 def with_signed(terms: RunTerms, signed: RunTerms, /) -> RunTerms:
-    """The terms of a series' run as a form has them, with what is signed exactly as it was."""
+    """Keep of a form's terms only what a run of a series has of its own."""
     own = {name: getattr(terms, name) for name in OF_EACH_RUN}
     limits = replace(signed.limits, evaluations=terms.limits.evaluations)
     return replace(signed, limits=limits, **own)
 
 
 def draft_of_terms(terms: RunTerms, /) -> tuple[Problem, RunTerms]:
-    """The problem and the terms of a run, with its public weights, to be changed or copied."""
+    """Return a run's problem with public weights, and its terms, to be changed or copied."""
     problem = problem_of_terms(terms, proven=True)
     if terms.problem.coordinates is not None:
         problem = dataclasses.replace(problem, coordinates=np.array(terms.problem.coordinates))
@@ -158,12 +148,12 @@ def draft_of_terms(terms: RunTerms, /) -> tuple[Problem, RunTerms]:
 
 
 def has_weights(problem: Problem, /) -> bool:
-    """Whether somebody's costs came with the problem."""
+    """Return whether the problem came with somebody's costs."""
     return any(each.weights is not None and each.confidential for each in problem.objectives)
 
 
 def costs_archive(problem: Problem, /) -> bytes:
-    """A zip file with each participant's CSV, for trying things out with drawn costs."""
+    """Pack each participant's drawn costs, as CSV, into a zip file."""
     packed = io.BytesIO()
     with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(packed, "w") as archive:
         for path in save_participants(problem, Path(folder)):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any
 
 from nicegui import ui
 from nicegui.elements.mixins.validation_element import ValidationElement
@@ -16,12 +16,13 @@ from tacit.service.dashboard.words import number
 MOST_BOUND, MOST_DECIMALS = 2**48, 9
 Field = ValidationElement[Any]
 Trouble = Callable[[float | None], str]
+Changed = Callable[[], object]
 
 
 def trouble_with(
     least: float, most: float, /, *, whole: bool, optional: bool = False
 ) -> Callable[[float | None], str]:
-    """What is wrong with a number, or nothing.
+    """Return a check that says what is wrong with a number, or nothing.
 
     >>> wrong = trouble_with(0.5, 604800, whole=False)
     >>> wrong(-3), wrong(None), wrong(2.5)
@@ -39,17 +40,15 @@ def trouble_with(
 
 
 def number_field(label: str, value: float, least: float, most: float, /) -> ui.number:
-    """A field for a number between two others."""
     return checked_field(label, value, trouble_with(least, most, whole=False), step=0.5)
 
 
 def whole_number(label: str, value: int, least: int, most: int, /) -> ui.number:
-    """A field for a whole number between two others."""
     return checked_field(label, value, trouble_with(least, most, whole=True), step=1)
 
 
 def optional_number(label: str, value: int | None, usual: str, most: int, /) -> ui.number:
-    """A field for a whole number that may stay empty, which means the usual one."""
+    """Make a field for a whole number. Empty, it stands for the usual one."""
     wrong = trouble_with(0, most, whole=True, optional=True)
     field = checked_field(label, value, wrong, step=1)
     return field.props("stack-label clearable").props(f'placeholder="{usual}"')
@@ -58,31 +57,46 @@ def optional_number(label: str, value: int | None, usual: str, most: int, /) -> 
 def checked_field(
     label: str, value: float | None, wrong: Trouble, /, *, step: float | str
 ) -> ui.number:
-    """A field for a number that says what is wrong with it."""
+    """Make a field for a number that says what is wrong with it."""
     # With a least and a most of its own, the field would change what was typed, unasked.
     field = ui.number(label, value=value, validation=lambda typed: wrong(typed) or None)
     return field.props(f'outlined dense step="{step}"')
 
 
+def choice(
+    label: str, options: Mapping[Any, str], value: object, changed: Changed | None = None, /
+) -> ui.select:
+    return ui.select(
+        dict(options), value=value, label=label, on_change=changed and (lambda: changed())
+    ).props("outlined dense")
+
+
+def name_field(label: str, value: str, /) -> ui.input:
+    """Make a field for a name, which must not stay empty."""
+    return ui.input(
+        label,
+        value=value,
+        validation=lambda text: None if (text or "").strip() else "Give a name",
+    ).props('outlined dense maxlength="200"')
+
+
 def first_wrong(fields: Iterable[Field], /) -> Field | None:
-    """The first field in sight that is wrong; all that are wrong say so."""
+    """Return the first visible field that is wrong. All wrong ones show what is wrong."""
     wrong = [each for each in fields if each.visible and not each.validate(return_result=True)]
     return wrong[0] if wrong else None
 
 
 def said_wrong(field: Field, /) -> str:
-    """What a field says is wrong with it, with its name."""
     return f"{field.props['label']}: {field.error}"
 
 
 def first_trouble(fields: Iterable[Field], /) -> str | None:
-    """What is wrong with the first field in sight that is wrong."""
     field = first_wrong(fields)
     return None if field is None else said_wrong(field)
 
 
 def decimals_of(scale: int, /) -> int | None:
-    """How many decimals a scale keeps, if it is one of 1, 10, 100 and so on.
+    """Return how many decimals a scale keeps, if it is a power of 10.
 
     >>> decimals_of(100), decimals_of(1), decimals_of(7)
     (2, 0, None)
@@ -91,18 +105,11 @@ def decimals_of(scale: int, /) -> int | None:
     return len(text) - 1 if text.strip("0") == "1" and len(text) <= MOST_DECIMALS + 1 else None
 
 
-class WeightRange(NamedTuple):
-    """How large weights may be, as whole numbers: in the users' unit times the scale."""
-
-    bound: int
-    scale: int
-
-
-def range_of(largest: float, scale: int, /) -> WeightRange | str:
-    """The range up to a number in the users' unit, or what is wrong with it.
+def range_of(largest: float, scale: int, /) -> tuple[int, int] | str:
+    """Return the bound and scale of weights up to a number, or what is wrong with it.
 
     >>> range_of(12.5, 10), range_of(-1, 1)
-    (WeightRange(bound=125, scale=10), 'Give 0 or more')
+    ((125, 10), 'Give 0 or more')
     >>> range_of(12.55, 10)
     'It has more decimals than weights may have'
     """
@@ -113,7 +120,7 @@ def range_of(largest: float, scale: int, /) -> WeightRange | str:
         return "It has more decimals than weights may have"
     if bound > MOST_BOUND:
         return f"Give {number(MOST_BOUND // scale)} at most"
-    return WeightRange(int(bound), scale)
+    return int(bound), scale
 
 
 class WeightFields:
@@ -139,12 +146,10 @@ class WeightFields:
 
     @property
     def fields(self) -> list[Field]:
-        """Both fields."""
         return [self.largest, self.decimals]
 
     @property
-    def weights(self) -> WeightRange | None:
-        """The range, or nothing while it is wrong."""
+    def weights(self) -> tuple[int, int] | None:
         found = range_of(float(self.largest.value or 0), self._scale)
         return None if isinstance(found, str) else found
 
@@ -160,7 +165,7 @@ class WeightFields:
         found = range_of(float(largest), self._scale)
         if isinstance(found, str):
             return found
-        if found.bound * self._least_scale < self._least * self._scale:
+        if found[0] * self._least_scale < self._least * self._scale:
             known = unscaled_text(self._least, self._least_scale)
             return f"The weights at hand go up to {known}"
         return ""

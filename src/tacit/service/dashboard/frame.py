@@ -37,13 +37,12 @@ class Visitor:
 
     @property
     def is_operator(self) -> bool:
-        """Whether this visitor may change things."""
         return self.role == "operator"
 
 
 @contextmanager
 def page_frame(title: str, visitor: Visitor, /, *, here: str = "") -> Iterator[Element]:
-    """The frame of a page; what is made inside goes into its main part."""
+    """Make the frame of a page; elements made inside go into its main part."""
     ui.page_title(f"{title} · tacit")
     ui.colors(primary=ACCENT)
     with ui.element("header").classes("top"), ui.element("div").classes("top-inner"):
@@ -73,19 +72,19 @@ def _way_around(visitor: Visitor, here: str) -> None:
 
 
 def native(tag: str, text: str = "", /) -> ui.label:
-    """A plain HTML element with text in it."""
+    """Make a plain HTML element with text in it."""
     element = ui.label(text)
     element.tag = tag
     return element
 
 
 def html(content: str = "", /) -> ui.html:
-    """Markup in which everything from outside is escaped already."""
+    """Show markup in which everything from outside is escaped already."""
     return ui.html(content, sanitize=False)
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]], label: str, /) -> str:
-    """A table whose cells are markup already; the first of each row is its head."""
+    """Make a table whose cells are markup already. The first cell of each row is its head."""
     head = "".join(f'<th scope="col">{escape(text)}</th>' for text in heads)
     body = "".join(
         f'<tr><th scope="row">{row[0]}</th>{"".join(f"<td>{cell}</td>" for cell in row[1:])}</tr>'
@@ -98,30 +97,27 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], label: str, /) ->
 
 
 def hint(text: str, /) -> str:
-    """A quiet sentence where there is nothing to show."""
     return f'<p class="hint">{escape(text)}</p>'
 
 
 def sentences_list(sentences: Sequence[str], /, *, classes: str = "") -> str:
-    """Sentences, a line each."""
     items = "".join(f"<li>{escape(each)}</li>" for each in sentences)
     return f'<ul class="sentences {classes}">{items}</ul>'
 
 
 def terms_markup(items: Sequence[tuple[str, str]], /) -> str:
-    """Names with what they stand for."""
     cells = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in items)
     return f'<dl class="terms">{cells}</dl>'
 
 
 def mark(is_done: bool | None, text: str, /) -> str:
-    """A sign and a word for how far something is."""
+    """Make a sign with a word that show how far something is."""
     kind, sign = {True: ("tick", "●"), False: ("open", "○"), None: ("mid", "◐")}[is_done]
     return f'<span class="mark {kind}"><span aria-hidden="true">{sign}</span> {escape(text)}</span>'
 
 
 def section(title: str, /, *, classes: str = "") -> Element:
-    """A card with a heading; use it with `with`."""
+    """Make a card with a heading; use it with `with`."""
     card = ui.element("section").classes(f"card {classes}")
     with card:
         native("h2", title)
@@ -129,7 +125,6 @@ def section(title: str, /, *, classes: str = "") -> Element:
 
 
 def show_error(error: ServiceError, /) -> None:
-    """Show what went wrong until the visitor has seen it."""
     if isinstance(error, CredentialError):
         ui.navigate.to("/sign-in?why=expired")
         return
@@ -137,12 +132,12 @@ def show_error(error: ServiceError, /) -> None:
 
 
 def show_problem(text: str, /) -> None:
-    """Show something that the visitor should read, until it is closed."""
+    """Show a message until it is closed."""
     ui.notify(sentence(text), type="negative", timeout=0, close_button="Close", multi_line=True)
 
 
 def button(text: str, act: Callable[[], Awaitable[None]], /, *, kind: Kind = "plain") -> ui.button:
-    """A button that waits for what it does, is pressed once at a time, and shows refusals."""
+    """Make a button that waits for what it does, works once at a time, and shows refusals."""
     # Dialogs and messages belong to the page: what is done may well remove the button.
     page = ui.context.client.content
 
@@ -185,7 +180,7 @@ def file_link(run_id: str, name: str, text: str, /) -> ui.link:
 
 
 def link_button(text: str, path: str, /, *, label: str = "") -> ui.link:
-    """A link that looks like a button; `label` is what screen readers say."""
+    """Make a link that looks like a button; `label` is for screen readers."""
     link = ui.link(text, path).classes("link-button")
     if label:
         # Set as it is: a name in it may have quotes.
@@ -194,7 +189,6 @@ def link_button(text: str, path: str, /, *, label: str = "") -> ui.link:
 
 
 async def confirmed(title: str, text: str, /, *, do: str, danger: bool = False) -> bool:
-    """Ask before something that cannot be undone."""
     with ui.dialog() as dialog, ui.element("div").classes("dialog"):
         native("h2", title)
         native("p", text)

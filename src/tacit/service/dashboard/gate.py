@@ -42,7 +42,7 @@ ICON = (
 def plain_page(
     title: str, content: str, /, *, status: int = 200, headers: dict[str, str] | None = None
 ) -> HTMLResponse:
-    """A page around markup in which everything from outside is escaped already."""
+    """Make a page around markup in which everything from outside is escaped already."""
     icon = f"data:image/svg+xml,{quote(ICON)}"
     return HTMLResponse(
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)} · '
@@ -59,7 +59,6 @@ def plain_page(
 
 @cache
 def _style() -> str:
-    """The dashboard's style; without a script, dark is what the browser asks for."""
     style = STYLE.read_text()
     dark = style.split("body.body--dark {", 1)[1].split("}", 1)[0]
     return f"{style}\n@media (prefers-color-scheme: dark) {{ body {{{dark}}} }}"
@@ -85,7 +84,6 @@ class Gate:
         self._app, self._sessions, self._by_address, self._url = app, sessions, by_address, url
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or answer it here."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
@@ -143,7 +141,7 @@ class Gate:
 
 
 def _client_id(scope: Scope) -> str | None:
-    """Which page in a browser a request is about, if it is about one."""
+    """Return the NiceGUI page that a request is about, if any."""
     path: str = scope["path"]
     if path.startswith(SOCKET):
         query: str = scope["query_string"].decode("latin-1")
@@ -152,7 +150,7 @@ def _client_id(scope: Scope) -> str | None:
 
 
 def has_page(session: Session, client_id: object, /) -> bool:
-    """Whether a page was made for this session, which is still valid."""
+    """Return whether a page was made for this session, and the session is valid."""
     client = Client.instances.get(client_id) if isinstance(client_id, str) else None
     if client is None or session.token is None:
         return False
@@ -160,7 +158,7 @@ def has_page(session: Session, client_id: object, /) -> bool:
 
 
 def comes_from(headers: Headers, url: str, /, *, is_socket: bool) -> bool:
-    """Whether a browser says that a page of the platform, at `url` or at the host asked, sent this.
+    """Return whether a browser says that a page of ours, at `url` or at the host asked, sent this.
 
     >>> ours = {"origin": "https://tacit.example", "host": "tacit.example"}
     >>> comes_from(Headers(ours), "https://tacit.example", is_socket=True)

@@ -31,41 +31,28 @@ from tacit.verify import Finding, Verdict, check_bundle, read_bundle
 CHECK_SECONDS = 600.0
 
 
-class LogVerdict(msgspec.Struct, frozen=True):
-    """What a check of a bundle came to."""
-
-    ok: bool
-    findings: list[Finding]
-    notes: list[str]
-
-
-_READ_VERDICT = msgspec.json.Decoder(LogVerdict)
-
-
 class LogChecks:
     """Checks bundles, one at a time."""
 
     def __init__(self) -> None:
         self._turns = ConcurrencyLimit("checks", at_once=1, each=1, within=30.0)
 
-    async def verdict(self, account: str, packed: bytes, /) -> LogVerdict:
-        """What a check of a bundle came to."""
+    async def verdict(self, account: str, packed: bytes, /) -> Verdict:
         async with self._turns.slot(account):
             failed = "the logs cannot be checked now; download them, or try again later"
             said = await compute_in_background(
                 __name__, packed, within=CHECK_SECONDS, failed=failed
             )
-        return _READ_VERDICT.decode(said)
+        return msgspec.json.decode(said, type=Verdict)
 
 
-def verdict_of(packed: bytes, /) -> LogVerdict:
-    """Check a bundle in this process."""
+def verdict_of(packed: bytes, /) -> Verdict:
     verdict = Verdict("", "")
     try:
         verdict = check_bundle(read_bundle(packed))
     except TacitError as error:
         verdict.findings.append(Finding("bundle", False, str(error)))
-    return LogVerdict(verdict.ok, verdict.findings, verdict.notes)
+    return verdict
 
 
 if __name__ == "__main__":
@@ -100,7 +87,7 @@ class RunAudit:
         self._box.set_visibility(False)
 
     def show(self, run: RunView, /) -> None:
-        """Be there for runs that have logs, and for those who may have them."""
+        """Show the section for runs that have logs, to those who may have them."""
         has_logs = run.state in ENDS and bool(run.agreement_hash)
         self._box.set_visibility(has_logs and self._visitor.role != "viewer")
 
@@ -116,8 +103,8 @@ class RunAudit:
             self._said.set_content("" if verdict is None else verdict_markup(verdict))
 
 
-def verdict_markup(verdict: LogVerdict, /) -> str:
-    """What a check came to, in words; some of them come from nodes."""
+def verdict_markup(verdict: Verdict, /) -> str:
+    """Make the markup of a verdict. Nodes write some of its words."""
     findings = verdict.findings
     bad = [each for each in findings if not each.ok and not each.unproven]
     if verdict.ok:

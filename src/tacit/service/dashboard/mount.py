@@ -100,7 +100,6 @@ def _add_pages(app: FastAPI) -> None:
 
 
 def _add_pages_of_one(app: FastAPI, curves: Curves, checks: LogChecks) -> None:
-    """Pages about one run or one series."""
 
     def add(
         kind: type[T],
@@ -166,7 +165,7 @@ def _add_downloads(app: FastAPI) -> None:
 
 
 def _add_plain_errors() -> None:
-    """NiceGUI's own pages for errors are costly, and show the error's text."""
+    """Replace NiceGUI's pages for errors, which are costly and show the error's text."""
 
     async def not_there(_request: Request, _error: Exception) -> Response:
         return plain_page(

@@ -42,12 +42,12 @@ SILENT_SEALED_SECONDS = 20.0
 
 
 def silent_seconds(*, sealed: bool) -> float:
-    """After how long without news something is wrong."""
+    """Return after how long without news something is wrong."""
     return SILENT_SEALED_SECONDS if sealed else SILENT_SECONDS
 
 
 def silence(run: RunSummary, now: float, /) -> float:
-    """For how long nothing has been heard of a run that is running."""
+    """Return for how long a running run has sent nothing."""
     if run.state != "running":
         return 0.0
     last = run.reported_at or run.running_since or now
@@ -56,13 +56,13 @@ def silence(run: RunSummary, now: float, /) -> float:
 
 
 def missed_nodes(cluster: ClusterView | None, /) -> list[tuple[int, NodeView]]:
-    """The nodes that do not answer, with their numbers."""
+    """Return the nodes that do not answer, with their numbers."""
     nodes = [] if cluster is None else cluster.nodes
     return [(i, node) for i, node in enumerate(nodes) if not node.reachable]
 
 
 def waits_for_nodes(run: RunView, cluster: ClusterView | None, /) -> bool:
-    """Whether a run that is running cannot go on; of four nodes, three may have agreed to."""
+    """Return whether a running run cannot go on; of four nodes, three may have agreed to."""
     gone = missed_nodes(cluster)
     if run.state != "running" or cluster is None or not gone:
         return False
@@ -73,7 +73,7 @@ def waits_for_nodes(run: RunView, cluster: ClusterView | None, /) -> bool:
 def stall_words(
     run: RunView, cluster: ClusterView | None, now: float, /, *, sealed: bool
 ) -> str | None:
-    """What is wrong with a run that is running, or nothing."""
+    """Return what is wrong with a running run, or nothing."""
     if run.state != "running":
         return None
     gone, quiet = missed_nodes(cluster), silence(run, now)
@@ -106,7 +106,6 @@ SOON_SECONDS = 30 * 86400.0
 
 
 async def nodes_page(visitor: Visitor, /) -> None:
-    """Build the page."""
     with page_frame("Nodes", visitor, here="/nodes"):
         native("h1", "Nodes")
         shown = html()
@@ -124,7 +123,6 @@ async def nodes_page(visitor: Visitor, /) -> None:
 
 
 def clusters_markup(clusters: list[ClusterView], now: float, /) -> str:
-    """Each cluster with its nodes."""
     if not clusters:
         return hint("No cluster is set up. The platform's service.toml names them.")
     return "".join(_cluster(each, now) for each in clusters)
@@ -157,7 +155,7 @@ def _cluster(cluster: ClusterView, now: float) -> str:
 
 
 def _last_seen(node: NodeView, now: float) -> str:
-    """When a node was last seen; of one that is missed, to the second."""
+    """Return when a node was last seen; to the second if it is missed."""
     seen = node.last_seen
     if seen is None:
         return "–"
@@ -183,7 +181,7 @@ def _expires(seconds: float | None, now: float) -> str:
 
 
 def in_groups(digest: str, /) -> str:
-    """As much of a certificate's hash as two people compare by phone, as the commands print it.
+    """Return as much of a certificate's hash as two people compare by phone.
 
     >>> in_groups("0123456789abcdef" * 4)
     '01234567 89abcdef 01234567 89abcdef'
@@ -192,7 +190,7 @@ def in_groups(digest: str, /) -> str:
 
 
 def _to_compare(fingerprint: str, text: str, what: str) -> str:
-    """What is read out by phone, with the whole of it to copy."""
+    """Show what is read out by phone, with the whole text to copy behind it."""
     short = f'<code>{escape(fingerprint)}</code><span class="unseen"> the whole {what}</span>'
     whole = f"<code>{escape(text)}</code>"
     return f'<details class="whole"><summary>{short}</summary>{whole}</details>'
@@ -204,7 +202,6 @@ CLOCK_SECONDS = 2.0
 
 
 def nodes_table(cluster: ClusterView | None, /) -> str:
-    """How the nodes are."""
     if cluster is None:
         return hint("Nodes are chosen when participants are invited.")
     rows = []
@@ -221,12 +218,11 @@ def nodes_table(cluster: ClusterView | None, /) -> str:
 
 
 def reachable_markup(*, is_there: bool) -> str:
-    """Whether a node answers."""
     return mark(True, "reachable") if is_there else GONE
 
 
 def clock_markup(offset: float | None, /) -> str:
-    """How far a node's clock is ahead of the platform's."""
+    """Show how far a node's clock is ahead of the platform's."""
     if offset is None:
         return "–"
     # Adding zero turns the minus zero of rounding into zero.

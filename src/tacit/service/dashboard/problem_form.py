@@ -8,13 +8,13 @@ from collections.abc import Callable
 from nicegui import events, ui
 
 from tacit.errors import ParameterError, TacitError
-from tacit.problems import Problem
-from tacit.service.dashboard.drafts import KINDS, ObjectiveRule, Upload, drawn_problem, uploaded
-from tacit.service.dashboard.fields import first_wrong, whole_number
+from tacit.problems import Objective, Problem
+from tacit.service.dashboard.drafts import KINDS, ObjectiveRule, drawn_problem, uploaded
+from tacit.service.dashboard.fields import choice, first_wrong, name_field, whole_number
 from tacit.service.dashboard.frame import button, focus_on, native, show_problem
 from tacit.service.dashboard.tables import (
     KINDS_OF_TABLES,
-    NewObjective,
+    USUAL_BOUND,
     Tables,
     mask_of,
     owners_of,
@@ -73,7 +73,7 @@ class ProblemForm:
             TableForm(lambda problem: take(problem, (), False))
         with ui.element("div") as file:
             file.bind_visibility_from(way, "value", value="upload")
-            self._upload: Upload | None = None
+            self._upload: tuple[Problem, tuple[ObjectiveRule, ...]] | None = None
             DropZone("A problem file", FILE, self._read, ending=".json", after=self._file_was_taken)
         with ui.element("div").classes("fields") as draw:
             draw.bind_visibility_from(way, "value", value="draw")
@@ -81,15 +81,15 @@ class ProblemForm:
 
     def _read(self, content: bytes) -> str:
         self._upload = uploaded(content)
-        problem = self._upload.problem
+        problem, _ = self._upload
         return f"it is about {problem.name!r}, {problem.rows} rows and {problem.columns} columns"
 
     def _file_was_taken(self) -> None:
         assert self._upload is not None
-        self._take(self._upload.problem, self._upload.rules, False)
+        self._take(*self._upload, False)
 
     def _draw_fields(self) -> None:
-        kind = ui.select(KINDS, value="delays", label="Kind").props("outlined dense")
+        kind = choice("Kind", KINDS, "delays")
         rows = whole_number("Rows (flights, cities, places)", 24, 2, 500)
         columns = whole_number("Columns (slots, vehicles)", 28, 2, 500)
         columns.bind_visibility_from(kind, "value", backward=lambda value: value != "tsp")
@@ -121,20 +121,18 @@ class _ObjectiveLine:
 
     def __init__(self, name: str, remove: Callable[[_ObjectiveLine], None] | None) -> None:
         with ui.element("div").classes("fields") as self.box:
-            self.name = ui.input(
-                "Name of the objective",
-                value=name,
-                validation=lambda text: None if (text or "").strip() else "Give a name",
-            ).props('outlined dense maxlength="200"')
-            self.sense = ui.select(SENSES, value="minimize", label="Sense").props("outlined dense")
+            self.name = name_field("Name of the objective", name)
+            self.sense = choice("Sense", SENSES, "minimize")
             if remove is not None:
                 ui.button("Remove", on_click=lambda: remove(self)).props(
                     f'no-caps flat aria-label="Remove the objective {name}"'
                 )
 
     @property
-    def objective(self) -> NewObjective:
-        return NewObjective(str(self.name.value).strip(), self.sense.value)
+    def objective(self) -> Objective:
+        # Its weights come later, sealed.
+        name = str(self.name.value).strip()
+        return Objective(name, None, sense=self.sense.value, weight_bound=USUAL_BOUND)
 
 
 class TableForm:
@@ -144,14 +142,8 @@ class TableForm:
         self._take, self._tables = take, Tables()
         self._objectives: list[_ObjectiveLine] = []
         with ui.element("div").classes("fields"):
-            self._name = ui.input(
-                "Name of the problem",
-                value="problem",
-                validation=lambda text: None if (text or "").strip() else "Give a name",
-            ).props('outlined dense maxlength="200"')
-            self._kind = ui.select(
-                KINDS_OF_TABLES, value="assignment", label="Kind", on_change=self._kind_chosen
-            ).props("outlined dense")
+            self._name = name_field("Name of the problem", "problem")
+            self._kind = choice("Kind", KINDS_OF_TABLES, "assignment", self._kind_chosen)
         with ui.element("div").classes("drops"):
             self._rows = DropZone("Rows and their owners", ROWS, self._take_rows, ending=".csv")
             self._columns = DropZone(
@@ -282,7 +274,6 @@ class DropZone:
         self.box.on("drop", js_handler=DROPPED % upload.id)
 
     def explain(self, text: str, title: str | None = None, /) -> None:
-        """Say what belongs here, under another title if one is given."""
         self._explained.set_text(text)
         if title is not None:
             self._title.set_text(title)

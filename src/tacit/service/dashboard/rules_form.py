@@ -19,8 +19,10 @@ from tacit.service.dashboard.drafts import ObjectiveRule, terms_about, usual_rul
 from tacit.service.dashboard.fields import (
     Field,
     WeightFields,
+    choice,
     first_trouble,
     first_wrong,
+    name_field,
     number_field,
     whole_number,
 )
@@ -47,7 +49,7 @@ BEST_OF_SEALED = {name: text for name, text in BEST_OF_ALL.items() if name != "i
 
 
 def method_and_k(disclosure: str, /) -> tuple[str, int | None]:
-    """What a disclosure is made of.
+    """Split a disclosure into method and number.
 
     >>> method_and_k("top:5"), method_and_k("pareto:quantiles:20"), method_and_k("none")
     (('top', 5), ('quantiles', 20), ('none', None))
@@ -68,12 +70,8 @@ class ObjectiveRules:
         method, k = method_and_k(rule.disclosure)
         if method not in self._methods:
             method, k = next(iter(self._methods)), None
-        self.method = ui.select(
-            {key: each.choice for key, each in self._methods.items()},
-            value=method,
-            label="An evaluation discloses",
-            on_change=self._method_changed,
-        ).props("outlined dense")
+        offered = {key: each.choice for key, each in self._methods.items()}
+        self.method = choice("An evaluation discloses", offered, method, self._method_changed)
         self.k = whole_number("k", k or self._methods[method].k or 1, 1, 1000)
         self.k.on_value_change(lambda: changed(self))
         self.k.bind_visibility_from(
@@ -83,13 +81,10 @@ class ObjectiveRules:
         self.best = None if together else self._best_field(rule.best)
 
     def _best_field(self, best: str) -> ui.select:
-        choices = self._best_choices
-        return ui.select(
-            choices,
-            value=best if best in choices else "nothing",
-            label="And of the best value",
-            on_change=lambda: self._changed(self),
-        ).props("outlined dense")
+        known = best if best in self._best_choices else "nothing"
+        return choice(
+            "And of the best value", self._best_choices, known, lambda: self._changed(self)
+        )
 
     @property
     def _best_choices(self) -> dict[str, str]:
@@ -97,12 +92,10 @@ class ObjectiveRules:
 
     @property
     def is_sealed(self) -> bool:
-        """Whether nothing is evaluated."""
         return bool(self.method.value == SEALED)
 
     @property
     def rule(self) -> ObjectiveRule:
-        """As it is filled in."""
         method = str(self.method.value)
         k = "" if self._methods[method].k is None else f":{int(self.k.value or 0)}"
         prefix = f"{PARETO}:" if self._together else ""
@@ -119,7 +112,7 @@ class ObjectiveRules:
 
 
 def why_not_together(problem: Problem, /) -> str:
-    """Why objectives cannot be compared together, or nothing."""
+    """Return why objectives cannot be compared together, or nothing."""
     if len(problem.objectives) < 2:
         return "A Pareto score compares two objectives or more; this problem has one."
     if not all(each.confidential for each in problem.objectives):
@@ -137,11 +130,7 @@ class RulesForm:
         self._problem, self._start = problem, start
         self._is_ready = False
         with ui.element("div").classes("fields"):
-            self._name = ui.input(
-                f"Name of the {named}",
-                value=start.name,
-                validation=lambda text: None if (text or "").strip() else "Give a name",
-            ).props('outlined dense maxlength="200"')
+            self._name = name_field(f"Name of the {named}", start.name)
         self._objective_fields()
         self._run_fields()
         self._advanced = AdvancedBox(problem, start, nodes, self._say)
@@ -157,12 +146,8 @@ class RulesForm:
         if several:
             native("h3", "The objectives")
         with ui.element("div").classes("fields") as compared:
-            self._compared = ui.select(
-                COMPARED,
-                value="together" if said_together and not reason else "each",
-                label="Objectives are compared",
-                on_change=self._say,
-            ).props("outlined dense")
+            value = "together" if said_together and not reason else "each"
+            self._compared = choice("Objectives are compared", COMPARED, value, self._say)
         compared.set_visibility(several)
         if reason and several:
             self._compared.disable()
@@ -189,19 +174,13 @@ class RulesForm:
         if len(self._problem.objectives) > 1:
             native("h3", "The run")
         with ui.element("div").classes("fields"):
-            self._plan = ui.select(
-                PLAN_FOR, value=start.plan, label="Who learns the plan", on_change=self._say
-            ).props("outlined dense")
+            self._plan = choice("Who learns the plan", PLAN_FOR, start.plan, self._say)
             self._deadline = number_field(
                 "Deadline in seconds", start.deadline_seconds, 0.5, 604800
             )
             self._deadline.on_value_change(self._say)
-            self._preset = ui.select(
-                {"": FITTING, **{name: name for name in PRESETS}},
-                value=start.preset or "",
-                label="Preset of the search",
-                on_change=self._say,
-            ).props("outlined dense")
+            presets = {"": FITTING, **{name: name for name in PRESETS}}
+            self._preset = choice("Preset of the search", presets, start.preset or "", self._say)
 
     @property
     def _fields(self) -> list[Field]:
@@ -216,7 +195,7 @@ class RulesForm:
         ]
 
     def leave_as_signed(self) -> None:
-        """Of a run of a series: only its name, deadline and evaluations can be filled in."""
+        """Disable what all have signed, in a run of a series."""
         fields: list[DisableableElement | None] = [self._compared, self._plan, self._preset]
         for rules in (self._together, *self._each.values()):
             fields += [rules.method, rules.k, rules.best]
@@ -226,18 +205,17 @@ class RulesForm:
             field.disable()
 
     def trouble(self) -> str | None:
-        """What is wrong with a field."""
         return first_trouble(self._fields)
 
     def wrong_field(self) -> Field | None:
-        """The first field that is wrong, in sight then."""
+        """Return the first wrong field, and make it visible."""
         field = first_wrong(self._fields)
         if field is self._advanced.field:
             self._advanced.open()
         return field
 
     def field_of(self, refusal: str, /) -> Field | None:
-        """The field that a refusal is about, in sight then."""
+        """Return the field that a refusal is about, and make it visible."""
         if self._advanced.is_about(refusal):
             self._advanced.open()
             return self._advanced.field
@@ -250,7 +228,7 @@ class RulesForm:
         return next((each for start, each in starts.items() if refusal.startswith(start)), None)
 
     def terms(self, *, name: str | None = None) -> RunTerms:
-        """The terms as they are filled in; an error while they are wrong."""
+        """Return the terms as filled in. Raise an error while they are wrong."""
         sealed = self._is_sealed
         rules = {
             "reference": self._start.reference,
@@ -266,7 +244,9 @@ class RulesForm:
     def _objective(self, k: int) -> dict[str, Any]:
         rule = self._rule(k)
         weights = self._weights[k].weights if k in self._weights else None
-        known = {} if weights is None else {"weight_bound": weights.bound, "scale": weights.scale}
+        known = (
+            {} if weights is None else dict(zip(("weight_bound", "scale"), weights, strict=True))
+        )
         return {**rule._asdict(), **known}
 
     @property
@@ -308,6 +288,5 @@ class RulesForm:
 
 
 def inferred_from(terms: RunTerms, /) -> str:
-    """How much could be inferred under these terms, as markup; nothing while they are wrong."""
     markup = inferred_markup(inferred(terms))
     return f"<h3 class='spaced'>What could be inferred</h3>{markup}" if markup else ""

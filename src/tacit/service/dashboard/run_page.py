@@ -69,7 +69,7 @@ MOST_CURVES = 64
 async def show_invitations(
     codes: dict[str, str], /, *, file: Callable[[str], Awaitable[bytes]] | None = None
 ) -> None:
-    """Show the codes of those who are new, or say that nobody is."""
+    """Show the codes of new participants, or say that nobody is new."""
     if codes:
         await show_codes("Invitation codes", CODES, codes, file=file)
     else:
@@ -88,7 +88,6 @@ class RunActions:
         self._line = ui.element("div").classes("actions")
 
     def show(self, run: RunView, /) -> None:
-        """Offer what the run's state allows."""
         if not self._is_operator or run.state == self._state:
             return
         self._state = run.state
@@ -114,7 +113,6 @@ class RunActions:
         await self._look_again()
 
     async def _invitation(self, name: str) -> bytes:
-        """An invitation file, as `tacit run invite` writes it."""
         path = f"{self._path}/invitations/{quote(name, safe='')}"
         return (await self._api.post(path, None, InvitationFile)).as_file()
 
@@ -141,7 +139,6 @@ EVERY_SECONDS = 1.0
 
 
 async def run_page(visitor: Visitor, run: RunView, curves: Curves, checks: LogChecks, /) -> None:
-    """Build the page of a run and keep it up to date."""
     with page_frame(run.name, visitor):
         page = _RunPage(visitor, run, curves, checks)
     await page.refresh(run)
@@ -149,7 +146,7 @@ async def run_page(visitor: Visitor, run: RunView, curves: Curves, checks: LogCh
 
 
 def evaluations_made(run: RunView, /) -> int | None:
-    """How many there were, of a run that is over for good; before that, all may still be made."""
+    """Return the number of evaluations of a run that is over for good."""
     is_over = run.state in ("finished", "failed", "cancelled")
     return run.progress.evaluations if is_over and run.progress else None
 
@@ -200,7 +197,6 @@ class _RunPage:
                 self._terms = html()
 
     async def tick(self) -> None:
-        """Look again."""
         try:
             await self.refresh(await self._visitor.api.get(f"/runs/{self._id}", RunView))
         except ServiceError as error:
@@ -208,7 +204,6 @@ class _RunPage:
                 show_error(error)
 
     async def refresh(self, run: RunView, /) -> None:
-        """Show a run as it is now."""
         self._ticks += 1
         await self._learn_points(run)
         now = time.time()
@@ -358,11 +353,11 @@ class Curves:
         self._curves: OrderedDict[str, _Curve] = OrderedDict()
 
     def pause(self, seconds: float, /) -> float:
-        """How long a curve is good enough, so far into its run."""
+        """Return how long a curve stays valid, this far into its run."""
         return min(max(SHARE * seconds, SHORTEST_SECONDS), LONGEST_SECONDS)
 
     async def points(self, api: ApiClient, run: RunView, /) -> list[Point]:
-        """The curve of a run so far, fetched with the token of the visitor if it is too old."""
+        """Return the curve of a run, fetched with the visitor's token if it is too old."""
         curve = self._curves.setdefault(run.id, _Curve())
         self._curves.move_to_end(run.id)
         while len(self._curves) > MOST_CURVES:

@@ -15,7 +15,7 @@ from tacit.service.workflow.terms import parameters_of_terms, population_of_term
 
 
 def way_of(state: str, /) -> str:
-    """The states of a run in their order, with the one it is in."""
+    """List the states of a run in order, with the current one marked."""
     if state not in WAY:
         return ""
     here = WAY.index(state)
@@ -28,7 +28,6 @@ def way_of(state: str, /) -> str:
 
 
 def warnings_list(warnings: Sequence[str], /) -> str:
-    """Warnings, if there are any."""
     if not warnings:
         return ""
     items = "".join(f"<li>{escape(text)}</li>" for text in warnings)
@@ -36,7 +35,7 @@ def warnings_list(warnings: Sequence[str], /) -> str:
 
 
 def members_of(run: RunView, /) -> list[MemberView]:
-    """The members of a run; those of a draft are to be."""
+    """Return the members of a run; a draft's are those to be invited."""
     owners = run.terms.participants.items()
     return run.members or [
         MemberView(name, joined=False, signed=False, rows=rows) for name, rows in owners
@@ -44,7 +43,6 @@ def members_of(run: RunView, /) -> list[MemberView]:
 
 
 def members_table(members: Sequence[MemberView], /) -> str:
-    """How far each participant is."""
     costs = {
         "missing": mark(False, "not yet"),
         "waiting": mark(None, "being checked"),
@@ -66,7 +64,7 @@ def members_table(members: Sequence[MemberView], /) -> str:
 
 
 def figures(run: RunView, /, *, population: int, now: float, waits: bool = False) -> str:
-    """How fast the search is and how far it got; one that waits for a node is not fast."""
+    """Show how fast the search is and how far it got. A run that waits for a node has rate 0."""
     progress = run.progress
     if progress is None:
         return ""
@@ -94,7 +92,7 @@ def figures(run: RunView, /, *, population: int, now: float, waits: bool = False
 
 
 def _generations_per_second(run: RunView, now: float) -> float:
-    """Of late, or nothing if nothing comes any more; of a run that has ended, on average."""
+    """Return the current rate, or the average of a run that has ended."""
     progress = run.progress
     assert progress is not None
     # A sealed search reports batches.
@@ -108,7 +106,7 @@ def _generations_per_second(run: RunView, now: float) -> float:
 def terms_list(
     terms: RunTerms, /, *, population: int, search: str, known: Sequence[tuple[str, str]] = ()
 ) -> str:
-    """What a run is about and what its rules are, and what else is known of it."""
+    """List what a run is about, its rules, and what else is known of it."""
     problem, limits = terms.problem, terms.limits
     items = [
         ("Problem", f"{problem.kind}, {problem.rows} x {problem.columns}"),
@@ -128,7 +126,6 @@ def terms_list(
 
 
 def _deadline(seconds: float, population: int) -> str:
-    """When a run ends: a sealed one has a number of steps and ends after them."""
     start = f"{number(seconds)} s from the start of the search"
     return start if population else f"{start} at the latest; the run ends when its steps are made"
 
@@ -143,13 +140,12 @@ def _forbidden(problem: ProblemTerms) -> str:
 
 
 def _weights(objective: RunObjective) -> str:
-    """Between which numbers weights lie, and how fine they are."""
     bound, scale = objective.weight_bound, objective.scale
     return f"Weights from 0 to {exact_number(bound, scale)} in steps of {exact_number(1, scale)}."
 
 
 def search_words(terms: RunTerms, /) -> str:
-    """Every setting of a search whose plans are evaluated; of a sealed one, those that were named.
+    """List the settings of a search: all where plans are evaluated, else those that were named.
 
     The others of a sealed search follow from the problem, the time and the nodes, and stand in the
     agreement.

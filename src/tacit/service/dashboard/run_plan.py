@@ -98,7 +98,6 @@ class RunPlan:
 
 
 def front_words(result: RunResult, /) -> str:
-    """How many plans there are, and in what sense each is good."""
     count = f"There are {number(len(result.plans))} different plans"
     if result.evaluations:
         return f"{count}, of which none is known to beat another in every objective."
@@ -106,7 +105,7 @@ def front_words(result: RunResult, /) -> str:
 
 
 def best_of(run: RunView, result: RunResult, /) -> str:
-    """The best value that was disclosed, where it is about one objective.
+    """Return the best value that was disclosed, where it is about one objective.
 
     Of several, the best of each belong to different plans.
     """
@@ -117,7 +116,7 @@ def best_of(run: RunView, result: RunResult, /) -> str:
 
 
 def is_perhaps_worse(run: RunView, result: RunResult, /) -> bool:
-    """Whether the plan is one of several that look alike, of which one has the best value."""
+    """Return whether only one of several plans that look alike has the best value."""
     disclosure = run.terms.objectives[0].disclosure
     tells_which = disclosure in ("none", "order", SEALED) or run.terms.reveal_best
     return not tells_which and best_of(run, result) != "Done"
@@ -130,7 +129,6 @@ PROVED = {
 
 
 def summary(run: RunView, result: RunResult, /) -> str:
-    """The result in a sentence."""
     parts = [best_of(run, result)]
     if result.generation is not None and result.seconds is not None:
         evaluations = result.evaluations
@@ -166,7 +164,7 @@ def show_plan(run: RunView, items: list[int], /) -> None:
 
 
 def plan_views(run: RunView, items: list[int], /) -> tuple[Drawing | None, str]:
-    """The picture of a plan, if it has one, and its table."""
+    """Return the picture of a plan, if it has one, and its table."""
     problem = run.terms.problem
     known = problem_without_weights(
         known_problem(problem), (Objective("secret", None, weight_bound=0),), proven=True
@@ -189,7 +187,6 @@ def plan_views(run: RunView, items: list[int], /) -> tuple[Drawing | None, str]:
 def plan_table(
     pairs: Sequence[tuple[str, str]], /, *, heads: tuple[str, str], owners: Sequence[str] | None
 ) -> str:
-    """What each row gets, with its owner where one is given."""
     head = [heads[0], *(["participant"] if owners else []), heads[1]]
     lines = []
     for i, (row, item) in enumerate(pairs):
@@ -205,7 +202,7 @@ def plan_table(
 
 
 def known_objectives(plans: Sequence[Plan], /) -> list[int]:
-    """The objectives of which each plan's own value is known.
+    """Return the objectives for which every plan's own value is known.
 
     >>> known_objectives([Plan(items=[], values=[1.0, None]), Plan(items=[], values=[2.0, 5.0])])
     [0]
@@ -223,7 +220,7 @@ def known_objectives(plans: Sequence[Plan], /) -> list[int]:
 def plan_words(
     plan: Plan, objectives: Sequence[RunObjective], number_of_it: int, count: int, /
 ) -> str:
-    """Which plan it is, with its own values as far as they are known.
+    """Name a plan, with its own values as far as they are known.
 
     >>> pay, rest = (
     ...     RunObjective(name=name, sense="maximize", weight_bound=1) for name in ("pay", "rest")
@@ -254,14 +251,13 @@ class Numbered(NamedTuple):
     plan: Plan
 
     def value(self, objective: int) -> float:
-        """Its own value for an objective of which all are known."""
         value = (self.plan.values or [])[objective]
         assert value is not None
         return value
 
 
 def in_order(plans: list[Numbered], across: int | None, /) -> list[Numbered]:
-    """From left to right, so that keys move along the front."""
+    """Sort from left to right, so that keys move along the front."""
     if across is None:
         return plans
     return sorted(plans, key=lambda each: each.value(across))
@@ -375,7 +371,7 @@ class FrontChoice:
 
 
 def front_tiles(plans: Sequence[Plan], picked: int, /) -> str:
-    """Plans without a place in a picture: their numbers, or what they were found for."""
+    """Show plans that have no place in a chart, by their numbers or weightings."""
     tiles = "".join(
         f'<span class="tile{" picked" if i == picked else ""}" data-plan="{i}">'
         f"{escape(' and '.join(plan.weightings or [str(i + 1)]))}</span>"

@@ -10,6 +10,7 @@ from nicegui import ui
 from tacit.client import RunSummary
 from tacit.disclosure import SEALED
 from tacit.errors import ServiceError
+from tacit.service.dashboard.fields import choice
 from tacit.service.dashboard.frame import Visitor, link_button, native, page_frame, show_error
 from tacit.service.dashboard.nodes import silence, silent_seconds
 from tacit.service.dashboard.words import (
@@ -34,7 +35,7 @@ SHOWN_AT_ONCE = 100
 
 
 def detail(run: RunSummary, now: float, /) -> str:
-    """When something happened to a run or will."""
+    """Say when something happened to a run, or will."""
     if run.state == "running" and run.deadline_at:
         left = f"{time_left(run.deadline_at - now)} left"
         is_sealed = SEALED in run.disclosures
@@ -48,20 +49,19 @@ def detail(run: RunSummary, now: float, /) -> str:
 
 
 def worrying_silence(run: RunSummary, now: float, /) -> float:
-    """For how long nothing was heard of a run that should have said something, or 0."""
+    """Return for how long a run sent nothing that should have, or 0."""
     quiet = silence(run, now)
     is_long = quiet >= silent_seconds(sealed=SEALED in run.disclosures)
     return quiet if is_long else 0.0
 
 
 def about(run: RunSummary, /) -> str:
-    """What a run is about, and what it discloses."""
     shown = " and ".join(disclosure_name(each) for each in run.disclosures)
     return f"{kind_name(run.kind)}, {shown}" if shown else kind_name(run.kind)
 
 
 def standing(run: RunSummary, /) -> str:
-    """How far its people are, or what it has come to."""
+    """Say how many people are ready, or the best value."""
     people = number(run.participants)
     if run.state == "invited" and run.joined < run.participants:
         return f"{number(run.joined)} of {people} joined"
@@ -80,7 +80,7 @@ def standing(run: RunSummary, /) -> str:
 
 
 def matches(run: RunSummary, words: str, group: str, /) -> bool:
-    """Whether a run is looked for: all words stand in what is shown of it."""
+    """Return whether a run fits a search: all words stand in what is shown of it."""
     states = GROUPS[group][1]
     if states is not None and run.state not in states:
         return False
@@ -89,7 +89,6 @@ def matches(run: RunSummary, words: str, group: str, /) -> bool:
 
 
 async def runs_page(visitor: Visitor, /) -> None:
-    """Build the page."""
     with page_frame("Runs", visitor, here="/"):
         with ui.element("div").classes("title-line"):
             native("h1", "Runs")
@@ -119,12 +118,8 @@ class _RunList:
             self._words = ui.input("Search", on_change=self._show).props(
                 "outlined dense clearable type=search debounce=200"
             )
-            self._group = ui.select(
-                {key: text for key, (text, _) in GROUPS.items()},
-                value="all",
-                label="State",
-                on_change=self._show,
-            ).props("outlined dense")
+            groups = {key: text for key, (text, _) in GROUPS.items()}
+            self._group = choice("State", groups, "all", self._show)
         self._box = ui.element("div")
         self._more = native("p").classes("hint").props('role="status"')
 

@@ -19,6 +19,7 @@ from tacit.client import (
 )
 from tacit.service.dashboard.fields import (
     Field,
+    choice,
     first_wrong,
     number_field,
     optional_number,
@@ -64,7 +65,7 @@ def times_of(text: str, /) -> list[str]:
 
 
 def wrong_times(text: str | None, /) -> str | None:
-    """What is wrong with times of day, or nothing.
+    """Return what is wrong with times of day, or nothing.
 
     >>> wrong_times("6:30"), wrong_times("06:30 18:00")
     ('6:30 is no time of day; write it as 06:30', None)
@@ -98,17 +99,13 @@ class EquityForm:
             part.bind_visibility_from(self._on, "value")
 
     def _choice(self, label: str, options: dict[str, str], name: str) -> ui.select:
-        return ui.select(options, value=getattr(self._rule, name), label=label).props(
-            "outlined dense"
-        )
+        return choice(label, options, getattr(self._rule, name))
 
     @property
     def fields(self) -> list[Field]:
-        """Those that may be wrong, if there is equity at all."""
         return [self._levels, self._every] if self._on.value else []
 
     def rule(self) -> EquitySettings | None:
-        """What is agreed of balances; nothing where every run is for itself."""
         if not self._on.value:
             return None
         return replace(
@@ -139,9 +136,7 @@ class SeriesForm:
             )
             minutes = None if schedule is None else schedule.every_minutes
             starts = "asked" if schedule is None else "at" if minutes is None else "every"
-            self._starts = ui.select(STARTS, value=starts, label="Runs start").props(
-                "outlined dense"
-            )
+            self._starts = choice("Runs start", STARTS, starts)
             self._minutes = whole_number("Minutes between runs", minutes or 1440, 1, 7 * 1440)
             self._minutes.bind_visibility_from(self._starts, "value", value="every")
             self._times = ui.input(
@@ -171,13 +166,12 @@ class SeriesForm:
             )
 
     def wrong_field(self) -> Field | None:
-        """The first field that is wrong."""
         sizes = self._sizes.values()
         mine: list[Field] = [self._per_day, self._days, self._hours, self._minutes, self._times]
         return first_wrong([*mine, *self._equity.fields, *sizes, self._allowed, self._own])
 
     def terms(self, run: RunTerms, /) -> SeriesTerms:
-        """A series with this run as its pattern; an error if something does not fit."""
+        """Return a series with this run as its pattern. Raise an error if it does not fit."""
         sizes: dict[str, Any] = {
             name: int(field.value) for name, field in self._sizes.items() if field.value
         }

@@ -57,7 +57,7 @@ def runs_words(count: int, /) -> str:
 
 
 def when(series: SeriesSummary, now: float, /) -> str:
-    """When it runs next, or ended, or was made."""
+    """Say when a series runs next, or ended, or was made."""
     if series.ended:
         return f"ended {ago(now - series.ended)}"
     if series.next_at:
@@ -66,7 +66,6 @@ def when(series: SeriesSummary, now: float, /) -> str:
 
 
 async def series_list_page(visitor: Visitor, /) -> None:
-    """Build the page."""
     found = await visitor.api.get("/series", list[SeriesSummary])
     with page_frame("Series", visitor, here="/series"):
         with ui.element("div").classes("title-line"):
@@ -108,7 +107,6 @@ def _nothing_yet(visitor: Visitor) -> None:
 
 
 async def series_page(visitor: Visitor, series: SeriesView, /) -> None:
-    """Build the page of a series and keep it up to date."""
     with page_frame(series.name, visitor):
         page = _SeriesPage(visitor, series)
     page.show(series)
@@ -135,7 +133,6 @@ class _SeriesPage:
                 html(_pattern(series))
 
     async def tick(self) -> None:
-        """Look again."""
         try:
             self.show(await self._visitor.api.get(self._path, SeriesView))
         except ServiceError as error:
@@ -143,7 +140,6 @@ class _SeriesPage:
                 show_error(error)
 
     def show(self, series: SeriesView, /) -> None:
-        """Show a series as it is now."""
         name, looks, meaning = STATES[series.state]
         self._state.set_text(name)
         self._state.classes(replace=f"state {looks}")
@@ -181,7 +177,7 @@ class _SeriesPage:
 
 
 def runs_table(runs: Sequence[SeriesRun], /) -> str:
-    """The runs of a series, the last first."""
+    """List the runs of a series, the last one first."""
     if not runs:
         return hint("There is no run yet.")
     rows = [
@@ -196,7 +192,6 @@ def runs_table(runs: Sequence[SeriesRun], /) -> str:
 
 
 def signers_table(members: Sequence[MemberView], /) -> str:
-    """Who has joined and signed."""
     rows = [
         [escape(each.name)]
         + [mark(is_done, "yes" if is_done else "not yet") for is_done in (each.joined, each.signed)]
@@ -206,7 +201,7 @@ def signers_table(members: Sequence[MemberView], /) -> str:
 
 
 def series_terms_list(series: SeriesView, /) -> str:
-    """What is signed once, besides the rules of a run."""
+    """List what is signed once, besides the rules of a run."""
     terms = series.terms
     varying, schedule = terms.varying, terms.schedule
     starts = "when an operator starts them"

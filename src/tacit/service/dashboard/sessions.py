@@ -37,7 +37,7 @@ class Session:
     expires: float = 0.0
 
     def keep(self) -> str | None:
-        """The token, for the visitor to keep; once."""
+        """Return the token for the visitor to keep, once."""
         if self.is_kept:
             return None
         self.is_kept = True
@@ -58,12 +58,11 @@ class Sessions:
         self._sessions: dict[str, Session] = {}
 
     def find(self, cookies: str, /) -> Session | None:
-        """The session of a Cookie header, if it is still valid."""
         session = self._sessions.get(cookie_parser(cookies).get(self.cookie, ""))
         return session if session is not None and self._is_valid(session) else None
 
     def begin(self, session: Session, response: Response, /) -> list[Session]:
-        """Give a browser its number, and say which sessions had to make room."""
+        """Give a browser its session, and return the sessions that had to make room."""
         now = self._clock()
         gone = [each for each in self._sessions.values() if not self._is_valid(each)]
         mine = [each for each in self._sessions.values() if each.account == session.account]
@@ -90,7 +89,6 @@ class Sessions:
         session.token = None
 
     def take_cookie(self, response: Response, /) -> None:
-        """Have the browser forget its number."""
         response.delete_cookie(self.cookie, httponly=True, secure=self._https, samesite="lax")
 
     def _is_valid(self, session: Session) -> bool:
@@ -119,23 +117,19 @@ class ApiClient:
         )
 
     async def get(self, path: str, kind: type[T], /) -> T:
-        """The record at a path."""
         return msgspec.json.decode((await self._call("GET", path)).content, type=kind)
 
     async def fetch(self, path: str, /) -> httpx.Response:
-        """Whatever is at a path, such as a CSV."""
+        """Return the answer itself, such as a CSV."""
         return await self._call("GET", path)
 
     async def post(self, path: str, body: object, kind: type[T], /) -> T:
-        """Ask for something to be done."""
         return msgspec.json.decode((await self._call("POST", path, body)).content, type=kind)
 
     async def put(self, path: str, body: object, kind: type[T], /) -> T:
-        """Ask for something to be changed."""
         return msgspec.json.decode((await self._call("PUT", path, body)).content, type=kind)
 
     async def delete(self, path: str, /) -> None:
-        """Ask for something to be removed."""
         await self._call("DELETE", path)
 
     async def _call(self, method: str, path: str, body: object = None) -> httpx.Response:

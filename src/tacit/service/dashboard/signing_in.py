@@ -21,7 +21,6 @@ from tacit.service.dashboard.sessions import ApiClient, Session, Sessions
 
 
 def sign_in_page(problem: str | None, after: str, /) -> HTMLResponse:
-    """The page that asks for a code or a token, and then leads to `after`."""
     alert = f'<p class="problem" role="alert">{escape(problem)}</p>' if problem else ""
     return plain_page(
         "Sign in",
@@ -35,7 +34,6 @@ def sign_in_page(problem: str | None, after: str, /) -> HTMLResponse:
 
 
 def sign_out_page(problem: str | None, /, *, is_kept: bool) -> HTMLResponse:
-    """The page that says what signing out means before it is done."""
     alert = f'<p class="problem" role="alert">{escape(problem)}</p>' if problem else ""
     meaning = "<p>You come in again with your token.</p>"
     if not is_kept:
@@ -67,7 +65,7 @@ SECRET = re.compile(rf"(?:{TOKEN_PREFIX}|{CODE_PREFIX})[A-Za-z0-9_-]{{1,100}}")
 
 
 async def visitor_or_sign_in(app: FastAPI, request: Request, /) -> Visitor | RedirectResponse:
-    """Whose page this is, or the way to the sign-in page."""
+    """Return the visitor of a session, or the way to the sign-in page."""
     session: Session = request.scope[SESSION]
     api = ApiClient(app, session)
     try:
@@ -81,7 +79,6 @@ async def visitor_or_sign_in(app: FastAPI, request: Request, /) -> Visitor | Red
 
 
 def add_session_pages(app: FastAPI, sessions: Sessions, /) -> None:
-    """Add the pages that let people in and out."""
 
     @pages.get("/sign-in")
     async def sign_in(why: str = "", next: str = "/") -> Response:
@@ -120,7 +117,7 @@ def add_session_pages(app: FastAPI, sessions: Sessions, /) -> None:
 
 
 def own_path(path: str, /) -> str:
-    """A path of the platform, or the list of runs: no link leads to another site.
+    """Return a path of the platform, or the list of runs: no link leads to another site.
 
     >>> own_path("/runs/r-1"), own_path("//elsewhere.example"), own_path("https://elsewhere")
     ('/runs/r-1', '/', '/')
@@ -130,7 +127,7 @@ def own_path(path: str, /) -> str:
 
 
 async def read_form(request: Request, /) -> dict[str, str]:
-    """The fields of a small form; of anything else, none."""
+    """Return the fields of a small form; of anything else, none."""
     body = b""
     async for part in request.stream():
         body += part
@@ -142,7 +139,7 @@ async def read_form(request: Request, /) -> dict[str, str]:
 
 
 async def _session_for(app: FastAPI, secret: str, address: str) -> Session | str:
-    """The session that a code or a token opens, or a key of `WHY`."""
+    """Return the session that a code or a token opens, or a key of `WHY`."""
     if SECRET.fullmatch(secret) is None:
         return "wrong"
     session = Session(secret, is_kept=True)

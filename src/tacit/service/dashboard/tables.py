@@ -11,14 +11,14 @@ import io
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.client import MOST_CELLS
 from tacit.errors import ParameterError
-from tacit.problems import Objective, Participant, Problem, Sense, kind_named
+from tacit.problems import Objective, Participant, Problem, kind_named
 
 KINDS_OF_TABLES = {
     "assignment": "Assignment",
@@ -33,13 +33,6 @@ MOST_LINES, MOST_NAME = 20_000, 200
 USUAL_BOUND = 1000
 
 
-class NewObjective(NamedTuple):
-    """An objective whose weights come later, sealed."""
-
-    name: str
-    sense: Sense
-
-
 @dataclass(frozen=True)
 class Table:
     """Lines of text under a line of names."""
@@ -48,7 +41,7 @@ class Table:
     lines: tuple[tuple[str, ...], ...]
 
     def column(self, *names: str) -> list[str] | None:
-        """The cells under one of these names, whatever their case."""
+        """Return the cells under one of these names, whatever their case."""
         for i, head in enumerate(self.heads):
             if head.casefold() in names:
                 return [line[i] for line in self.lines]
@@ -56,7 +49,7 @@ class Table:
 
     @property
     def names(self) -> list[str]:
-        """The first column, in which each name stands once."""
+        """Return the first column, in which each name stands once."""
         seen: dict[str, int] = {}
         for row, line in enumerate(self.lines, start=2):
             name = line[0]
@@ -77,7 +70,7 @@ class Tables:
     rows: Table | None = None
     columns: Table | None = None
     mask: Table | None = None
-    objectives: list[NewObjective] = field(default_factory=list)
+    objectives: list[Objective] = field(default_factory=list)
     symmetric: bool = True
     """Whether ways between places cost the same in both directions."""
 
@@ -114,12 +107,12 @@ def read_table(content: bytes, /) -> Table:
 
 
 def _plain(cell: str) -> str:
-    """A cell without the spaces around it, and without signs that cannot be shown."""
+    """Strip a cell, and drop characters that cannot be shown."""
     return "".join(sign for sign in cell.strip() if sign.isprintable())
 
 
 def cell(column: int, row: int, /) -> str:
-    """The name of a cell, both counted from 0 in the whole file.
+    """Return the name of a cell, both counted from 0 in the whole file.
 
     >>> cell(27, 2)
     'AB3'
@@ -132,7 +125,7 @@ def cell(column: int, row: int, /) -> str:
 
 
 def owners_of(rows: Table, /) -> tuple[Participant, ...]:
-    """Who owns which rows, in the order in which they first stand there."""
+    """Return the owners of rows, in the order of their first rows."""
     owners = rows.column(*OWNER_WORDS)
     if owners is None and len(rows.heads) > 1:
         owners = [line[1] for line in rows.lines]
@@ -147,7 +140,7 @@ def owners_of(rows: Table, /) -> tuple[Participant, ...]:
 
 
 def mask_of(mask: Table, rows: Sequence[str], columns: Sequence[str], /) -> NDArray[np.bool_]:
-    """Which row may not have which column, both found by their names."""
+    """Return which row may not have which column, both found by their names."""
     check_size(len(rows), len(columns))
     forbidden = np.zeros((len(rows), len(columns)), dtype=np.bool_)
     place = {name: i for i, name in enumerate(rows)}
@@ -172,7 +165,7 @@ def mask_of(mask: Table, rows: Sequence[str], columns: Sequence[str], /) -> NDAr
 
 
 def check_size(rows: int, columns: int, /) -> None:
-    """Refuse what no run can have, before anything is made of it."""
+    """Refuse a size that no run can have, before anything is made of it."""
     if rows * columns > MOST_CELLS:
         raise ParameterError(
             f"{rows} rows and {columns} columns are too many; rows times columns may be "
@@ -181,7 +174,6 @@ def check_size(rows: int, columns: int, /) -> None:
 
 
 def numbers_of(table: Table, words: Sequence[str], /) -> list[int]:
-    """A column of whole numbers."""
     texts = table.column(*words)
     if texts is None:
         raise ParameterError(f"there is no column that is called {words[0]}; add it")
@@ -192,21 +184,17 @@ def numbers_of(table: Table, words: Sequence[str], /) -> list[int]:
 
 
 def problem_of_tables(name: str, kind: str, tables: Tables, /) -> Problem:
-    """The problem that the tables describe; it has no weights."""
+    """Return the problem that the tables describe; it has no weights."""
     if tables.rows is None:
         raise ParameterError("give the table of rows and their owners")
     rows, places = tables.rows.names, kind_named(kind).between_places
     columns = rows if places else _column_names(tables)
     check_size(len(rows), len(columns))
-    objectives = tuple(
-        Objective(each.name, None, sense=each.sense, weight_bound=USUAL_BOUND)
-        for each in tables.objectives
-    )
     return kind_named(kind)(
         name=name,
         rows=len(rows),
         columns=len(columns),
-        objectives=objectives,
+        objectives=tuple(tables.objectives),
         participants=owners_of(tables.rows),
         row_names=tuple(rows),
         column_names=None if places else tuple(columns),

@@ -25,12 +25,10 @@ WAY = ("draft", "invited", "agreed", "submitted", "running", "finished")
 
 
 def state_name(state: str, /) -> str:
-    """A state as people read it."""
     return STATES[state][0] if state in STATES else state
 
 
 def state_meaning(state: str, /) -> str:
-    """What a state means, in a sentence."""
     return STATES[state][1] if state in STATES else ""
 
 
@@ -43,7 +41,6 @@ KINDS = {
 
 
 def kind_name(kind: str, /) -> str:
-    """A kind of problem as people read it."""
     return KINDS.get(kind, kind)
 
 
@@ -57,7 +54,7 @@ def disclosure_name(disclosure: str, /) -> str:
 
 
 def sentence(text: str, /) -> str:
-    """A text as a sentence of its own.
+    """Write a text as a sentence of its own.
 
     >>> sentence("the deadline came"), sentence("Why?")
     ('The deadline came.', 'Why?')
@@ -67,7 +64,7 @@ def sentence(text: str, /) -> str:
 
 
 def number(value: float | None, /) -> str:
-    """A number as all texts of tacit write it, with as few decimals as it needs.
+    """Write a number as all texts of tacit do, with as few decimals as it needs.
 
     >>> number(1234567), number(12.5), number(None)
     ('1,234,567', '12.5', '–')
@@ -78,7 +75,7 @@ def number(value: float | None, /) -> str:
 
 
 def exact_number(value: int, scale: int, /) -> str:
-    """A whole number of steps of 1/scale, with all its decimals.
+    """Write a whole number of steps of 1/scale, with all its decimals.
 
     >>> exact_number(123_456_705, 100), exact_number(1000, 1), exact_number(5, 10)
     ('1,234,567.05', '1,000', '0.5')
@@ -102,7 +99,6 @@ def time_left(seconds: float, /) -> str:
 
 
 def moment(seconds: float | None, /) -> str:
-    """A point in time."""
     if seconds is None:
         return "–"
     return datetime.fromtimestamp(seconds, tz=UTC).strftime("%Y-%m-%d %H:%M UTC")

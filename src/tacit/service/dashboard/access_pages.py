@@ -81,6 +81,7 @@ class _People:
             button("New code", partial(self._invite, name)).props(
                 f'aria-label="New code for {name}"'
             )
+            # Nobody locks themselves out by a slip.
             if name != self._visitor.account:
                 revoke = button("Revoke", partial(self._revoke, name), kind="danger")
                 revoke.props(f'aria-label="Revoke {name}"')

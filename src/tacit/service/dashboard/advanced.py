@@ -64,6 +64,7 @@ def lines_of(terms: RunTerms, /) -> str:
         "on_loss": terms.on_loss,
         "weightings": ", ".join(terms.weightings),
     }
+    # Terms have no number where a run takes as many as fit; a line has 0.
     known["evaluations"] = terms.limits.evaluations or 0
     usual = msgspec.structs.asdict(RunSettings())
     differ = {name: value for name, value in known.items() if value != usual[name]}
@@ -91,6 +92,8 @@ def rules_in(text: str, problem: Problem, /, *, sealed: bool) -> dict[str, Any]:
             what = f"did you mean {near}?" if near else f"use one of {', '.join(known)}"
             raise ParameterError(f"{name!r} is not a setting of this run; {what}")
     search = {name: value for name, value in given.items() if name not in of_run}
+    # The defaults fill what was not named, so that the checks of a search run; only what was
+    # named is kept, and the rest fits the problem.
     whole = changed(kind(), search)
     of_run_given = {name: value for name, value in given.items() if name in of_run}
     run = converted(of_run_given, RunSettings, strict=False)
@@ -111,6 +114,10 @@ def rules_in(text: str, problem: Problem, /, *, sealed: bool) -> dict[str, Any]:
     }
 
 
+def _but_evaluations(rules: dict[str, Any]) -> dict[str, Any]:
+    return {**rules, "limits": {**rules["limits"], "evaluations": None}}
+
+
 def _check_weightings(weightings: list[str], objectives: int) -> None:
     for each in weightings:
         if len(parse_weighting(each)) != objectives:
@@ -128,6 +135,7 @@ class AdvancedBox:
     ) -> None:
         """`nodes` is how many the largest cluster has."""
         self._problem, self._nodes, self._sealed = problem, nodes, False
+        self._signed: dict[str, Any] | None = None
         text = lines_of(start)
         with ui.element("details").classes("more-fields") as self.box:
             native("summary", "Advanced settings")
@@ -143,6 +151,10 @@ class AdvancedBox:
     def open(self) -> None:
         self.box.props("open")
 
+    def leave_as_signed(self) -> None:
+        """Refuse changes of what all have signed with the series: everything but evaluations."""
+        self._signed = _but_evaluations(self.rules)
+
     def show(self, *, sealed: bool, preset: str | None) -> None:
         """List the settings; a sealed run has others."""
         self._sealed = sealed
@@ -155,8 +167,11 @@ class AdvancedBox:
             rules = rules_in(text or "", self._problem, sealed=self._sealed)
         except TacitError as error:
             return str(error)[:1].upper() + str(error)[1:]
+        # The API would say so, too, but only after the whole form was sent.
         if rules["on_loss"] == "three" and self._nodes < 4:
             return "On_loss: only four nodes can lose one; this platform's clusters have three"
+        if self._signed is not None and _but_evaluations(rules) != self._signed:
+            return "All have signed these settings; only evaluations can be changed"
         return None
 
     @property

@@ -16,17 +16,17 @@ from tacit.service.dashboard.words import number
 
 Options = dict[str, Any]
 Point = tuple[float, float]
+# More than a chart has pixels for would only make the page slow.
 MOST_POINTS = 400
-"""More than a chart has pixels for would only make the page slow."""
+# Plans with more rows or columns have no matrix.
 MATRIX_LIMIT = 60
-"""Plans with more rows or columns have no matrix."""
 FONT = "system-ui, 'DejaVu Sans', sans-serif"
+# Pixels for the numbers at the side of a chart.
 VALUES = 70
-"""Pixels for the numbers at the side of a chart."""
+# Pixels of a cell of a matrix and, at most, of a letter.
 CELL, LETTER = 18, 7.2
-"""Pixels of a cell of a matrix and, at most, of a letter."""
+# Pixels of a map and its edge, and how many places have their names beside them.
 MAP_SIDE, MAP_EDGE, MOST_NAMES = 420.0, 20.0, 40
-"""Pixels of a map and its edge, and how many places have their names beside them."""
 ACCENT, INK, SOFT, LINE, CARD, MARK = (
     f"var(--{name})" for name in ("accent", "ink", "soft", "line", "card", "mark")
 )
@@ -72,6 +72,7 @@ def drawing(drawn: Drawing, label: str, /) -> None:
 def redraw(shown: ui.echart, options: Options, label: str, /) -> None:
     """Send a chart's options if they changed."""
     shown.props["aria-label"] = label
+    # Pages refresh every second; a chart of a run that ended is not sent again.
     if shown.options != options:
         shown.options.clear()
         shown.options.update(options)
@@ -98,7 +99,13 @@ def curve(points: Sequence[Point], /, *, until: float | None = None) -> Options:
             **_value_axis(),
             "min": 0,
             "max": "dataMax" if until is None else max(until, kept[-1][0]),
-            "axisLabel": {"color": SOFT, "formatter": "{value} s", "hideOverlap": True},
+            "axisLabel": {
+                "color": SOFT,
+                "formatter": "{value} s",
+                "hideOverlap": True,
+                # The end is no round number.
+                "showMaxLabel": False,
+            },
             "splitLine": {"show": False},
         },
         "yAxis": {**_value_axis(), "scale": True},

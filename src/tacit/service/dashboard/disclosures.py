@@ -123,6 +123,7 @@ def inferred(terms: RunTerms, /, *, evaluations: int | None = None) -> list[Infe
 
 def _inferred(terms: RunTerms, made: int | None) -> list[Inferred]:
     evaluates = population_of_terms(terms)
+    # A run that is over is judged by what was evaluated, not by what might have been.
     evaluations = made or (budget_of_terms(terms) if evaluates else fitting_evaluations(terms))
     population = evaluates or 1
     parameters = parameters_of_terms(terms)

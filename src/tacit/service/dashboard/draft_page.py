@@ -161,6 +161,7 @@ class _DraftPage:
 
     def _taken(self, problem: Problem, named: tuple[ObjectiveRule, ...], is_drawn: bool, /) -> None:
         terms, signed = usual_terms(problem, named), self._purpose.signed
+        # Three cases: a run of a series, another problem for a run that exists, and a new run.
         if signed is not None:
             # Of the objectives and rules that a file brings none counts; those are signed.
             problem, terms = draft_of_terms(
@@ -211,6 +212,7 @@ class _DraftPage:
             else:
                 where = await purpose.send(terms)
         except ServiceError as error:
+            # Refusals of terms belong to a field; the button shows all others.
             if error.code != ServiceError.code:
                 raise
             _say_refusal(str(error), form.field_of(str(error)))

@@ -56,6 +56,7 @@ def drawn_problem(
 
 def uploaded(content: bytes, /) -> tuple[Problem, tuple[ObjectiveRule, ...]]:
     """Read a problem file with its rules. It may not refer to files of the platform."""
+    # In a file, since that is what the reader reads; it is gone before anything is shown.
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "upload.json")
         file.write_bytes(content)
@@ -71,6 +72,7 @@ def uploaded(content: bytes, /) -> tuple[Problem, tuple[ObjectiveRule, ...]]:
         except FileError as error:
             # Where the platform keeps it for a moment is nobody's business.
             raise ParameterError(str(error).replace(str(file), "the file")) from None
+    # The reader gives every objective a rule; only the text shows which of them somebody wrote.
     said = json.loads(content).get("objectives", [])
     given = said if len(said) == len(problem.objectives) else [{} for _ in problem.objectives]
     rules = zip(given, problem.objectives, strict=True)
@@ -124,8 +126,8 @@ def terms_about(problem: Problem, rules: Mapping[str, Any], /) -> RunTerms:
     return terms_of_problem(problem, owners, rules=rules)
 
 
+# What a run of a series has of its own, and how many evaluations at most.
 OF_EACH_RUN = ("name", "problem", "participants", "deadline_seconds")
-"""What a run of a series has of its own, and how many evaluations at most."""
 
 
 def with_signed(terms: RunTerms, signed: RunTerms, /) -> RunTerms:

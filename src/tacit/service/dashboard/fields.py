@@ -115,6 +115,7 @@ def range_of(largest: float, scale: int, /) -> tuple[int, int] | str:
     """
     if largest < 0:
         return "Give 0 or more"
+    # Decimal, since 0.1 has no exact binary form and a bound is a promise.
     bound = Decimal(repr(largest)) * scale
     if bound != bound.to_integral_value():
         return "It has more decimals than weights may have"

@@ -145,6 +145,7 @@ def button(text: str, act: Callable[[], Awaitable[None]], /, *, kind: Kind = "pl
         if not made.enabled:
             # The second half of a double click, sent before the browser knew.
             return
+        # Until the server has answered: a second click would do it twice.
         made.disable()
         with page:
             try:

@@ -64,8 +64,8 @@ def _style() -> str:
     return f"{style}\n@media (prefers-color-scheme: dark) {{ body {{{dark}}} }}"
 
 
+# Where the gate leaves the session in the scope of a request.
 SESSION = "tacit_session"
-"""Where the gate leaves the session in the scope of a request."""
 SOCKET = "/_nicegui_ws/"
 OF_CLIENT = "/_nicegui/client/"
 FILES = "/_nicegui/"
@@ -89,11 +89,13 @@ class Gate:
             return
         headers = Headers(scope=scope)
         session = self._sessions.find(headers.get("cookie", ""))
+        # The pages and the check of socket messages read it here, so a cookie is looked up once.
         scope[SESSION] = session
         refused = self._refusal(scope, headers, session)
         if scope["type"] == "websocket":
             if refused is None:
                 await self._app(scope, receive, send)
+            # Whoever signed out elsewhere still has pages open; those are told to reload.
             elif refused.status_code == HTTPStatus.UNAUTHORIZED:
                 await ask_to_reload(receive, send)
             else:
@@ -112,6 +114,7 @@ class Gate:
 
     def _refusal(self, scope: Scope, headers: Headers, session: Session | None) -> Response | None:
         path, is_socket = scope["path"], scope["type"] == "websocket"
+        # Before anything else is done for strangers: guesses of codes cost them their rate.
         if session is None:
             try:
                 self._by_address.take(network_of((scope.get("client") or ("unknown",))[0]))
@@ -127,6 +130,7 @@ class Gate:
         if path.startswith(SOCKET) and not is_socket:
             # A web socket says once whose it is; requests of a poll would have to do so each time.
             return PlainTextResponse("The dashboard needs web sockets.", status_code=403)
+        # After the check of the origin, so that no other site signs anybody in.
         if path == "/sign-in":
             return None
         client_id = _client_id(scope)
@@ -151,6 +155,7 @@ def _client_id(scope: Scope) -> str | None:
 
 def has_page(session: Session, client_id: object, /) -> bool:
     """Return whether a page was made for this session, and the session is valid."""
+    # NiceGUI builds a page during the request that loaded it, and keeps that request.
     client = Client.instances.get(client_id) if isinstance(client_id, str) else None
     if client is None or session.token is None:
         return False
@@ -166,6 +171,7 @@ def comes_from(headers: Headers, url: str, /, *, is_socket: bool) -> bool:
     >>> comes_from(Headers({**ours, "origin": "https://x"}), "https://x.example", is_socket=True)
     False
     """
+    # Browsers set both and no script can change them. Sec-Fetch-Site is missing in older ones.
     site, origin = headers.get("sec-fetch-site"), headers.get("origin", "")
     if site not in (None, "same-origin"):
         return False
@@ -183,6 +189,7 @@ async def ask_to_reload(receive: Receive, send: Send, /) -> None:
     A refused connection would have it try again for ever.
     """
     answer = {"message": "Implicit handshake failed"}
+    # A client that says nothing must not hold the connection.
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
             await receive()
@@ -202,6 +209,7 @@ def guard_socket() -> None:
     NiceGUI takes a page's number in a message for a proof; these numbers are in addresses, though,
     which a proxy may write down.
     """
+    # In place of NiceGUI's handlers, after it has registered them; an unknown one is a KeyError.
     handlers = core.sio.handlers["/"]
     for name in MESSAGES:
         core.sio.on(name, _guarded(handlers[name]))
@@ -213,6 +221,7 @@ def _guarded(handle: Callable[..., Any]) -> Callable[..., Any]:
         asked = message.get("client_id") if isinstance(message, dict) else None
         if scope.get(SESSION) is None or not has_page(scope[SESSION], asked):
             return False
+        # Some handlers are coroutines, and some are not.
         done = handle(socket_id, message)
         return await done if isawaitable(done) else done
 

@@ -47,6 +47,7 @@ class LogChecks:
 
 
 def verdict_of(packed: bytes, /) -> Verdict:
+    # A file that is no bundle is a finding like any other, and no error of the platform.
     verdict = Verdict("", "")
     try:
         verdict = check_bundle(read_bundle(packed))
@@ -88,6 +89,7 @@ class RunAudit:
 
     def show(self, run: RunView, /) -> None:
         """Show the section for runs that have logs, to those who may have them."""
+        # A run that was never agreed on has no logs. The API gives viewers no bundles.
         has_logs = run.state in ENDS and bool(run.agreement_hash)
         self._box.set_visibility(has_logs and self._visitor.role != "viewer")
 

@@ -36,6 +36,7 @@ from tacit.service.dashboard.signing_in import add_session_pages, visitor_or_sig
 from tacit.service.dashboard.words import sentence
 from tacit.service.server.settings import Settings
 
+# What can be downloaded of a run, and where the API has it.
 FILES = {
     "result.json": "result",
     "result.csv": "result.csv",
@@ -44,7 +45,6 @@ FILES = {
     "agreement.json": "agreement",
     "audit.zip": "bundle",
 }
-"""What can be downloaded of a run, and where the API has it."""
 NAMES = {"runs": "run", "series": "series"}
 PATHS = {RunView: "runs", SeriesView: "series"}
 T = TypeVar("T", RunView, SeriesView)
@@ -54,6 +54,7 @@ def mount(app: FastAPI, settings: Settings, /) -> None:
     """Add the dashboard to the platform's app, behind all routes that it has by now."""
     platform: Platform = app.state.platform
     sessions = Sessions(https=settings.is_https)
+    # Order matters: pages and routes first, then NiceGUI, then the gate in front of all of them.
     ui.add_css(STYLE.read_text(), shared=True)
     add_session_pages(app, sessions)
     _add_pages(app)
@@ -71,6 +72,7 @@ def mount(app: FastAPI, settings: Settings, /) -> None:
         show_welcome_message=False,
         reconnect_timeout=30.0,
     )
+    # A web socket says once whose it is. The gate refuses polling.
     pages.config.socket_io_js_transports = ["websocket"]
     guard_socket()
     pages.add_middleware(Gate, sessions=sessions, by_address=platform.by_address, url=settings.url)
@@ -151,6 +153,7 @@ def _add_downloads(app: FastAPI) -> None:
         visitor = await visitor_or_sign_in(app, request)
         if isinstance(visitor, RedirectResponse):
             return visitor
+        # Names are looked up, so no path of the API can be made up here.
         if name not in FILES:
             return Response("There is no such file.", status_code=404)
         path = quote(run_id, safe="")

@@ -34,10 +34,10 @@ from tacit.service.dashboard.words import (
     time_left,
 )
 
+# After so long without news a rate is 0.
 QUIET_SECONDS = 3.0
-"""After so long without news a rate is 0."""
+# After so long without news something is wrong; a sealed search tells less often.
 SILENT_SECONDS = 6.0
-"""After so long without news something is wrong; a sealed search tells less often."""
 SILENT_SEALED_SECONDS = 20.0
 
 
@@ -66,6 +66,7 @@ def waits_for_nodes(run: RunView, cluster: ClusterView | None, /) -> bool:
     gone = missed_nodes(cluster)
     if run.state != "running" or cluster is None or not gone:
         return False
+    # What was agreed decides: three of four may go on, two never.
     is_spared = run.terms.on_loss == "three" and len(cluster.nodes) > 3
     return not is_spared or len(gone) > 1
 
@@ -77,6 +78,7 @@ def stall_words(
     if run.state != "running":
         return None
     gone, quiet = missed_nodes(cluster), silence(run, now)
+    # Who is missed comes before how long nothing came: it says what to do.
     if gone:
         i, node = gone[0]
         named = f"Node {i} ({node.host}:{node.port})"
@@ -101,8 +103,8 @@ def _since(moment: float | None, now: float) -> str:
 
 
 EVERY_SECONDS = 5.0
+# A certificate that expires within a month is worth a word.
 SOON_SECONDS = 30 * 86400.0
-"""A certificate that expires within a month is worth a word."""
 
 
 async def nodes_page(visitor: Visitor, /) -> None:
@@ -197,8 +199,8 @@ def _to_compare(fingerprint: str, text: str, what: str) -> str:
 
 
 GONE = '<span class="mark gone"><span aria-hidden="true">✕</span> not reachable</span>'
+# A clock that is off by more is worth a word.
 CLOCK_SECONDS = 2.0
-"""A clock that is off by more is worth a word."""
 
 
 def nodes_table(cluster: ClusterView | None, /) -> str:

@@ -280,14 +280,17 @@ class DropZone:
             self._choose.props(f'aria-label="{title}: choose a {self._ending} file"')
 
     async def _uploaded(self, event: events.UploadEventArguments) -> None:
+        # The same file can be dropped again once it was corrected.
         self._upload.reset()
         try:
             content = await event.file.read()
+            # Large tables take seconds, and the loop has other pages and deadlines.
             said = await asyncio.to_thread(self._take, content)
         except TacitError as error:
             self._say(str(error), False)
             return
         self._say(said, True)
+        # In the page, not in the thread: it builds the rest of the form.
         self._after()
 
     def _say(self, text: str, is_good: bool) -> None:

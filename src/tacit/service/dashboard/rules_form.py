@@ -34,18 +34,18 @@ PUBLIC = (
     "Public: everybody knows its weights, which are kept with the run. It decides where the search "
     "goes, too, so that more may be inferred of the others than is said below."
 )
-FITTING = "The one that fits the problem"
+FITTING = "What fits the problem"
 
 
+# Disclosures that need an order only, which is all that objectives together have.
 TOGETHER = {
     "quantiles": DISCLOSURES["quantiles"]._replace(k=20),
     "top": DISCLOSURES["top"]._replace(k=60),
     "order": DISCLOSURES["order"],
 }
-"""Disclosures that need an order only, which is all that objectives together have."""
 BEST_OF_ALL = {name: choice for name, (choice, _) in BEST.items()}
+# A sealed run has no plans on the way that could improve.
 BEST_OF_SEALED = {name: text for name, text in BEST_OF_ALL.items() if name != "improvement"}
-"""A sealed run has no plans on the way that could improve."""
 
 
 def method_and_k(disclosure: str, /) -> tuple[str, int | None]:
@@ -203,6 +203,7 @@ class RulesForm:
             fields += [weights.largest, weights.decimals]
         for field in filter(None, fields):
             field.disable()
+        self._advanced.leave_as_signed()
 
     def trouble(self) -> str | None:
         return first_trouble(self._fields)
@@ -265,6 +266,7 @@ class RulesForm:
 
     def _changed(self, rules: ObjectiveRules) -> None:
         """A sealed search is one of all objectives."""
+        # Setting a method below calls this again; it ends when all of them agree.
         if self._is_ready and rules in self._each.values():
             for other in self._each.values():
                 if other.is_sealed != rules.is_sealed:
@@ -272,6 +274,7 @@ class RulesForm:
         self._say()
 
     def _say(self) -> None:
+        # Fields report changes while the later ones do not exist yet.
         if not self._is_ready:
             return
         self._plan.set_visibility(self._is_sealed)

@@ -61,8 +61,8 @@ BEFORE_THE_END = ("invited", "agreed", "submitted", "running")
 
 
 SHORTEST_SECONDS, LONGEST_SECONDS = 2.0, 30.0
+# A curve is fetched again once its run has gone on by a tenth, within these bounds.
 SHARE = 0.1
-"""A curve is fetched again once its run has gone on by a tenth, within these bounds."""
 MOST_CURVES = 64
 
 
@@ -88,6 +88,7 @@ class RunActions:
         self._line = ui.element("div").classes("actions")
 
     def show(self, run: RunView, /) -> None:
+        # Buttons are made anew only in another state, so that nobody loses the focus.
         if not self._is_operator or run.state == self._state:
             return
         self._state = run.state
@@ -200,10 +201,12 @@ class _RunPage:
         try:
             await self.refresh(await self._visitor.api.get(f"/runs/{self._id}", RunView))
         except ServiceError as error:
+            # Of many open pages some are refused for a moment; the next second tries again.
             if not isinstance(error, TooManyError):
                 show_error(error)
 
     async def refresh(self, run: RunView, /) -> None:
+        # Once a second: only what changed is sent, and clusters are asked for less often.
         self._ticks += 1
         await self._learn_points(run)
         now = time.time()
@@ -220,6 +223,7 @@ class _RunPage:
         self._members.set_content(members_table(members_of(run)))
         self._show_disclosed(run)
         made = evaluations_made(run)
+        # The estimate takes a while for large problems.
         if (run.terms, made) != self._inferred_from:
             self._inferred_from = (run.terms, made)
             self._inferred.set_content(inferred_markup(inferred(run.terms, evaluations=made)))
@@ -241,6 +245,7 @@ class _RunPage:
         self._stalled.set_visibility(stalled is not None)
 
     async def _learn_points(self, run: RunView) -> None:
+        # A sealed search has no values on the way.
         progress = run.progress
         if progress is None or not self._population:
             return
@@ -325,6 +330,7 @@ class _RunPage:
             self._plan_of = None
             self._plan.hide()
             return
+        # A result is fetched once per end: a run that is resumed ends again, in another state.
         if self._plan_of == run.state:
             return
         try:
@@ -360,8 +366,10 @@ class Curves:
         """Return the curve of a run, fetched with the visitor's token if it is too old."""
         curve = self._curves.setdefault(run.id, _Curve())
         self._curves.move_to_end(run.id)
+        # Those that nobody has looked at for longest.
         while len(self._curves) > MOST_CURVES:
             self._curves.popitem(last=False)
+        # Everybody who looks at once waits for one request.
         async with curve.lock:
             if self._is_old(curve, run):
                 await self._fetch(curve, api, run)
@@ -369,6 +377,7 @@ class Curves:
 
     def _is_old(self, curve: _Curve, run: RunView) -> bool:
         age = self._clock() - curve.at
+        # A run that ended has points that came after the last fetch.
         if curve.state != run.state:
             return curve.state is not None or age >= SHORTEST_SECONDS
         seconds = 0.0 if run.progress is None else run.progress.seconds

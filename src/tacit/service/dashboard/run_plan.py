@@ -27,8 +27,8 @@ from tacit.service.dashboard.frame import file_link, html, native, section
 from tacit.service.dashboard.words import number
 from tacit.service.workflow.terms import known_problem
 
+# A longer table scrolls by itself, and says so.
 ROWS_IN_SIGHT = 60
-"""A longer table scrolls by itself, and says so."""
 DOWNLOADS = {
     "result.json": "Result (JSON)",
     "result.csv": "Plan (CSV)",

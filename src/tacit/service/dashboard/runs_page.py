@@ -30,8 +30,8 @@ GROUPS = {
     "finished": ("Finished", ("finished",)),
     "trouble": ("Interrupted, failed, cancelled", ("interrupted", "failed", "cancelled")),
 }
+# A longer list says how many more there are, and is searched.
 SHOWN_AT_ONCE = 100
-"""A longer list says how many more there are, and is searched."""
 
 
 def detail(run: RunSummary, now: float, /) -> str:
@@ -138,6 +138,7 @@ class _RunList:
         found = [run for run in self._runs if matches(run, words, group)]
         runs = found[:SHOWN_AT_ONCE]
         order = [run.id for run in runs]
+        # Only another order rebuilds the list.
         if order != self._order:
             self._order = order
             self._build(runs)

@@ -39,12 +39,12 @@ from tacit.service.dashboard.words import ago, moment, number, sentence, state_n
 from tacit.service.workflow.terms import population_of_terms
 
 EVERY_SECONDS = 3.0
+# The name of a state, what it looks like, and what it means.
 STATES = {
     "invited": ("Invited", "invited", "Waiting until all have joined and signed it."),
     "agreed": ("Standing", "running", "All have signed. Runs need no more signatures."),
     "ended": ("Ended", "cancelled", "No more runs are made of it."),
 }
-"""The name of a state, what it looks like, and what it means."""
 
 
 def runs_words(count: int, /) -> str:
@@ -147,6 +147,7 @@ class _SeriesPage:
         self._meaning.set_text(sentence(series.reason) if series.reason else meaning + following)
         self._runs.set_content(runs_table(series.its_runs))
         self._members.set_content(signers_table(series.members))
+        # As on the page of a run: buttons stay while the state does.
         if series.state != self._state_then:
             self._state_then = series.state
             self._offer(series.state)

@@ -21,8 +21,8 @@ from starlette.requests import cookie_parser
 from tacit.client import refusal
 from tacit.errors import CredentialError, MalformedError
 
+# Of more sessions than that the oldest end, so that they cannot fill the memory.
 MOST_PER_ACCOUNT = 20
-"""Of more sessions than that the oldest end, so that they cannot fill the memory."""
 
 
 @dataclass(eq=False)
@@ -69,6 +69,7 @@ class Sessions:
         gone += [each for each in mine if each not in gone][: -(MOST_PER_ACCOUNT - 1)]
         for each in gone:
             self._forget(each)
+        # A new number at each sign-in: one that was planted before cannot be used afterwards.
         number = secrets.token_urlsafe(32)
         self._sessions[number] = session
         response.set_cookie(
@@ -111,6 +112,7 @@ class ApiClient:
         """`address` is where the visitor comes from, for the limit on guesses."""
         self._session = session
         self._client = httpx.AsyncClient(
+            # In this process, and yet through every check of the API: no second set of permissions.
             transport=httpx.ASGITransport(app=app, raise_app_exceptions=False, client=(address, 0)),
             base_url="http://dashboard/api/v1",
             timeout=ANSWER_SECONDS,
@@ -135,6 +137,7 @@ class ApiClient:
     async def _call(self, method: str, path: str, body: object = None) -> httpx.Response:
         headers = {"Content-Type": "application/json"}
         if self._session is not None:
+            # The session ended while a page of it was still open.
             if self._session.token is None:
                 raise CredentialError("you have signed out; sign in again")
             headers["Authorization"] = f"Bearer {self._session.token}"

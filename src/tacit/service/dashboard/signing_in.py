@@ -72,6 +72,7 @@ async def visitor_or_sign_in(app: FastAPI, request: Request, /) -> Visitor | Red
         me = await api.get("/me", Me)
     except ServiceError as error:
         why = "often" if isinstance(error, TooManyError) else "trouble"
+        # The account was revoked or its token ran out, so the session is of no use any more.
         if isinstance(error, CredentialError):
             why, session.token = "expired", None
         return RedirectResponse(f"/sign-in?why={why}", status_code=303)
@@ -92,9 +93,11 @@ def add_session_pages(app: FastAPI, sessions: Sessions, /) -> None:
         after = own_path(form.get("next", "/"))
         if isinstance(session, str):
             return RedirectResponse(f"/sign-in?why={session}&next={quote(after)}", status_code=303)
+        # Whoever came with a code is led to the page that offers the token to keep.
         response = RedirectResponse(after if session.is_kept else "/access", status_code=303)
         gone = sessions.begin(session, response)
         if request.scope[SESSION] is not None:
+            # The browser forgets the number of the session before; nobody could end that one later.
             gone.append(request.scope[SESSION])
         for each in gone:
             await _end(app, sessions, each)
@@ -107,6 +110,7 @@ def add_session_pages(app: FastAPI, sessions: Sessions, /) -> None:
     @pages.post("/sign-out")
     async def signed_out(request: Request) -> Response:
         session: Session = request.scope[SESSION]
+        # The only way in would be lost, so this is asked first.
         if not session.is_kept and (await read_form(request)).get("sure") != "yes":
             return RedirectResponse("/sign-out", status_code=303)
         if not await _end(app, sessions, session):
@@ -131,6 +135,7 @@ async def read_form(request: Request, /) -> dict[str, str]:
     body = b""
     async for part in request.stream():
         body += part
+        # Strangers may send this form: not more of it is read than a secret can have.
         if len(body) > MOST_BYTES:
             return {}
     # Bytes that are not UTF-8 become a character that no code contains.
@@ -140,12 +145,14 @@ async def read_form(request: Request, /) -> dict[str, str]:
 
 async def _session_for(app: FastAPI, secret: str, address: str) -> Session | str:
     """Return the session that a code or a token opens, or a key of `WHY`."""
+    # No request for what cannot be a secret, and nothing of it in any message.
     if SECRET.fullmatch(secret) is None:
         return "wrong"
     session = Session(secret, is_kept=True)
     try:
         if secret.startswith(CODE_PREFIX):
             stranger = ApiClient(app, None, address=address)
+            # A code is used up by this, so the session's token exists nowhere else yet.
             joined = await stranger.post("/join", Join(code=secret, label="dashboard"), JoinAnswer)
             session = Session(joined.token, is_kept=False)
         me = await ApiClient(app, session, address=address).get("/me", Me)
@@ -164,6 +171,7 @@ async def _end(app: FastAPI, sessions: Sessions, session: Session) -> bool:
     if session.token is not None and not session.is_kept:
         try:
             await ApiClient(app, session).delete("/me/token")
+        # It has ended already, which is what was wanted.
         except CredentialError:
             pass
         except ServiceError:

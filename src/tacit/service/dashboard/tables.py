@@ -27,8 +27,8 @@ KINDS_OF_TABLES = {
     "routing": "Vehicles from a depot",
 }
 OWNER_WORDS = ("participant", "owner", "owned by", "airline", "carrier", "company")
+# What a cell of the mask says: whether the pair is forbidden.
 MAY, MAY_NOT = ("", "0"), ("1", "x")
-"""What a cell of the mask says: whether the pair is forbidden."""
 MOST_LINES, MOST_NAME = 20_000, 200
 USUAL_BOUND = 1000
 
@@ -82,10 +82,12 @@ def read_table(content: bytes, /) -> Table:
     (('F1', 'north'), ('F2', 'south'))
     """
     try:
+        # Spreadsheets write a mark for the order of bytes; and one letter can be two signs.
         text = unicodedata.normalize("NFC", content.decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise ParameterError("the text is not UTF-8; save it as CSV UTF-8") from None
     first = text.partition("\n")[0]
+    # Names hold commas more often than semicolons or tabs, so ties go to the rarer sign.
     delimiter = max(";\t,", key=first.count)
     lines: list[tuple[str, ...]] = []
     try:
@@ -144,6 +146,7 @@ def mask_of(mask: Table, rows: Sequence[str], columns: Sequence[str], /) -> NDAr
     check_size(len(rows), len(columns))
     forbidden = np.zeros((len(rows), len(columns)), dtype=np.bool_)
     place = {name: i for i, name in enumerate(rows)}
+    # Each column is taken out when it is found, so one that stands twice is not found again.
     column_place, heads = {name: i for i, name in enumerate(columns)}, mask.heads[1:]
     at: list[int] = []
     for i, head in enumerate(heads, start=1):
@@ -188,6 +191,7 @@ def problem_of_tables(name: str, kind: str, tables: Tables, /) -> Problem:
     if tables.rows is None:
         raise ParameterError("give the table of rows and their owners")
     rows, places = tables.rows.names, kind_named(kind).between_places
+    # Places of a tour are both: who is visited, and after whom.
     columns = rows if places else _column_names(tables)
     check_size(len(rows), len(columns))
     return kind_named(kind)(

@@ -20,8 +20,8 @@ STATES = {
     "failed": ("Failed", "It ended without a plan."),
     "cancelled": ("Cancelled", "It will not go on."),
 }
+# The states of a run in which nothing goes wrong, in their order.
 WAY = ("draft", "invited", "agreed", "submitted", "running", "finished")
-"""The states of a run in which nothing goes wrong, in their order."""
 
 
 def state_name(state: str, /) -> str:

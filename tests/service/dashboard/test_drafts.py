@@ -141,11 +141,12 @@ def test_objectives_are_compared_together_where_that_fits() -> None:
 
 def test_a_number_that_does_not_fit_is_refused_and_stays() -> None:
     form, _ = form_of(FILE["objectives"])
-    assert form.trouble() is None
+    assert form.wrong_field() is None
     form._deadline.value = -3
     form._deadline.sanitize()  # as leaving the field does
     assert form._deadline.value == -3
-    assert form.trouble() == "Deadline in seconds: Give 0.5 to 604,800"
+    assert form.wrong_field() is form._deadline
+    assert form._deadline.error == "Give 0.5 to 604,800"
 
 
 def test_a_name_that_is_missing_is_said_at_its_field() -> None:
@@ -171,7 +172,7 @@ def test_a_run_that_is_copied_is_the_same(kind: str) -> None:
     wide = [replace(terms.objectives[0], weight_bound=10**7, scale=100)]
     terms = replace(terms, objectives=wide)
     form = copied(*draft_of_terms(terms))
-    assert form.trouble() is None
+    assert form.wrong_field() is None
     assert form.terms() == terms
 
 
@@ -193,9 +194,10 @@ def test_public_weights_and_weightings_are_copied() -> None:
     form, _ = form_of(both)
     box = form._advanced.field
     box.value = "iterations=40\ncheckpoints=16:24\nweightings=3:1, 1"
-    assert "give 2, one per objective" in str(form.trouble())
+    assert form.wrong_field() is box
+    assert "give 2, one per objective" in str(box.error)
     box.value = "iterations=40\ncheckpoints=16:24\nweightings=3:1, 1:1"
-    assert form.trouble() is None
+    assert form.wrong_field() is None
     found = form.terms()
     assert found.parameters == {"iterations": 40, "checkpoints": "16:24"}
     assert (found.preset, found.weightings) == (None, ["3:1", "1:1"])
@@ -272,11 +274,13 @@ def test_weights_at_hand_fit_their_range() -> None:
     form = copied(problem, usual_terms(problem))
     largest = form._weights[0].largest
     largest.value = 1
-    assert "The weights at hand go up to" in str(form.trouble())
+    assert form.wrong_field() is largest
+    assert "The weights at hand go up to" in str(largest.error)
     largest.value = 2000.5
-    assert "more decimals" in str(form.trouble())
+    assert form.wrong_field() is largest
+    assert "more decimals" in str(largest.error)
     form._weights[0].decimals.value = 1
-    assert form.trouble() is None
+    assert form.wrong_field() is None
     (one,) = form.terms().objectives
     assert (one.weight_bound, one.scale) == (20005, 10)
 

@@ -86,15 +86,6 @@ def first_wrong(fields: Iterable[Field], /) -> Field | None:
     return wrong[0] if wrong else None
 
 
-def said_wrong(field: Field, /) -> str:
-    return f"{field.props['label']}: {field.error}"
-
-
-def first_trouble(fields: Iterable[Field], /) -> str | None:
-    field = first_wrong(fields)
-    return None if field is None else said_wrong(field)
-
-
 def decimals_of(scale: int, /) -> int | None:
     """Return how many decimals a scale keeps, if it is a power of 10.
 

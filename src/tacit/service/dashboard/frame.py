@@ -116,6 +116,15 @@ def mark(is_done: bool | None, text: str, /) -> str:
     return f'<span class="mark {kind}"><span aria-hidden="true">{sign}</span> {escape(text)}</span>'
 
 
+def nothing_yet(lines: Sequence[str], link: tuple[str, str] | None = None, /) -> None:
+    """Say that a list is empty, with a link to what fills it."""
+    with ui.element("div").classes("empty"):
+        for line in lines:
+            native("p", line)
+        if link is not None:
+            ui.link(*link).classes("main-button")
+
+
 def section(title: str, /, *, classes: str = "") -> Element:
     """Make a card with a heading; use it with `with`."""
     card = ui.element("section").classes(f"card {classes}")

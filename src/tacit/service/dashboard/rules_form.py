@@ -20,7 +20,6 @@ from tacit.service.dashboard.fields import (
     Field,
     WeightFields,
     choice,
-    first_trouble,
     first_wrong,
     name_field,
     number_field,
@@ -204,9 +203,6 @@ class RulesForm:
         for field in filter(None, fields):
             field.disable()
         self._advanced.leave_as_signed()
-
-    def trouble(self) -> str | None:
-        return first_trouble(self._fields)
 
     def wrong_field(self) -> Field | None:
         """Return the first wrong field, and make it visible."""

@@ -120,14 +120,16 @@ class RunActions:
     async def _cancel(self) -> None:
         text = "It ends for everybody and cannot go on. If it has a best plan so far, that is kept."
         if await confirmed("Cancel this run?", text, do="Cancel the run", danger=True):
-            await self._api.post(f"{self._path}/cancel", None, RunView)
-            await self._look_again()
+            await self._change("cancel")
 
     async def _resume(self) -> None:
         text = "It resumes where it stopped, as soon as nodes are free, with a new deadline."
         if await confirmed("Resume this run?", text, do="Resume"):
-            await self._api.post(f"{self._path}/resume", None, RunView)
-            await self._look_again()
+            await self._change("resume")
+
+    async def _change(self, what: str) -> None:
+        await self._api.post(f"{self._path}/{what}", None, RunView)
+        await self._look_again()
 
     async def _delete(self) -> None:
         text = "Nobody has been invited yet."

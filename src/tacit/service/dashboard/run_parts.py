@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from html import escape
 
-from tacit.client import MemberView, ProblemTerms, RunObjective, RunTerms, RunView
+from tacit.client import MemberView, RunTerms, RunView
 from tacit.service.dashboard.disclosures import objective_words
 from tacit.service.dashboard.frame import mark, table, terms_markup
 from tacit.service.dashboard.nodes import QUIET_SECONDS, SILENT_SEALED_SECONDS, silence
@@ -108,40 +108,31 @@ def terms_list(
 ) -> str:
     """List what a run is about, its rules, and what else is known of it."""
     problem, limits = terms.problem, terms.limits
+    barred = f"{number(len(problem.forbidden))} of {number(problem.rows * problem.columns)}"
     items = [
         ("Problem", f"{problem.kind}, {problem.rows} x {problem.columns}"),
-        ("Forbidden pairs", _forbidden(problem)),
+        ("Forbidden pairs", barred if problem.forbidden else "none"),
     ]
-    for objective in terms.objectives:
-        shown = objective_words(terms, objective)
-        items.append((f"{objective.name} ({objective.sense})", f"{shown}. {_weights(objective)}"))
+    for each in terms.objectives:
+        largest, step = exact_number(each.weight_bound, each.scale), exact_number(1, each.scale)
+        shown = f"{objective_words(terms, each)}. Weights from 0 to {largest} in steps of {step}."
+        items.append((f"{each.name} ({each.sense})", shown))
+    deadline = f"{number(terms.deadline_seconds)} s from the start of the search"
+    if not population:
+        # A sealed run has a number of steps, and ends after them.
+        deadline += " at the latest; the run ends when its steps are made"
+    most = limits.evaluations
     items += [
-        ("Deadline", _deadline(terms.deadline_seconds, population)),
-        ("Evaluations at most" if population else "Steps at most", _most(limits.evaluations)),
+        ("Deadline", deadline),
+        (
+            "Evaluations at most" if population else "Steps at most",
+            "as many as fit the deadline" if most is None else number(most),
+        ),
         ("Search", search),
         ("Signatures expire", f"after {number(limits.expiry_hours)} hours"),
     ]
     items += known
     return terms_markup(items)
-
-
-def _deadline(seconds: float, population: int) -> str:
-    start = f"{number(seconds)} s from the start of the search"
-    return start if population else f"{start} at the latest; the run ends when its steps are made"
-
-
-def _most(steps: int | None) -> str:
-    return "as many as fit the deadline" if steps is None else number(steps)
-
-
-def _forbidden(problem: ProblemTerms) -> str:
-    count, cells = len(problem.forbidden), problem.rows * problem.columns
-    return f"{number(count)} of {number(cells)}" if count else "none"
-
-
-def _weights(objective: RunObjective) -> str:
-    bound, scale = objective.weight_bound, objective.scale
-    return f"Weights from 0 to {exact_number(bound, scale)} in steps of {exact_number(1, scale)}."
 
 
 def search_words(terms: RunTerms, /) -> str:

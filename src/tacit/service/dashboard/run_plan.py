@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from html import escape
-from typing import Any, NamedTuple
+from typing import Any
 
 from nicegui import events, ui
 
@@ -27,6 +27,8 @@ from tacit.service.dashboard.frame import file_link, html, native, section
 from tacit.service.dashboard.words import number
 from tacit.service.workflow.terms import known_problem
 
+# A plan with its number in the result, by which everybody calls it.
+Numbered = tuple[int, Plan]
 # A longer table scrolls by itself, and says so.
 ROWS_IN_SIGHT = 60
 DOWNLOADS = {
@@ -244,23 +246,15 @@ def plan_words(
     return f"{words}: {'; '.join(known)}"
 
 
-class Numbered(NamedTuple):
-    """A plan with its number in the result, by which everybody calls it."""
-
-    number: int
-    plan: Plan
-
-    def value(self, objective: int) -> float:
-        value = (self.plan.values or [])[objective]
-        assert value is not None
-        return value
+def value_of(plan: Plan, objective: int, /) -> float:
+    value = (plan.values or [])[objective]
+    assert value is not None
+    return value
 
 
 def in_order(plans: list[Numbered], across: int | None, /) -> list[Numbered]:
     """Sort from left to right, so that keys move along the front."""
-    if across is None:
-        return plans
-    return sorted(plans, key=lambda each: each.value(across))
+    return plans if across is None else sorted(plans, key=lambda each: value_of(each[1], across))
 
 
 class FrontChoice:
@@ -273,7 +267,7 @@ class FrontChoice:
         self._objectives, self._show = objectives, show
         self._axes = known[:2] if len(known) > 1 else []
         # Along the front plans stand in another order than in the result, and keep its numbers.
-        numbered = [Numbered(number, plan) for number, plan in enumerate(plans, 1)]
+        numbered = [*enumerate(plans, 1)]
         self._plans = in_order(numbered, self._axes[0] if self._axes else None)
         self._picked = self._plans.index(numbered[0])
         with ui.element("div").classes("front-and-plan"):
@@ -324,7 +318,7 @@ class FrontChoice:
                 )
 
     def _point_clicked(self, event: events.EChartPointClickEventArguments) -> None:
-        names = [f"Plan {each.number}" for each in self._plans]
+        names = [f"Plan {number}" for number, _ in self._plans]
         if event.name in names:
             self._pick(names.index(event.name))
 
@@ -356,18 +350,18 @@ class FrontChoice:
             label = f"{len(self._plans)} plans by {names}; arrow keys choose one"
             redraw(self._chart, self._options(), label)
         else:
-            self._tiles.set_content(front_tiles([each.plan for each in self._plans], self._picked))
+            self._tiles.set_content(front_tiles([plan for _, plan in self._plans], self._picked))
 
     def _options(self) -> Options:
         across, up = (
             Axis(
                 self._objectives[k].name,
                 self._objectives[k].sense,
-                [each.value(k) for each in self._plans],
+                [value_of(plan, k) for _, plan in self._plans],
             )
             for k in self._axes
         )
-        return front(across, up, [each.number for each in self._plans], self._picked)
+        return front(across, up, [number for number, _ in self._plans], self._picked)
 
 
 def front_tiles(plans: Sequence[Plan], picked: int, /) -> str:

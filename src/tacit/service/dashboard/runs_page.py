@@ -11,7 +11,14 @@ from tacit.client import RunSummary
 from tacit.disclosure import SEALED
 from tacit.errors import ServiceError
 from tacit.service.dashboard.fields import choice
-from tacit.service.dashboard.frame import Visitor, link_button, native, page_frame, show_error
+from tacit.service.dashboard.frame import (
+    Visitor,
+    link_button,
+    native,
+    nothing_yet,
+    page_frame,
+    show_error,
+)
 from tacit.service.dashboard.nodes import silence, silent_seconds
 from tacit.service.dashboard.words import (
     ago,
@@ -189,13 +196,11 @@ class _RunList:
 
 
 def _nothing_yet(visitor: Visitor) -> None:
-    with ui.element("div").classes("empty"):
-        if visitor.is_operator:
-            native("p", "There are no runs yet.")
-            native("p", "A run begins with a public problem: who needs something, what there is.")
-            ui.link("Create the first run", "/new").classes("main-button")
-        elif visitor.role == "participant":
-            native("p", "You are not part of any run yet.")
-            native("p", "An operator invites you to one; it then appears here.")
-        else:
-            native("p", "There are no runs yet. They appear here as soon as there are some.")
+    if visitor.is_operator:
+        about_runs = "A run begins with a public problem: who needs something, what there is."
+        nothing_yet(["There are no runs yet.", about_runs], ("Create the first run", "/new"))
+    elif visitor.role == "participant":
+        invited = "An operator invites you to one; it then appears here."
+        nothing_yet(["You are not part of any run yet.", invited])
+    else:
+        nothing_yet(["There are no runs yet. They appear here as soon as there are some."])

@@ -27,6 +27,7 @@ from tacit.service.dashboard.frame import (
     link_button,
     mark,
     native,
+    nothing_yet,
     page_frame,
     section,
     show_error,
@@ -73,7 +74,9 @@ async def series_list_page(visitor: Visitor, /) -> None:
             if visitor.is_operator:
                 ui.link("New series", "/series/new").classes("main-button")
         if not found:
-            _nothing_yet(visitor)
+            once = "A series is signed once, and runs daily or hourly without new signatures."
+            link = ("Create the first series", "/series/new") if visitor.is_operator else None
+            nothing_yet(["There are no series yet.", once], link)
             return
         with ui.element("ul").classes("runs"):
             for series in found:
@@ -93,17 +96,6 @@ def _row(visitor: Visitor, series: SeriesSummary) -> None:
     if visitor.is_operator:
         path = f"/series/{series.id}/copy"
         link_button("Copy", path, label=f"Copy {series.name}")
-
-
-def _nothing_yet(visitor: Visitor) -> None:
-    with ui.element("div").classes("empty"):
-        native("p", "There are no series yet.")
-        native("p", "A series is signed once, and runs daily or hourly without new signatures.")
-        if visitor.is_operator:
-            ui.link("Create the first series", "/series/new").classes("main-button")
-
-
-# The page of one series.
 
 
 async def series_page(visitor: Visitor, series: SeriesView, /) -> None:

@@ -17,7 +17,6 @@ from tacit.errors import ParameterError
 from tacit.problems import Assignment, Objective, Participant, Problem, save_problem
 from tacit.problems.files.matrices import read_csv_weights
 from tacit.runs import setting_names
-from tacit.service.dashboard.advanced import RunSettings, lines_of, search_kind
 from tacit.service.dashboard.draft_page import objectives_table, participants_table
 from tacit.service.dashboard.drafts import (
     KINDS,
@@ -28,7 +27,13 @@ from tacit.service.dashboard.drafts import (
     uploaded,
     usual_terms,
 )
-from tacit.service.dashboard.rules_form import RulesForm, why_not_together
+from tacit.service.dashboard.rules_form import (
+    RulesForm,
+    RunSettings,
+    lines_of,
+    search_kind,
+    why_not_together,
+)
 from tacit.service.workflow.drafting import checked_terms
 
 RULE = ObjectiveRule("top:15", "improvement")

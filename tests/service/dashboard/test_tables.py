@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from tacit.errors import ParameterError, TacitError
 from tacit.problems import Objective, Problem
-from tacit.service.dashboard.drafts import usual_terms
-from tacit.service.dashboard.tables import (
+from tacit.service.dashboard.drafts import (
     KINDS_OF_TABLES,
     Tables,
     problem_of_tables,
     read_table,
+    usual_terms,
 )
 from tacit.service.workflow.drafting import checked_terms
 

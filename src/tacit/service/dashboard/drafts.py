@@ -1,7 +1,12 @@
-"""Make problems for new runs, and the terms of a run about one."""
+"""Make problems for new runs from tables, from files or drawn, and the terms of a run.
+
+A table is a CSV file as a spreadsheet saves it, with a line of names on top. Errors name cells as a
+spreadsheet does.
+"""
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import io
 import json
@@ -10,20 +15,24 @@ import tempfile
 import unicodedata
 import zipfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
-from tacit.client import RunTerms
+from tacit.client import MOST_CELLS, RunTerms
 from tacit.errors import FileError, ParameterError
 from tacit.problems import (
     MatrixFile,
     Objective,
+    Participant,
     Problem,
     decode_problem_file,
     generate_named,
+    kind_named,
     load_problem,
     save_participants,
 )
@@ -161,3 +170,214 @@ def costs_archive(problem: Problem, /) -> bytes:
         for path in save_participants(problem, Path(folder)):
             archive.write(path, nearest_account_name(path.stem) + path.suffix)
     return packed.getvalue()
+
+
+KINDS_OF_TABLES = {
+    "assignment": "Assignment",
+    "capacitated": "Assignment, capacities",
+    "tour": "Tour through places",
+    "routing": "Vehicles from a depot",
+}
+OWNER_WORDS = ("participant", "owner", "owned by", "airline", "carrier", "company")
+# What a cell of the mask says: whether the pair is forbidden.
+MAY, MAY_NOT = ("", "0"), ("1", "x")
+MOST_LINES, MOST_NAME = 20_000, 200
+USUAL_BOUND = 1000
+
+
+@dataclass(frozen=True)
+class Table:
+    """Lines of text under a line of names."""
+
+    heads: tuple[str, ...]
+    lines: tuple[tuple[str, ...], ...]
+
+    def column(self, *names: str) -> list[str] | None:
+        """Return the cells under one of these names, whatever their case."""
+        for i, head in enumerate(self.heads):
+            if head.casefold() in names:
+                return [line[i] for line in self.lines]
+        return None
+
+    @property
+    def names(self) -> list[str]:
+        """Return the first column, in which each name stands once."""
+        seen: dict[str, int] = {}
+        for row, line in enumerate(self.lines, start=2):
+            name = line[0]
+            if not name:
+                raise ParameterError(f"cell A{row} is empty; give each line a name")
+            if len(name) > MOST_NAME:
+                raise ParameterError(f"the name in cell A{row} is too long; shorten it")
+            if name in seen:
+                raise ParameterError(f"{name!r} stands in A{seen[name]} and A{row}; rename one")
+            seen[name] = row
+        return list(seen)
+
+
+@dataclass
+class Tables:
+    """What has been given so far."""
+
+    rows: Table | None = None
+    columns: Table | None = None
+    mask: Table | None = None
+    objectives: list[Objective] = field(default_factory=list)
+    symmetric: bool = True
+    """Whether ways between places cost the same in both directions."""
+
+
+def read_table(content: bytes, /) -> Table:
+    r"""Read a CSV file: comma, semicolon or tab, with names in its first line.
+
+    >>> read_table(b"flight;airline\nF1;north\nF2;south\n").lines
+    (('F1', 'north'), ('F2', 'south'))
+    """
+    try:
+        # Spreadsheets write a mark for the order of bytes; and one letter can be two signs.
+        text = unicodedata.normalize("NFC", content.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise ParameterError("the text is not UTF-8; save it as CSV UTF-8") from None
+    first = text.partition("\n")[0]
+    # Names hold commas more often than semicolons or tabs, so ties go to the rarer sign.
+    delimiter = max(";\t,", key=first.count)
+    lines: list[tuple[str, ...]] = []
+    try:
+        for cells in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True):
+            if any(cell.strip() for cell in cells):
+                lines.append(tuple(_plain(cell) for cell in cells))
+    except csv.Error:
+        raise ParameterError(f"the CSV breaks off after line {len(lines)}; check quotes") from None
+    if len(lines) < 2:
+        raise ParameterError("give a line of names, and at least one line below it")
+    if len(lines) > MOST_LINES:
+        raise ParameterError(f"there are {len(lines)} lines; give {MOST_LINES} at most")
+    for row, line in enumerate(lines, start=1):
+        if len(line) != len(lines[0]):
+            raise ParameterError(
+                f"line {row} has {len(line)} cells where line 1 has {len(lines[0])}; make them even"
+            )
+    return Table(lines[0], tuple(lines[1:]))
+
+
+def _plain(cell: str) -> str:
+    """Strip a cell, and drop characters that cannot be shown."""
+    return "".join(sign for sign in cell.strip() if sign.isprintable())
+
+
+def cell(column: int, row: int, /) -> str:
+    """Return the name of a cell, both counted from 0 in the whole file.
+
+    >>> cell(27, 2)
+    'AB3'
+    """
+    letters, rest = "", column + 1
+    while rest:
+        rest, letter = divmod(rest - 1, 26)
+        letters = chr(ord("A") + letter) + letters
+    return f"{letters}{row + 1}"
+
+
+def owners_of(rows: Table, /) -> tuple[Participant, ...]:
+    """Return the owners of rows, in the order of their first rows."""
+    owners = rows.column(*OWNER_WORDS)
+    if owners is None and len(rows.heads) > 1:
+        owners = [line[1] for line in rows.lines]
+    if owners is None:
+        raise ParameterError("there is no column of owners; add one that is called participant")
+    found: dict[str, list[int]] = {}
+    for row, owner in enumerate(owners):
+        if not owner:
+            raise ParameterError(f"line {row + 2} has no owner; say whose {rows.names[row]} is")
+        found.setdefault(owner, []).append(row)
+    return tuple(Participant(name, tuple(owned)) for name, owned in found.items())
+
+
+def mask_of(mask: Table, rows: Sequence[str], columns: Sequence[str], /) -> NDArray[np.bool_]:
+    """Return which row may not have which column, both found by their names."""
+    check_size(len(rows), len(columns))
+    forbidden = np.zeros((len(rows), len(columns)), dtype=np.bool_)
+    place = {name: i for i, name in enumerate(rows)}
+    # Each column is taken out when it is found, so one that stands twice is not found again.
+    column_place, heads = {name: i for i, name in enumerate(columns)}, mask.heads[1:]
+    at: list[int] = []
+    for i, head in enumerate(heads, start=1):
+        if head not in column_place:
+            raise ParameterError(f"{head!r} in cell {cell(i, 0)} is no column, or stands twice")
+        at.append(column_place.pop(head))
+    for row, (name, line) in enumerate(zip(mask.names, mask.lines, strict=True), start=1):
+        if name not in place:
+            raise ParameterError(f"{name!r} in cell {cell(0, row)} is no row of the first table")
+        for i, text in enumerate(line[1:], start=1):
+            said = text.casefold()
+            if said not in MAY + MAY_NOT:
+                raise ParameterError(
+                    f"cell {cell(i, row)} is {text!r}; write 1 if {name} may not have "
+                    f"{heads[i - 1]}, and 0 if it may"
+                )
+            forbidden[place[name], at[i - 1]] = said in MAY_NOT
+    return forbidden
+
+
+def check_size(rows: int, columns: int, /) -> None:
+    """Refuse a size that no run can have, before anything is made of it."""
+    if rows * columns > MOST_CELLS:
+        raise ParameterError(
+            f"{rows} rows and {columns} columns are too many; rows times columns may be "
+            f"{MOST_CELLS:,} at most"
+        )
+
+
+def numbers_of(table: Table, words: Sequence[str], /) -> list[int]:
+    texts = table.column(*words)
+    if texts is None:
+        raise ParameterError(f"there is no column that is called {words[0]}; add it")
+    for row, text in enumerate(texts, start=2):
+        if not (text.isascii() and text.isdigit() and len(text) <= 9):
+            raise ParameterError(f"line {row}: {words[0]} is {text!r}; give a whole number")
+    return [int(text) for text in texts]
+
+
+def problem_of_tables(name: str, kind: str, tables: Tables, /) -> Problem:
+    """Return the problem that the tables describe; it has no weights."""
+    if tables.rows is None:
+        raise ParameterError("give the table of rows and their owners")
+    rows, places = tables.rows.names, kind_named(kind).between_places
+    # Places of a tour are both: who is visited, and after whom.
+    columns = rows if places else _column_names(tables)
+    check_size(len(rows), len(columns))
+    return kind_named(kind)(
+        name=name,
+        rows=len(rows),
+        columns=len(columns),
+        objectives=tuple(tables.objectives),
+        participants=owners_of(tables.rows),
+        row_names=tuple(rows),
+        column_names=None if places else tuple(columns),
+        forbidden=None if places or tables.mask is None else mask_of(tables.mask, rows, columns),
+        **_public_data(kind, tables),
+    )
+
+
+def _column_names(tables: Tables) -> list[str]:
+    if tables.columns is not None:
+        return tables.columns.names
+    if tables.mask is not None:
+        return list(tables.mask.heads[1:])
+    raise ParameterError("give the table of columns, or a mask that names them")
+
+
+def _public_data(kind: str, tables: Tables) -> Mapping[str, Any]:
+    assert tables.rows is not None
+    if kind == "tour":
+        return {"symmetric": tables.symmetric}
+    if kind not in ("capacitated", "routing"):
+        return {}
+    if tables.columns is None:
+        what = "vehicles" if kind == "routing" else "columns"
+        raise ParameterError(f"give the table of {what} with their capacity")
+    capacities = tuple(numbers_of(tables.columns, ("capacity", "capacities")))
+    if kind == "capacitated":
+        return {"capacities": capacities}
+    demands = tuple(numbers_of(tables.rows, ("demand", "demands")))
+    return {"capacities": capacities, "demands": demands, "symmetric": tables.symmetric}

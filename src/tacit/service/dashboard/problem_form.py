@@ -9,18 +9,21 @@ from nicegui import events, ui
 
 from tacit.errors import ParameterError, TacitError
 from tacit.problems import Objective, Problem
-from tacit.service.dashboard.drafts import KINDS, ObjectiveRule, drawn_problem, uploaded
-from tacit.service.dashboard.fields import choice, first_wrong, name_field, whole_number
-from tacit.service.dashboard.frame import button, focus_on, native, show_problem
-from tacit.service.dashboard.tables import (
+from tacit.service.dashboard.drafts import (
+    KINDS,
     KINDS_OF_TABLES,
     USUAL_BOUND,
+    ObjectiveRule,
     Tables,
+    drawn_problem,
     mask_of,
     owners_of,
     problem_of_tables,
     read_table,
+    uploaded,
 )
+from tacit.service.dashboard.fields import choice, first_wrong, name_field, whole_number
+from tacit.service.dashboard.frame import button, focus_on, native, show_problem
 from tacit.service.dashboard.words import number, sentence
 
 WAYS = {"tables": "From tables", "upload": "From a problem file", "draw": "Drawn, to try it out"}

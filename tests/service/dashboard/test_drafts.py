@@ -39,9 +39,13 @@ from tacit.service.workflow.drafting import checked_terms
 RULE = ObjectiveRule("top:15", "improvement")
 
 
+def drawn(kind: str = "ap") -> Problem:
+    return drawn_problem(kind, rows=6, columns=9, participants=3, seed=4)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_api_takes_the_terms_of_a_drawn_problem(kind: str) -> None:
-    problem = drawn_problem(kind, rows=6, columns=9, participants=3, seed=4)
+    problem = drawn(kind)
     terms = checked_terms(usual_terms(problem, [RULE], reveal_best=True))
     assert (terms.problem.rows, terms.problem.kind) == (6, problem.kind)
     assert sorted(row for rows in terms.participants.values() for row in rows) == list(range(6))
@@ -165,7 +169,7 @@ def test_a_name_that_is_missing_is_said_at_its_field() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_run_that_is_copied_is_the_same(kind: str) -> None:
     """Whatever can be agreed on goes through the form and back."""
-    problem = drawn_problem(kind, rows=6, columns=9, participants=3, seed=4)
+    problem = drawn(kind)
     rules = {
         "preset": "paper-ap",
         "parameters": {"elites": 20, "reevaluate_parents": True},
@@ -182,7 +186,7 @@ def test_a_run_that_is_copied_is_the_same(kind: str) -> None:
 
 
 def test_what_was_left_open_stays_open() -> None:
-    problem = drawn_problem("ap", rows=6, columns=9, participants=3, seed=4)
+    problem = drawn()
     terms = checked_terms(usual_terms(problem, [ObjectiveRule("top:5", "value")]))
     assert terms.limits.evaluations
     assert draft_of_terms(terms)[1].limits.evaluations is None
@@ -211,7 +215,7 @@ def test_public_weights_and_weightings_are_copied() -> None:
 
 @pytest.mark.parametrize("kind", ["ap", "capacitated", "tsp"])
 def test_the_settings_of_a_sealed_run_follow_from_its_kind(kind: str) -> None:
-    problem = drawn_problem(kind, rows=6, columns=9, participants=3, seed=4)
+    problem = drawn(kind)
     form = copied(problem, usual_terms(problem, [ObjectiveRule("sealed", "nothing")]))
     shown = form._advanced._known
     for name in setting_names(search_kind(problem, sealed=True)):
@@ -242,7 +246,7 @@ def test_what_is_wrong_in_the_box_is_said_beside_it(line: str, said: str) -> Non
 
 
 def test_the_box_has_every_setting_that_differs_from_the_usual() -> None:
-    problem = drawn_problem("ap", rows=6, columns=9, participants=3, seed=4)
+    problem = drawn()
     terms = usual_terms(problem, [RULE])
     assert lines_of(terms) == ""
     differ = replace(terms, parameters={"ties": "first"}, front="plans", reveal_best=True)
@@ -251,7 +255,7 @@ def test_the_box_has_every_setting_that_differs_from_the_usual() -> None:
 
 
 def test_a_sealed_run_that_is_left_open_stays_open_and_can_be_copied() -> None:
-    problem = drawn_problem("ap", rows=6, columns=9, participants=3, seed=4)
+    problem = drawn()
     usual = usual_terms(problem, [ObjectiveRule("sealed", "nothing")], parameters={"gap": 2})
     for most in (None, 33):
         terms = checked_terms(replace(usual, limits=replace(usual.limits, evaluations=most)))

@@ -42,7 +42,7 @@ def two_objectives(disclosure: str) -> list[dict[str, Any]]:
     return [
         {"name": name, "sense": sense, "weight_bound": 9000, "disclosure": disclosure,
          "best": "nothing" if disclosure == "sealed" else "value"}
-        for name, sense in (("punctuality", "maximize"), ("delay", "minimize"))
+        for name, sense in (("punctuality", "maximize"), ("<i>delay", "minimize"))
     ]  # fmt: skip
 
 
@@ -63,19 +63,20 @@ def test_a_plan_is_picked_in_the_front(dashboard: World, at: Watched) -> None:
     expect(page.get_by_text("Best punctuality of any plan, over time.")).to_be_visible()
     expect(plan.get_by_role("link", name="Plan 1 (CSV)")).to_be_visible()
     words = page.locator(".picked-words")
-    expect(words).to_have_text("Plan 1 of 3: punctuality 12,287; delay 18,745.")
+    expect(words).to_have_text("Plan 1 of 3: punctuality 12,287; <i>delay 18,745.")
     front = page.locator(".chart.front")
-    expect(front).to_contain_text("delay (less is better)")
+    expect(front).to_contain_text("<i>delay (less is better)")
+    expect(page.locator("main i")).to_have_count(0)  # names stay text in charts, too
     expect(front).to_have_attribute(
-        "aria-label", "3 plans by punctuality and delay; arrow keys choose one"
+        "aria-label", "3 plans by punctuality and <i>delay; arrow keys choose one"
     )
     front.locator("svg path[fill='var(--accent)']").nth(1).click()
-    expect(words).to_have_text("Plan 2 of 3: punctuality 18,680; delay 9,000.")
+    expect(words).to_have_text("Plan 2 of 3: punctuality 18,680; <i>delay 9,000.")
     expect(plan.locator("tbody tr").first).to_contain_text("0")
     slider = page.get_by_role("slider", name="Choose a plan")
     slider.focus()
     page.keyboard.press("ArrowLeft")
-    expect(words).to_have_text("Plan 3 of 3: punctuality 15,000; delay 15,500.")
+    expect(words).to_have_text("Plan 3 of 3: punctuality 15,000; <i>delay 15,500.")
     expect(slider).to_have_attribute("aria-valuenow", "2")
     expect(slider).to_be_focused()
     at.shot("20-front")
@@ -94,9 +95,9 @@ def test_plans_of_a_sealed_search_name_their_weightings(dashboard: World, at: Wa
     dashboard.run_to(run, "finished", **found)
     at.page.goto(f"/runs/{run}")
     words = at.page.locator(".picked-words")
-    expect(words).to_contain_text("punctuality and delay weighed 4:0 and 2:2")
+    expect(words).to_contain_text("punctuality and <i>delay weighed 4:0 and 2:2")
     at.page.locator(".tile", has_text="3:1").click()
-    expect(words).to_contain_text("Plan 2 of 2, found for punctuality and delay weighed 3:1")
+    expect(words).to_contain_text("Plan 2 of 2, found for punctuality and <i>delay weighed 3:1")
     at.shot("21-sealed-front")
 
 

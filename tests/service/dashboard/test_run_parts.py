@@ -56,7 +56,6 @@ from tacit.service.dashboard.words import WAY
 from tests.service.example_terms import example_terms, run_about
 
 EVIL = '<img src=x onerror="alert(1)">&\''
-values = st.floats(-1e9, 1e9) | st.integers(-(10**9), 10**9)
 
 
 def evil_terms(kind: str = "assignment", **objective: str) -> RunTerms:

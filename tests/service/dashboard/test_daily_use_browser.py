@@ -1,4 +1,4 @@
-"""What operators do every day, in a real browser on a platform without nodes.
+"""Do what operators do every day, in a real browser on a platform without nodes.
 
 One test with one page of one browser, since opening those is what takes time.
 """

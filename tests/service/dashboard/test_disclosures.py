@@ -1,4 +1,4 @@
-"""What could be inferred from a run: the dashboard says what participants read before signing."""
+"""Estimates of what could be inferred: the dashboard has the words that participants read."""
 
 from __future__ import annotations
 

@@ -75,11 +75,11 @@ async def copy_run_page(visitor: Visitor, run: RunView, /) -> None:
 
 
 async def edit_run_page(visitor: Visitor, run: RunView, /) -> None:
-
     async def send(terms: RunTerms) -> str:
         await visitor.api.put(f"/runs/{run.id}", terms, RunView)
         return f"/runs/{run.id}"
 
+    # All have signed most of these terms with the series, so the form must not change them.
     signed = None if run.series is None else run.terms
     purpose = Purpose(f"Edit {run.name}", "Save", send, signed=signed)
     await _page(visitor, purpose, *await _draft_of(visitor, run))
@@ -122,6 +122,7 @@ def _series_purpose(
 
 
 async def _draft_of(visitor: Visitor, run: RunView) -> tuple[Problem, RunTerms]:
+    # Views of runs come without public weights, which may be large; a copy needs them.
     terms = run.terms
     if len(terms.confidential) < len(terms.objectives):
         public = await visitor.api.get(f"/runs/{run.id}/public-weights", PublicWeights)

@@ -102,7 +102,6 @@ def _add_pages(app: FastAPI) -> None:
 
 
 def _add_pages_of_one(app: FastAPI, curves: Curves, checks: LogChecks) -> None:
-
     def add(
         kind: type[T],
         ending: str,

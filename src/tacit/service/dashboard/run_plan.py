@@ -319,6 +319,7 @@ class FrontChoice:
 
     def _point_clicked(self, event: events.EChartPointClickEventArguments) -> None:
         names = [f"Plan {number}" for number, _ in self._plans]
+        # The event comes from a browser, which may send any name.
         if event.name in names:
             self._pick(names.index(event.name))
 
@@ -332,6 +333,7 @@ class FrontChoice:
         self._pick(min(max(to, 0), last))
 
     def _pick(self, plan: int) -> None:
+        # A number from a browser, too.
         if plan != self._picked and 0 <= plan < len(self._plans):
             self._picked = plan
             self._draw()

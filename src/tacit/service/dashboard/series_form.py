@@ -180,6 +180,7 @@ class SeriesForm:
             schedule = ScheduleTerms(every_minutes=int(self._minutes.value or 0))
         elif self._starts.value == "at":
             schedule = ScheduleTerms(at=times_of(str(self._times.value or "")))
+        # The fields were checked one by one; this checks what they say together.
         return checked(
             SeriesTerms(
                 name=run.name,

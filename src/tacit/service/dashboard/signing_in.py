@@ -80,7 +80,6 @@ async def visitor_or_sign_in(app: FastAPI, request: Request, /) -> Visitor | Red
 
 
 def add_session_pages(app: FastAPI, sessions: Sessions, /) -> None:
-
     @pages.get("/sign-in")
     async def sign_in(why: str = "", next: str = "/") -> Response:
         return sign_in_page(WHY.get(why), own_path(next))

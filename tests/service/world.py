@@ -22,6 +22,7 @@ from tacit.agreement.sealing import seal_rows
 from tacit.agreement.signatures import Joining, sign_agreement, sign_joining
 from tacit.agreement.terms import read_agreement
 from tacit.client import RunState, platform_address
+from tacit.errors import service_error
 from tacit.identity.keys import Keys
 from tacit.service.access.credentials import invite
 from tacit.service.api.gate import Platform
@@ -100,6 +101,16 @@ class World:
         answer = self.call(method, path, who, **options)
         assert answer.is_success, answer.text
         return answer.json() if answer.content else None
+
+    def refused(
+        self, code: str, method: str, path: str, who: str | None = None, **about: Any
+    ) -> str:
+        """Have a request refused with the error of this code; returns the error's message."""
+        answer = self.call(method, path, who, **about)
+        found = answer.json()
+        status = 413 if code == "too_large" else service_error(code).status
+        assert (answer.status_code, found["error"]) == (status, code), found
+        return str(found["message"])
 
     def first_code(self, name: str, role: str) -> str:
         """As the command line invites."""

@@ -21,7 +21,7 @@ def test_platforms_of_one_process_know_their_own_accounts(make_world: MakeWorld)
 
 def test_large_bodies_are_refused_whether_or_not_they_say_so(world: World) -> None:
     large = b'{"code": "' + b"x" * 100_000 + b'"}'
-    assert world.call("POST", "/join", content=large).status_code == 413
+    world.refused("too_large", "POST", "/join", content=large)
 
     async def chunks() -> AsyncIterator[bytes]:
         for start in range(0, len(large), 4096):
@@ -72,7 +72,7 @@ def test_nobody_without_a_token_makes_us_read_a_body(world: World) -> None:
             read.append(1)
             yield b"{}"
 
-    assert world.call("POST", "/runs", content=watched()).status_code == 401
+    world.refused("unauthorized", "POST", "/runs", content=watched())
     assert not read
 
 
@@ -153,7 +153,7 @@ def test_names_cannot_smuggle_formulas_or_headers(world: World) -> None:
     assert [line.split(",")[1][:2] for line in lines[1:]] == ["'+", "'@", "'-"]
     assert lines[3].endswith(",'=c")
     bad = {**terms, "name": "x\r\nSet-Cookie: a"}
-    assert world.call("POST", "/runs", "op", json=bad).status_code == 400
+    world.refused("malformed", "POST", "/runs", "op", json=bad)
 
 
 def test_the_ledger_ends_at_its_last_whole_line(world: World) -> None:

@@ -48,7 +48,7 @@ def test_from_draft_to_result(world: World) -> None:
     assert world.ok("GET", f"/runs/{run_id}", "south")["state"] == "submitted"
     assert world.ok("GET", f"/runs/{run_id}/submission", "south")[0]["state"] == "accepted"
 
-    assert world.call("GET", f"/runs/{run_id}/result", "north").status_code == 409
+    world.refused("wrong_state", "GET", f"/runs/{run_id}/result", "north")
     world.run_to(run_id, "finished")
     result = world.ok("GET", f"/runs/{run_id}/result", "north")
     assert result["plan"]["items"] == [1, 0, 3, 2]
@@ -70,11 +70,11 @@ def test_a_draft_can_be_changed_and_discarded_and_nothing_later_can(world: World
     assert changed["name"] == "evening"
     other = world.draft()
     assert world.call("DELETE", f"/runs/{other}", "op").status_code == 204
-    assert world.call("GET", f"/runs/{other}", "op").status_code == 404
+    world.refused("not_found", "GET", f"/runs/{other}", "op")
     world.ok("POST", f"/runs/{run_id}/invite", "op")
-    assert world.call("PUT", f"/runs/{run_id}", "op", json=terms).status_code == 409
-    assert world.call("DELETE", f"/runs/{run_id}", "op").status_code == 409
-    assert world.call("POST", f"/runs/{run_id}/invite", "op").status_code == 409
+    world.refused("wrong_state", "PUT", f"/runs/{run_id}", "op", json=terms)
+    world.refused("wrong_state", "DELETE", f"/runs/{run_id}", "op")
+    world.refused("wrong_state", "POST", f"/runs/{run_id}/invite", "op")
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_names_have_letters_of_any_script_in_one_form(world: World) -> None:
     again = world.ok("POST", "/accounts/ce\u0301leste/invitation", "op")
     assert again["name"] == "c\u00e9leste"
     for name in ("a b", "a\u202eb", "", "-a"):
-        assert world.call("POST", "/runs", "op", json={**both_rows(name)}).status_code == 400
+        world.refused("malformed", "POST", "/runs", "op", json={**both_rows(name)})
 
 
 def both_rows(name: str) -> dict[str, object]:
@@ -140,23 +140,23 @@ def test_withdrawing_cancels_until_it_runs(world: World) -> None:
     assert (gone["state"], gone["reason"]) == ("cancelled", "north has withdrawn: too early")
     assert ("cancel", run_id) in world.execution.calls
     running = world.ended("running")
-    assert world.call("POST", f"/runs/{running}/withdraw", "north").status_code == 409
+    world.refused("wrong_state", "POST", f"/runs/{running}/withdraw", "north")
 
 
 def test_cancelling_and_resuming(world: World) -> None:
     running = world.ended("running")
     assert world.ok("POST", f"/runs/{running}/cancel", "op")["reason"] == "cancelled by op"
-    assert world.call("POST", f"/runs/{running}/cancel", "op").status_code == 409
+    world.refused("wrong_state", "POST", f"/runs/{running}/cancel", "op")
     early = world.draft()
     assert world.ok("POST", f"/runs/{early}/cancel", "op")["state"] == "cancelled"
     nonce = {"nonce": "ab" * 16}
-    assert world.call("POST", f"/runs/{early}/logs", "op", json=nonce).status_code == 404
-    assert world.call("GET", f"/runs/{early}/agreement", "op").status_code == 404
+    world.refused("not_found", "POST", f"/runs/{early}/logs", "op", json=nonce)
+    world.refused("not_found", "GET", f"/runs/{early}/agreement", "op")
     assert world.ok("GET", f"/runs/{early}/result", "op")["plan"] is None
     interrupted = world.ended("interrupted")
     assert world.ok("GET", f"/runs/{interrupted}/result", "north")["plan"] is not None
     assert world.ok("POST", f"/runs/{interrupted}/resume", "op")["state"] == "submitted"
-    assert world.call("POST", f"/runs/{interrupted}/resume", "op").status_code == 409
+    world.refused("wrong_state", "POST", f"/runs/{interrupted}/resume", "op")
 
 
 def test_an_agreement_that_is_drawn_up_keeps_its_keys(world: World) -> None:
@@ -168,7 +168,7 @@ def test_an_agreement_that_is_drawn_up_keeps_its_keys(world: World) -> None:
     code = world.ok("POST", "/accounts/north/invitation", "op")["invitation"]
     new = Keys.new("north")
     body = joining_body(code, new, "north", world.platform.settings.url)
-    assert world.call("POST", "/join", json=body).status_code == 409
+    world.refused("wrong_state", "POST", "/join", json=body)
     assert world.ok("GET", f"/runs/{agreed}", "op") == before
     world.ok("POST", f"/runs/{agreed}/cancel", "op", json={})
     world.keys["north"] = new
@@ -184,7 +184,7 @@ def test_other_rows_are_taken_only_after_the_nodes_refused_the_first(world: Worl
     run_id = world.agreed()
     world.ok("POST", f"/runs/{run_id}/submission", "north", json=world.sealed(run_id, "north"))
     other = world.sealed(run_id, "north")
-    assert world.call("POST", f"/runs/{run_id}/submission", "north", json=other).status_code == 409
+    world.refused("wrong_state", "POST", f"/runs/{run_id}/submission", "north", json=other)
     from tacit.service.storage import set_submission_state
 
     with world.platform.database.writing() as session:
@@ -202,15 +202,13 @@ def test_what_is_not_ones_own_cannot_be_submitted(world: World) -> None:
     stolen = world.call("POST", f"/runs/{run_id}/submission", "south", json=norths)
     assert stolen.status_code == 422
     swapped = {**norths, "boxes": norths["boxes"][::-1]}
-    assert (
-        world.call("POST", f"/runs/{run_id}/submission", "north", json=swapped).status_code == 422
-    )
+    world.refused("refused", "POST", f"/runs/{run_id}/submission", "north", json=swapped)
     large = {**norths, "boxes": ["A" * 400_000, *norths["boxes"][1:]]}
     answer = world.call("POST", f"/runs/{run_id}/submission", "north", json=large)
     assert "larger than 2 rows need" in answer.json()["message"]
     run_id = world.invited()
     forged = {"signature": world.signature(run_id, "north")}
-    assert world.call("POST", f"/runs/{run_id}/signature", "south", json=forged).status_code == 422
+    world.refused("refused", "POST", f"/runs/{run_id}/signature", "south", json=forged)
 
 
 @pytest.mark.parametrize("kind", ["delays", "ap", "tsp"])

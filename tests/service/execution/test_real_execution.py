@@ -66,4 +66,4 @@ def test_an_agreement_waits_for_nodes_that_are_away(settings: Settings) -> None:
         warning = shown["warnings"][0]
         assert "the agreement cannot be drawn up: node" in warning
         assert "this is retried" in warning
-        assert world.call("GET", f"/runs/{run_id}/agreement", "north").status_code == 404
+        world.refused("not_found", "GET", f"/runs/{run_id}/agreement", "north")

@@ -236,6 +236,7 @@ def accounts_that_joined(session: Session, /) -> set[str]:
 
 def revoke_token(session: Session, token_hash: str, /) -> None:
     row = session.get(Token, token_hash)
+    # The first revocation stands: its time says until when the token was valid.
     if row is not None and row.revoked is None:
         row.revoked = time.time()
 

@@ -77,8 +77,9 @@ def joining_router() -> list[APIRouter]:
             ),
             label=body.label,
         )
+        # The code is used up and the token must be answered, so nothing below may fail the request.
+        # The schedule tries series again, and logs what is wrong with them.
         for series_id in await platform.database.read(undrafted_series, account.name):
-            # Whoever joins has used its code by now; the schedule says what is wrong.
             with suppress(TacitError):
                 await platform.database.write(draw_up_series, platform.settings, series_id)
         for run_id in await platform.database.read(undrafted_runs, account.name):

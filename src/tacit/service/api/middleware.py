@@ -81,6 +81,7 @@ class SizeLimit:
             return
         most, taken = self._limit(scope["path"]), 0
         announced = dict(scope["headers"]).get(b"content-length", b"0")
+        # 18 digits are more than any limit; Python refuses to convert thousands of them.
         if not announced.isdigit() or int(announced[:18]) > most:
             await error_answer(413, "too_large", f"the request exceeds {most} bytes; send less")(
                 scope, receive, send

@@ -153,6 +153,8 @@ def _add_endings(router: APIRouter) -> None:
         run_id: RunId, who: Asker, platform: ThePlatform, body: Reason | None = None
     ) -> RunView:
         """Cancel a run that has not ended; one that is running keeps its best so far."""
+        # In two steps: one transaction checks and cancels what is not running, so that it cannot
+        # begin in between. What is running belongs to its execution, which keeps the best so far.
         reason = (body or Reason()).of(f"cancelled by {who.account}")
         await platform.database.write(cancel_before_running, run_id, reason)
         await platform.execution.cancel(run_id, reason)

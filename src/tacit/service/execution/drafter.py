@@ -63,6 +63,8 @@ class Drafter:
         ready = await self._database.read(ready_to_draft, run_id)
         if ready is None:
             return
+        # The nodes draw sealing keys for this nonce. Each attempt has its own, so that the keys of
+        # one that failed belong to no other agreement.
         nonce = secrets.token_hex(16)
         links = self._links_of(ready.cluster)
         offers, platform = await links.offered_nodes(nonce, series=ready.counted_series)

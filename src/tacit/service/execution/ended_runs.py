@@ -79,7 +79,7 @@ class EndedRuns:
             links = self._links_of(stored.cluster)
             await links.coordinator(stored).end_agreement(within=TELL_SECONDS)
         except (NotThereError, RefusedError):
-            return True  # no node has it, or no cluster
+            return True  # no cluster has the run, or a node has deleted everything already
         except (TacitError, TimeoutError, OSError) as error:
             fields = {"run": run_id, "what": str(error) or "a node did not answer in time"}
             log.warning("the end of a run is told again", extra={"fields": fields})

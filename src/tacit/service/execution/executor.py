@@ -104,6 +104,8 @@ class Executor:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         self._services.workers.close()
+        # The runs whose tasks were cancelled are still stored as running. What recovers them after
+        # a crash also ends them here, so that there is one way to do it.
         await self._database.write(recover, self._services.data)
         await asyncio.gather(*(links.stop() for links in self._links.values()))
 
@@ -191,6 +193,7 @@ class Executor:
             await self.agreed(run_id)
 
     def _hand_over(self, run_id: str, cluster: str) -> None:
+        # Whoever signs last and whoever submits first may both come here.
         if run_id in self._tasks or self._stopping:
             return
         provisioner = Provisioner(run_id, self._links_of(cluster), self._database)
@@ -234,6 +237,8 @@ class Executor:
             while not await self._attempt(supervisor, run_id):
                 await asyncio.sleep(next(pauses, RETRY_SECONDS[-1]))
         finally:
+            # The task forgets itself before it frees the slot. A run that was resumed meanwhile
+            # gets its next task in `_dispatch`, which this one must not remove.
             self._supervisors.pop(run_id, None)
             self._tasks.pop(run_id, None)
             self._queue.release(run_id)
@@ -269,6 +274,8 @@ class Executor:
                 result = result_of(last, read_agreement(run.agreement))
             set_state(session, run_id, "cancelled", reason=reason, result=result)
 
+        # Stored before the worker is killed: if the platform crashes in between, the run is
+        # cancelled and not interrupted.
         await self._database.write(write)
         self._queue.remove(run_id)
         task = self._tasks.get(run_id)
@@ -296,6 +303,7 @@ class Executor:
             # The nodes may be about to write down their last answer.
             await asyncio.wait([self._tasks[run_id]], timeout=LOG_SECONDS)
         coordinator = self._links_of(stored.cluster).coordinator(stored)
+        # Nodes take the same agreement again, and answer with what they drew for the seed.
         dones = await coordinator.start_agreement(stored.signatures, within=LOG_SECONDS)
         fetch = coordinator.fetch_heads if heads_only else coordinator.fetch_logs
         logs = await fetch(nonce)

@@ -82,6 +82,7 @@ class ProgressFile:
     ) -> None:
         self._path, self._header, self._most = folder / PROGRESS, header(objectives), most
         self._every = 1
+        # A run that resumes from its checkpoint repeats the generations after that.
         self._lines = [line for line in _lines(self._path) if _generation(line) <= after]
         self._new: list[str] = []
         self._rewrite()

@@ -46,6 +46,7 @@ class Provisioner:
         pause, failures = FIRST_PAUSE, 0
         while True:
             await self._news.wait()
+            # Cleared before the work: rows that come meanwhile set it again.
             self._news.clear()
             try:
                 if await self._once():
@@ -108,6 +109,8 @@ class Provisioner:
             return False
         if not await self._prepare(coordinator, stored):
             return False
+        # Only now may the run wait for a slot: the nodes have the same inputs and have frozen them,
+        # so nobody can change a weight after it has seen anything of the search.
         await self._database.write(set_state, self._run_id, "submitted")
         return True
 

@@ -66,6 +66,8 @@ class FairQueue:
             for each in self._waiting
             if each.cluster == cluster and each.run_id not in self._running
         ]
+        # `min` takes the first of equals, so that each operator's runs keep their order. An
+        # operator who never had a slot comes first.
         return min(
             there, key=lambda each: self._served.get((cluster, each.operator), 0), default=None
         )

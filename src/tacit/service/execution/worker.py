@@ -74,6 +74,7 @@ def work(line: socket.socket, request: RunRequest, /) -> None:
 
 
 def _end_with_the_platform() -> None:
+    # Ctrl-C reaches workers, too. The platform ends them itself, after it has read their reports.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
         # Also if it is stopped and cannot notice anything: the server it was forked from ends with
@@ -100,6 +101,8 @@ class Worker:
         data = b""
         while len(data) < 8:
             part = self._line.recv(8 - len(data))
+            # Without any clean-up: what counts is in the files, and a thread that waits for a node
+            # could hold the end up while the next platform wants the lock.
             if not part:
                 os._exit(3)
             data += part
@@ -117,6 +120,8 @@ class Worker:
             public={k: np.array(rows, dtype=np.int64) for k, rows in request.public.items()},
         )
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # Two workers of one run would disturb each other at the nodes, and write to the same
+        # ledger. The lock is released with the process, however it ends.
         lock = (self._folder / LOCK).open("w")
         _take(lock)
         remove_drafts(self._folder)
@@ -155,6 +160,7 @@ class Worker:
                 again = reason is StopReason.NODES and driver.can_resume
                 if again and tries_left and until - time.monotonic() > LEAST_SECONDS:
                     continue
+                # The report first: the deadline waits for it, and for no checkpoint.
                 self._publish(self._report(driver, "ended", reason))
                 driver.checkpoint()
                 return

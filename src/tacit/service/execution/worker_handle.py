@@ -87,6 +87,7 @@ class WorkerHandle:
 
     async def start(self) -> None:
         """Start the process; it prepares itself."""
+        # The worker ends as soon as this pair is closed, as it also is when the platform crashes.
         ours, theirs = socket.socketpair()
         starting: asyncio.Future[BaseProcess] | None = None
         try:

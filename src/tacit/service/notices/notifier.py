@@ -175,6 +175,7 @@ class Notifier:
                 name = f"{node.host}:{node.port}"
                 key = cluster.name, name
                 if node.reachable:
+                    # Only a node that was announced as missing is announced as back.
                     if self._missing.pop(key, None) == float("inf"):
                         await self._notify_operators("node_back", now, *key)
                     continue
@@ -193,6 +194,8 @@ class Notifier:
     async def _deliver(
         self, notice: Notice, url: str | None, mail: str | None, /, *, now: float
     ) -> None:
+        # The attempt is stored after the delivery. A crash in between repeats the delivery under
+        # the same number, by which a receiver recognizes it; the other order would lose it.
         error: str | None = None
         try:
             if url is not None:

@@ -116,6 +116,7 @@ class _NothingHere:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     platform: Platform = app.state.platform
+    # Events have listeners before execution begins to change runs.
     platform.announcer.start()
     await platform.execution.start()
     notifier = Notifier(platform.settings, platform.database, platform.execution.clusters)
@@ -123,6 +124,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     try:
         yield
     finally:
+        # The database is closed last: execution stores where the interrupted runs stand.
         telling.cancel()
         await asyncio.gather(telling, return_exceptions=True)
         await platform.execution.stop()

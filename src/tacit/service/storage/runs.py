@@ -112,7 +112,7 @@ def set_state(
     if state in ENDS:
         run.ended = time.time() if ended is None else ended
         drop_progress(session, run_id)
-    elif state == "submitted":
+    elif state == "submitted":  # also when it is resumed, with a new deadline
         run.ended = run.running_since = run.deadline_at = None
     data = {
         "state": state,
@@ -204,6 +204,7 @@ def set_signature(session: Session, run_id: str, participant: str, signature: by
 
 def store_sealed(session: Session, sealed: Sealed, /) -> None:
     """Store a participant's boxes for an objective, in place of earlier ones."""
+    # Rows that the nodes have refused are replaced, and their verdict with them.
     sealed.state, sealed.reason = "waiting", None
     session.merge(sealed)
     session.flush()

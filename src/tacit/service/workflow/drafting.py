@@ -189,6 +189,7 @@ def agreement_of_terms(
         on_loss=terms.on_loss,
         plan=terms.plan,
     )
+    # A reference plan says from where savings count, which only series with equity do.
     if factor == 1 and terms.reference is not None:
         raise ParameterError("a reference plan is for runs of a series with equity; leave it out")
     stated = [

@@ -169,6 +169,7 @@ def _signed_equity(settings: EquitySettings | None) -> EquityTerms | None:
 
 def _varying(terms: SeriesTerms) -> Varying:
     given, problem = terms.varying, terms.run.problem
+    # Without sizes of their own, problems that vary may halve or double.
     sizes: dict[str, int] = {}
     for name, there in (("rows", problem.rows), ("columns", problem.columns)):
         varies = name in given.parts
@@ -214,6 +215,8 @@ def undrafted_series(session: Session, participant: str | None = None, /) -> lis
 
 def draw_up_series(session: Session, settings: Settings, series_id: str, /) -> bool:
     """Store what is to be signed, if all have joined and it is not stored yet."""
+    # Locked, since whoever joins and the schedule may both come here: drawn up twice, the series
+    # would have another nonce, and a signature under the first would not count.
     series = read_standing_series(session, series_id, for_update=True)
     keys = {member.participant: key for member, key in members_of_series(session, series_id)}
     known = {name: key for name, key in keys.items() if key is not None}
@@ -246,6 +249,7 @@ def sign_series(session: Session, series_id: str, participant: str, signature: b
         raise ServiceError("this is not your signature under the series; fetch it again")
     member.signature, member.signed = signature, member.signed or time.time()
     session.flush()
+    # The clock starts with the last signature: before it no run could begin.
     agreed = is_agreed(session, series_id)
     if agreed and series.next_at is None and made.schedule is not None:
         series.next_at = next_time(made.schedule, time.time())

@@ -6,20 +6,15 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
-from aiosmtpd.controller import Controller
 from msgspec.structs import replace
 
 from tacit.client import check_webhook
 from tacit.client.models import ClusterView, NodeView
 from tacit.errors import ServiceError, TrustError
-from tacit.local import free_addresses
 from tacit.service.notices import notifier
 from tacit.service.notices.delivery import checked_webhook_url, is_public
 from tacit.service.notices.notifier import WATCHED, Notifier
@@ -27,50 +22,15 @@ from tacit.service.server.app import make_app
 from tacit.service.server.settings import MailSettings, Settings
 from tacit.service.storage import Database, Notice, create_account, set_state
 from tacit.service.storage.accounts import add_webhook, due_notices, unread_events
+from tests.service.notices.test_delivery import Inbox, Receiver, mail_server, receiving
 from tests.service.stand_in import StandIn
 from tests.service.world import World, opened
 
 
-@dataclass
-class Receiver:
-    """Somebody's own server, which keeps what it is sent."""
-
-    url: str = ""
-    calls: list[tuple[str, str, bytes]] = field(default_factory=list)
-    """Path, signature and body of each."""
-    answers: list[int] = field(default_factory=list)
-    """What it answers first; then 204."""
-
-    def kinds(self, path: str = "/hook") -> list[str]:
-        # In the order in which they were made: those of one moment are delivered side by side.
-        told = [json.loads(body) for where, _, body in self.calls if where == path]
-        return [each["kind"] for each in sorted(told, key=lambda each: each["id"])]
-
-
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    made = Receiver()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            status = made.answers.pop(0) if made.answers else 204
-            made.calls.append((self.path, self.headers["Tacit-Signature"], body))
-            self.send_response(status)
-            self.send_header("Location", "/elsewhere")
-            self.end_headers()
-
-        do_GET = do_POST  # noqa: N815 - the server's own name
-
-        def log_message(self, *_: object) -> None: ...
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        made.url = f"http://127.0.0.1:{server.server_port}/hook"
-        thread = Thread(target=server.serve_forever)
-        thread.start()
-        yield made
-        server.shutdown()
-        thread.join()
+    with receiving(None) as server:
+        yield server
 
 
 @pytest.fixture(autouse=True)
@@ -231,22 +191,10 @@ def test_a_missing_node_is_told_once_and_that_it_is_back(open_settings: Settings
         database.close()
 
 
-class Inbox:
-    def __init__(self) -> None:
-        self.mail: list[str] = []
-
-    async def handle_DATA(self, _server: object, _session: object, envelope: Any) -> str:  # noqa: N802
-        self.mail.append(envelope.content.decode())
-        return "250 OK"
-
-
 @pytest.fixture
 def inbox() -> Iterator[tuple[Inbox, int]]:
-    made, port = Inbox(), int(free_addresses(1)[0].rpartition(":")[2])
-    controller = Controller(made, hostname="127.0.0.1", port=port)
-    controller.start()
-    yield made, port
-    controller.stop()
+    with mail_server(None) as made:
+        yield made
 
 
 def unread(world: World) -> bool:
@@ -271,10 +219,11 @@ def test_mail_says_what_is_needed(open_settings: Settings, inbox: tuple[Inbox, i
         world.ok("PUT", "/accounts/north/mail", "op", json={"mail": "north@example.org"})
         world.ok("POST", f"/runs/{run_id}/cancel", "op")
         until(lambda: len(received.mail) == 2)
-    for text in received.mail:
+    texts = [text for _, text in received.mail]
+    for text in texts:
         assert f"Subject: tacit: run {run_id} was cancelled; see why" in text
         assert "merger" not in text
-    to = sorted(line for text in received.mail for line in text.splitlines() if line[:3] == "To:")
+    to = sorted(line for text in texts for line in text.splitlines() if line[:3] == "To:")
     assert to == ["To: north@example.org", "To: op@example.org"]
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import ssl
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -139,17 +141,37 @@ def test_mail_for_another_name_or_without_encryption_is_not_sent(
         assert (inbox.passwords, inbox.mail) == ([], [])
 
 
+@dataclass
+class Receiver:
+    """A webhook's server, which keeps what it is sent."""
+
+    url: str = ""
+    calls: list[tuple[str, str, bytes]] = field(default_factory=list)
+    """Path, signature and body of each."""
+    answers: list[int] = field(default_factory=list)
+    """What it answers first; then 204."""
+
+    def kinds(self, path: str = "/hook") -> list[str]:
+        # In the order in which they were made: those of one moment are delivered side by side.
+        bodies = [json.loads(body) for where, _, body in self.calls if where == path]
+        return [each["kind"] for each in sorted(bodies, key=lambda each: each["id"])]
+
+
 @contextmanager
-def receiver(folder: Path) -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
-    """A webhook's server with TLS; gives its address, and signature and body of each call."""
-    calls: list[tuple[str, bytes]] = []
+def receiving(folder: Path | None) -> Iterator[Receiver]:
+    """With TLS where there is a folder with its certificate."""
+    made = Receiver()
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            calls.append((self.headers["Tacit-Signature"], body))
-            self.send_response(204)
+            status = made.answers.pop(0) if made.answers else 204
+            made.calls.append((self.path, self.headers["Tacit-Signature"], body))
+            self.send_response(status)
+            self.send_header("Location", "/elsewhere")
             self.end_headers()
+
+        do_GET = do_POST  # noqa: N815 - the server's own name
 
         def log_message(self, *_: object) -> None: ...
 
@@ -159,11 +181,14 @@ def receiver(folder: Path) -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
             assert isinstance(sys.exception(), OSError)
 
     with Quiet(("127.0.0.1", 0), Handler) as server:
-        server.socket = server_context(folder).wrap_socket(server.socket, server_side=True)
+        made.url = f"http://127.0.0.1:{server.server_port}/hook"
+        if folder is not None:
+            server.socket = server_context(folder).wrap_socket(server.socket, server_side=True)
+            made.url = made.url.replace("http", "https", 1)
         thread = Thread(target=server.serve_forever)
         thread.start()
         try:
-            yield f"https://127.0.0.1:{server.server_port}/hook", calls
+            yield made
         finally:
             server.shutdown()
             thread.join()
@@ -176,20 +201,20 @@ def call(url: str, own: Path | None) -> None:
 
 
 def test_webhooks_are_called_where_the_certificate_is_known(certificates: Path) -> None:
-    with receiver(certificates / "right") as (url, calls):
-        call(url, certificates / "right" / "ca.pem")
+    with receiving(certificates / "right") as server:
+        call(server.url, certificates / "right" / "ca.pem")
         for wrong in (None, certificates / "other" / "ca.pem"):
             with pytest.raises(UndeliveredError, match="CERTIFICATE_VERIFY_FAILED"):
-                call(url, wrong)
-    ((signature, body),) = calls
+                call(server.url, wrong)
+    ((_, signature, body),) = server.calls
     check_webhook("tcw_s", signature, body, now=time.time())
 
 
 def test_no_webhook_is_called_under_the_certificate_of_another_name(certificates: Path) -> None:
-    with receiver(certificates / "named") as (url, calls):
+    with receiving(certificates / "named") as server:
         with pytest.raises(UndeliveredError, match=r"not valid for '127.0.0.1'|mismatch"):
-            call(url, certificates / "named" / "ca.pem")
-        assert calls == []
+            call(server.url, certificates / "named" / "ca.pem")
+        assert server.calls == []
 
 
 def test_a_file_that_is_no_authority_is_said_to_be_none(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def runs(world: World) -> list[str]:
 
 @pytest.fixture(scope="module")
 def document(world: World) -> Any:
-    """Without its demand for a token, which every request here has; test_forbidden.py has none."""
+    """Without its demand for a token, which every request here has; test_gate.py has none."""
     whole = deepcopy(world.app.openapi())
     for operations in whole["paths"].values():
         for operation in operations.values():

@@ -1,7 +1,8 @@
-"""Connections on which nobody asks for anything shut nobody out."""
+"""Connections on which nobody asks for anything shut nobody out; certificates are renewed."""
 
 from __future__ import annotations
 
+import logging
 import resource
 import socket
 import ssl
@@ -10,17 +11,17 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 import pytest
-from fastapi import WebSocket
+from fastapi import FastAPI, WebSocket
 from starlette.routing import WebSocketRoute
 from websockets.sync.client import connect
 
+from tacit.identity.rotation import Rotated
+from tacit.mpc.transport import fingerprint, make_certificate
 from tacit.service.server import serve
-from tacit.service.server.serve import ImpatientLoop
+from tacit.service.server.serve import ImpatientLoop, make_server
 from tacit.service.server.settings import Settings
 from tests.service.world import API, World, served
 from tests.support import platform
-
-pytestmark = pytest.mark.slow
 
 HEAD = f"GET {API}/health HTTP/1.1\r\nHost: x\r\n".encode()
 LIMIT = 5
@@ -103,6 +104,7 @@ def until_served(world: World) -> None:
 
 
 @pytest.mark.parametrize("sent", [b"", HEAD], ids=["nothing", "half a head"])
+@pytest.mark.slow
 def test_whoever_asks_nothing_has_to_leave(world: World, clock: Clock, sent: bytes) -> None:
     with connected(world) as link:
         link.sendall(sent)
@@ -112,6 +114,7 @@ def test_whoever_asks_nothing_has_to_leave(world: World, clock: Clock, sent: byt
         assert is_ended(link)
 
 
+@pytest.mark.slow
 def test_half_a_head_after_a_whole_request_does_not_help(world: World, clock: Clock) -> None:
     with connected(world) as link:
         link.sendall(HEAD + b"\r\n")
@@ -129,6 +132,7 @@ def test_half_a_head_after_a_whole_request_does_not_help(world: World, clock: Cl
         assert is_ended(link)
 
 
+@pytest.mark.slow
 def test_whoever_never_shakes_hands_has_to_leave(world: World, clock: Clock) -> None:
     with plain(world) as link:
         until_served(world)
@@ -137,6 +141,7 @@ def test_whoever_never_shakes_hands_has_to_leave(world: World, clock: Clock) -> 
         assert is_ended(link)
 
 
+@pytest.mark.slow
 def test_an_address_has_so_many_connections(world: World) -> None:
     with ExitStack() as stack:
         for _ in range(LIMIT):
@@ -145,6 +150,7 @@ def test_an_address_has_so_many_connections(world: World) -> None:
             assert is_ended(link)
 
 
+@pytest.mark.slow
 def test_a_web_socket_stays(world: World, clock: Clock) -> None:
     async def echo(socket: WebSocket) -> None:
         await socket.accept()
@@ -159,6 +165,7 @@ def test_a_web_socket_stays(world: World, clock: Clock) -> None:
         assert socket_.recv(timeout=120) == "here"
 
 
+@pytest.mark.slow
 def test_as_many_files_may_be_open_as_the_system_allows() -> None:
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (512, before[1]))
@@ -167,3 +174,48 @@ def test_as_many_files_may_be_open_as_the_system_allows() -> None:
         assert resource.getrlimit(resource.RLIMIT_NOFILE) == (before[1], before[1])
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def shown(server: ssl.SSLContext) -> str:
+    """The fingerprint of the certificate that a new connection sees, without a socket."""
+    client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    client.check_hostname, client.verify_mode = False, ssl.CERT_NONE
+    there, back = ssl.MemoryBIO(), ssl.MemoryBIO()
+    dialler = client.wrap_bio(back, there)
+    listener = server.wrap_bio(there, back, server_side=True)
+    for each in (dialler, listener):
+        with pytest.raises(ssl.SSLWantReadError):
+            each.do_handshake()
+    dialler.do_handshake()
+    seen = dialler.getpeercert(binary_form=True)
+    assert seen is not None
+    return fingerprint(ssl.DER_cert_to_PEM_cert(seen))
+
+
+def test_a_new_certificate_is_shown_without_a_restart(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert settings.tls_certificate is not None
+    assert settings.tls_key is not None
+    files = settings.place(settings.tls_certificate), settings.place(settings.tls_key)
+    app = FastAPI()
+    app.state.platform = None
+    server = make_server(settings, app)
+    server.config.load()
+    context = server.config.ssl
+    assert context is not None
+    rotated = Rotated(*files, https_hosts=["127.0.0.1"])
+    before = rotated.fingerprint
+    assert shown(context) == before
+    for step, is_new in ((rotated.prepare, False), (rotated.switch, True), (rotated.finish, True)):
+        step()
+        server.use_new_certificate(context)  # type: ignore[attr-defined]
+        assert (shown(context) != before) is is_new
+
+    files[0].write_text("half a file")
+    server.use_new_certificate(context)  # type: ignore[attr-defined]
+    assert shown(context) != before
+    files[0].write_text(make_certificate("service", days=5)[0])
+    with caplog.at_level(logging.WARNING):
+        server.warn_of_expiry(files[0])  # type: ignore[attr-defined]
+    assert "the certificate of the platform's website expires in 5 days" in caplog.text

@@ -60,6 +60,7 @@ class TypedRouter(APIRouter):
             content = {JSON: {"schema": schema_of(answer)}}
             shown = {status: {"description": "As asked.", "content": content}}
             options["responses"] = {**shown, **(options.get("responses") or {})}
+        # FastAPI would build a Pydantic model of each record. msgspec writes and describes them.
         options["response_model"] = None
         super().add_api_route(path, _adapted(endpoint, kinds, bodies, status), **options)
 
@@ -205,6 +206,7 @@ async def _tacit_error(request: Request, error: Exception) -> Response:
             # The driver's message names hosts and users, which only operators may see.
             message = "the database cannot be used right now; try again in a minute"
         return error_answer(error.status, error.code, message, headers=headers)
+    # What nodes refuse or cannot do now, they may do later: the client is told to retry.
     if isinstance(error, (MpcError, RefusedError)):
         return error_answer(NodesError.status, NodesError.code, message)
     # A file's error names a path on the platform's disk, which clients must not see.

@@ -72,6 +72,7 @@ class GatedRoute(APIRoute):
         self.endpoints = [
             (method, path.removeprefix(PREFIX)) for method in sorted(self.methods or ())
         ]
+        # While routes are made, so that the first test or start finds a line that was forgotten.
         for each in self.endpoints:
             if each not in PERMISSIONS:
                 raise KeyError(f"{each} is not in the table of permissions; add it there")
@@ -93,7 +94,7 @@ async def admit(request: Request, endpoint: Endpoint, /) -> None:
     address = request.client.host if request.client else "unknown"
     network = network_of(address)
     if "anonymous" in PERMISSIONS[endpoint]:
-        if endpoint != HEALTH:
+        if endpoint != HEALTH:  # which monitors ask often, and which costs nothing
             platform.by_address.take(network)
         return
     if endpoint == METRICS and _is_local(request, platform, address):

@@ -93,6 +93,7 @@ def _csv_text(header: Sequence[str], lines: Iterable[Sequence[object]], /) -> st
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)
+    # Names come from participants. A spreadsheet would run one that begins with = as a formula.
     writer.writerows(
         [plain_cell(cell) if isinstance(cell, str) else cell for cell in line] for line in lines
     )
@@ -121,6 +122,7 @@ def complete_lines(path: Path, /) -> Iterator[bytes]:
     except FileNotFoundError:
         return
     with file:
+        # Only what is there now: a running search may append faster than a slow client reads.
         left, rest = path.stat().st_size, b""
         while left > 0 and (chunk := file.read(min(CHUNK, left))):
             left -= len(chunk)

@@ -58,6 +58,7 @@ def _change(session: Session, run_id: str, terms: RunTerms) -> RunView:
 
 def _discard(session: Session, run_id: str) -> None:
     check_state(read_run(session, run_id, for_update=True).state, DRAFT, to="discard it")
+    # A draft has neither members nor boxes yet; its events are all that refers to it.
     session.execute(delete(Event).where(Event.run == run_id))
     session.execute(delete(Run).where(Run.id == run_id))
 
@@ -219,6 +220,7 @@ def taking_part_router() -> APIRouter:
         run_id: RunId, body: SubmitRows, who: Asker, platform: ThePlatform
     ) -> SubmittedRows:
         """Hand in sealed rows for one objective; with 201 they are stored for good."""
+        # Boxes are decoded and hashed before the write, which all others would wait for.
         sealed = await platform.database.read(
             sealed_from,
             run_id,

@@ -102,6 +102,7 @@ def series_router() -> APIRouter:
         series_id, codes = await platform.database.write(
             create_series, platform.settings, terms, by=who.account, cluster=cluster
         )
+        # Participants of earlier runs have joined already, so it may be complete at once.
         await platform.database.write(draw_up_series, platform.settings, series_id)
         return await platform.database.read(series_view, series_id, invitations=codes)
 

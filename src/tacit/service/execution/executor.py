@@ -146,7 +146,6 @@ class Executor:
     # Clusters.
 
     async def cluster_for_new_run(self) -> str:
-        """The name of the least loaded cluster."""
 
         def load(session: Session) -> dict[str, int]:
             loads = dict.fromkeys(self._links, 0)
@@ -159,7 +158,6 @@ class Executor:
         return min(loads, key=lambda name: loads[name] / self._links[name].slots)
 
     def clusters(self) -> list[ClusterView]:
-        """All clusters, as last seen."""
         return [
             links.status(running=self._queue.running(name), waiting=self._queue.waiting(name))
             for name, links in self._links.items()
@@ -175,17 +173,14 @@ class Executor:
     # Drawing up and handing over.
 
     async def draw_up(self, run_id: str, /) -> None:
-        """Draft the agreement if all have joined; what does not work now is retried."""
         if not await self._drafter.draw_up(run_id) and not self._stopping:
             self._spawn(self._drafter.retry(run_id))
 
     async def agreed(self, run_id: str, /) -> None:
-        """All have signed: hand the agreement to the nodes, however long that takes."""
         stored = await self._database.read(stored_agreement, run_id)
         self._hand_over(run_id, stored.cluster)
 
     async def submission(self, run_id: str, /) -> None:
-        """New sealed rows are stored: hand them over; when all are in, have them checked."""
         provisioner = self._provisioners.get(run_id)
         if provisioner is not None:
             provisioner.look_again()
@@ -260,7 +255,6 @@ class Executor:
         )
 
     async def cancel(self, run_id: str, reason: str, /) -> None:
-        """End a run, whatever it is doing, as `cancelled`; its best so far is kept."""
         supervisor = self._supervisors.get(run_id)
         last = supervisor.last if supervisor is not None else None
 
@@ -288,7 +282,6 @@ class Executor:
     async def fetch_logs(
         self, run_id: str, nonce: bytes, /, *, heads_only: bool = False
     ) -> CarriedLogs:
-        """The nodes' logs, or their heads alone, signed for this nonce."""
         stored = await self._database.read(stored_agreement, run_id)
         early = {"submitted", "agreed"} if heads_only else {"submitted"}
         if stored.state in BEFORE_RUNNING - early:

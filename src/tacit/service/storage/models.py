@@ -239,6 +239,8 @@ class Event(Base):
     """state, member, progress or warning."""
     data: Mapped[Json] = mapped_column(JSON)
 
+    # SQLite would otherwise use the highest numbers again after they were deleted, and watchers go
+    # on from the highest number that they have seen.
     __table_args__ = (Index("ix_event_run_id", "run", "id"), {"sqlite_autoincrement": True})
 
 
@@ -282,6 +284,7 @@ class Notice(Base):
     sent: Mapped[float | None]
     error: Mapped[str | None] = mapped_column(Text)
 
+    # Receivers know a repeated notice by its number, so no number is used twice.
     __table_args__ = ({"sqlite_autoincrement": True},)
 
 

@@ -139,6 +139,7 @@ def set_progress(session: Session, run_id: str, progress: RunProgress, /) -> Non
     """Store a run's last report with its event."""
     # This happens twice a second, so it does not read the run, which has its agreement in it.
     session.execute(update(Run).where(Run.id == run_id).values(progress=progress))
+    # Otherwise the table would grow by two rows a second and run.
     drop_progress(session, run_id, before=time.time() - KEEP_PROGRESS_SECONDS)
     add_event(session, run_id, "progress", msgspec.to_builtins(progress))
 

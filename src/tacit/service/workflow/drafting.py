@@ -192,6 +192,8 @@ def agreement_of_terms(
     # A reference plan says from where savings count, which only series with equity do.
     if factor == 1 and terms.reference is not None:
         raise ParameterError("a reference plan is for runs of a series with equity; leave it out")
+    # The problem has the bounds of weights that were multiplied, so that their sums are checked to
+    # fit. The agreement states the bounds of the participants' own weights.
     stated = [
         replace(each, weight_bound=each.weight_bound // factor) for each in drafted.objectives
     ]
@@ -213,6 +215,7 @@ def agreement_in_series(
     """
     drafted = agreement_of_terms(terms, parties, factor=largest_factor(series.equity))
     now, signed = time.time(), series.limits
+    # A run may have fewer evaluations than the series allows, never more.
     fewer = signed.evaluations
     if not drafted.is_exact:  # whose steps are those of the pinned search
         fewer = min(fewer, drafted.limits.evaluations)

@@ -60,6 +60,7 @@ def invite_members(
     run = read_run(session, run_id, for_update=True)
     check_state(run.state, frozenset({"draft"}), to="invite")
     accounts = accounts_of(session, list(run.terms.participants))
+    # Whoever has an open invitation keeps it: a new one would end the file that was handed out.
     invited = accounts_with_open_invitation(session)
     codes = {
         account.name: new_invitation(session, account.name, hours=settings.invitation_hours)[0]
@@ -75,6 +76,7 @@ def invite_members(
 def accounts_of(session: Session, names: list[str], /) -> list[Account]:
     """The participants' accounts; those who have none get one."""
     known = {account.name: account for account in list_accounts(session)}
+    # Names that differ in case alone are confused by people, and are one file on some systems.
     folded = {name.lower() for name in known}
     for name in names:
         if name in known and known[name].role != "participant":

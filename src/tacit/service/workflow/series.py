@@ -247,6 +247,7 @@ def sign_series(session: Session, series_id: str, participant: str, signature: b
     key = next(each.signing_key for each in made.participants if each.name == participant)
     if not is_signed(key, "series", bytes.fromhex(digest), signature):
         raise ServiceError("this is not your signature under the series; fetch it again")
+    # A client that got no answer signs again; the time of the first signature stays.
     member.signature, member.signed = signature, member.signed or time.time()
     session.flush()
     # The clock starts with the last signature: before it no run could begin.
@@ -310,6 +311,7 @@ def next_terms(session: Session, series_id: str, changes: NextRun, /) -> tuple[R
     if not is_agreed(session, series_id):
         raise WrongStateError("not everybody has signed the series; wait until all have")
     runs = runs_of_series(session, series_id)
+    # `runs_of_series` defers the terms, which may be long.
     last = read_run(session, runs[-1].id).terms if runs else series.terms.run
     if changes.problem not in (None, last.problem):
         last = replace(last, reference=None)  # that of another problem

@@ -123,6 +123,7 @@ def sealed_from(
     rows = len(agreement.rows_of(participant, objective))
     per_weight = BYTES_PER_COMPONENT * (len(agreement.nodes) - 1)
     most = per_weight * rows * agreement.problem.columns + ROOM_PER_ROW * rows + ROOM_PER_BOX
+    # The size of a box follows from its rows. What is larger would only fill disks.
     if any(len(box) > most for box in opened):
         raise SealError(f"a box is larger than {rows} rows need; seal your rows again")
     if [box_hash(box) for box in opened] != named.boxes:

@@ -18,7 +18,7 @@ from tacit.identity.keys import Keys
 from tacit.service.access.credentials import own_addresses
 from tacit.service.server.serve import JsonLines
 from tacit.service.server.settings import Settings
-from tacit.service.storage import Invitation, Token
+from tacit.service.storage import AccessToken, Invitation
 from tests.service.world import MakeWorld, World, joining_body
 
 
@@ -152,7 +152,7 @@ def test_a_token_ends_when_it_is_given_back_revoked_or_expires(world: World) -> 
     world.refused("unauthorized", "GET", "/me", "outsider")
     world.refused("not_found", "DELETE", "/accounts/nobody", "op")
     with world.platform.database.writing() as session:
-        session.execute(update(Token).values(expires=time.time() - 1))
+        session.execute(update(AccessToken).values(expires=time.time() - 1))
     world.refused("unauthorized", "GET", "/me", "op")
 
 

@@ -17,7 +17,7 @@ from tacit.service.access.permissions import PERMISSIONS
 from tacit.service.api.gate import GatedRoute
 from tacit.service.server.app import make_app
 from tacit.service.server.settings import Settings
-from tacit.service.storage import Token
+from tacit.service.storage import AccessToken
 from tests.service.stand_in import StandIn
 from tests.service.world import API, World, opened
 
@@ -105,7 +105,7 @@ def busy(module_settings: Settings) -> Iterator[tuple[World, str]]:
             for name, expires, revoked in (("expired", now - 1, None), ("revoked", now + 99, now)):
                 world.tokens[name] = f"tct_{name}"
                 session.add(
-                    Token(
+                    AccessToken(
                         hash=secret_hash(f"tct_{name}"),
                         account="op",
                         created=now - 100,

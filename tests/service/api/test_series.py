@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tacit.agreement import canonical, departures, read_agreement, read_series, series_hash
 from tacit.equity import FIRST_HEAD
 from tacit.search.moves import AssignmentParameters
-from tacit.service.execution.series_schedule import SeriesSchedule
+from tacit.service.execution.series_schedule import SeriesClock
 from tacit.service.storage import read_run
 from tests.service.example_terms import plain_terms
 from tests.service.world import World
@@ -105,7 +105,7 @@ def test_runs_start_by_the_clock_and_never_pile_up(world: World) -> None:
     due = world.ok("GET", f"/series/{series_id}", "op")["next_at"]
     assert 0 < due - time.time() <= 1800
     platform = world.platform
-    clock = SeriesSchedule(platform.settings, platform.database, platform.execution.draw_up)
+    clock = SeriesClock(platform.settings, platform.database, platform.execution.draw_up)
 
     def look(at: float) -> list[str]:
         assert world.portal is not None

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tacit.agreement import read_agreement
-from tacit.service.execution.series_schedule import SeriesSchedule
+from tacit.service.execution.series_schedule import SeriesClock
 from tacit.service.storage import read_standing_series
 from tests.service.api.test_series import cancel, next_run, with_equity
 from tests.service.example_terms import plain_terms
@@ -31,7 +31,7 @@ def signed(world: World, **changes: Any) -> str:
 
 def look(world: World, at: float) -> list[str]:
     platform = world.platform
-    clock = SeriesSchedule(platform.settings, platform.database, platform.execution.draw_up)
+    clock = SeriesClock(platform.settings, platform.database, platform.execution.draw_up)
     assert world.portal is not None
     return world.portal.call(clock.look, at)
 

@@ -20,7 +20,7 @@ from tacit.client import ENDS, FoundPlans, Plan, RunState, RunTerms, converted
 from tacit.errors import InputError, NotThereError, WrongStateError
 from tacit.service.storage import (
     Database,
-    Sealed,
+    StoredBoxes,
     add_members,
     add_warning,
     create_account,
@@ -154,7 +154,7 @@ def test_rows_have_the_records_that_were_stored(database: Database, run_id: str)
 def test_a_submission_is_as_far_as_its_last_objective(database: Database, run_id: str) -> None:
     def submit(session: Session, objective: int) -> None:
         parts = dict.fromkeys(("manifest", "signature", "box0", "box1", "box2"), b"x")
-        row = Sealed(run=run_id, participant="north", objective=objective, **parts)
+        row = StoredBoxes(run=run_id, participant="north", objective=objective, **parts)
         store_sealed(session, row)
 
     def check(session: Session, state: str, **of: int) -> None:

@@ -23,7 +23,7 @@ from tacit.errors import CredentialError, NotThereError, ServiceError
 from tacit.identity import parse_address, read_certificate
 from tacit.mpc.transport import certificate_hosts
 from tacit.service.server.settings import Settings
-from tacit.service.storage import Account, Invitation, Token
+from tacit.service.storage import AccessToken, Account, Invitation
 
 TOKEN_PREFIX = "tct_"
 CODE_PREFIX = "tci_"
@@ -204,14 +204,16 @@ def issue_token(
     """Return a new token, to be shown once, and when it expires."""
     token, now = new_secret(TOKEN_PREFIX), time.time()
     expires = now + days * DAY_SECONDS
-    row = Token(hash=secret_hash(token), account=account, created=now, expires=expires, label=label)
+    row = AccessToken(
+        hash=secret_hash(token), account=account, created=now, expires=expires, label=label
+    )
     session.add(row)
     return token, expires
 
 
 def requester_of(session: Session, token: str, /) -> Requester:
     """Return whose token this is; the error does not say why one is not valid."""
-    row = session.get(Token, secret_hash(token))
+    row = session.get(AccessToken, secret_hash(token))
     if row is None or not _is_valid(row):
         raise CredentialError(
             "the token does not count: it is unknown, revoked or has expired; join again"
@@ -222,20 +224,20 @@ def requester_of(session: Session, token: str, /) -> Requester:
 
 def is_still_valid(session: Session, who: Requester, /) -> bool:
     """Return whether a token that was valid still is."""
-    row = session.get(Token, who.token_hash)
+    row = session.get(AccessToken, who.token_hash)
     return row is not None and _is_valid(row)
 
 
-def _is_valid(row: Token) -> bool:
+def _is_valid(row: AccessToken) -> bool:
     return row.revoked is None and row.expires > time.time()
 
 
 def accounts_that_joined(session: Session, /) -> set[str]:
-    return set(session.scalars(select(Token.account).distinct()))
+    return set(session.scalars(select(AccessToken.account).distinct()))
 
 
 def revoke_token(session: Session, token_hash: str, /) -> None:
-    row = session.get(Token, token_hash)
+    row = session.get(AccessToken, token_hash)
     # The first revocation stands: its time says until when the token was valid.
     if row is not None and row.revoked is None:
         row.revoked = time.time()
@@ -243,6 +245,6 @@ def revoke_token(session: Session, token_hash: str, /) -> None:
 
 def revoke_all(session: Session, account: str, /) -> None:
     check_account(session, account)
-    mine = Token.account == account, Token.revoked.is_(None)
-    session.execute(update(Token).where(*mine).values(revoked=time.time()))
+    mine = AccessToken.account == account, AccessToken.revoked.is_(None)
+    session.execute(update(AccessToken).where(*mine).values(revoked=time.time()))
     end_invitations(session, account)

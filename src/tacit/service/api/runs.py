@@ -27,7 +27,15 @@ from tacit.service.access.permissions import PARTICIPANT
 from tacit.service.api.answers import run_summaries, run_view
 from tacit.service.api.encoding import error_responses
 from tacit.service.api.gate import AccountName, Asker, RunId, ThePlatform, gated_router
-from tacit.service.storage import Event, Run, Sealed, create_run, read_run, sealed_of, set_state
+from tacit.service.storage import (
+    Event,
+    Run,
+    StoredBoxes,
+    create_run,
+    read_run,
+    sealed_of,
+    set_state,
+)
 from tacit.service.storage.states import BEFORE_RUNNING, check_state
 from tacit.service.workflow.drafting import checked_terms
 from tacit.service.workflow.inviting import invite_members, invite_to_run
@@ -171,7 +179,7 @@ def _add_endings(router: APIRouter) -> None:
         return await platform.database.read(run_view, run_id)
 
 
-def _shown(sealed: Sealed) -> SubmittedRows:
+def _shown(sealed: StoredBoxes) -> SubmittedRows:
     boxes = [box_hash(box) for box in sealed.boxes]
     return SubmittedRows(sealed.objective, sealed.state, sealed.reason, boxes)
 

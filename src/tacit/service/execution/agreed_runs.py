@@ -13,7 +13,7 @@ from tacit.agreement import (
 )
 from tacit.client import CarriedManifest, RunState
 from tacit.errors import NotThereError
-from tacit.service.storage import Sealed, members_of, read_run, sealed_rows
+from tacit.service.storage import StoredBoxes, members_of, read_run, sealed_rows
 from tacit.service.workflow.series import signed_series
 from tacit.service.workflow.terms import Weights, public_weights
 
@@ -30,7 +30,7 @@ class StoredAgreement:
     data: bytes
     agreement: Agreement
     signatures: dict[str, bytes]
-    rows: list[Sealed]
+    rows: list[StoredBoxes]
     public: Weights = field(default_factory=dict)
     """Of public objectives."""
     series: SignedSeries | None = None

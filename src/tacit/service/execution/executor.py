@@ -24,7 +24,7 @@ from tacit.service.execution.recovery import interrupt, recover
 from tacit.service.execution.report import Report
 from tacit.service.execution.retry_until_written import retry_until_written
 from tacit.service.execution.run_supervisor import RunServices, RunSupervisor
-from tacit.service.execution.series_schedule import SeriesSchedule
+from tacit.service.execution.series_schedule import SeriesClock
 from tacit.service.execution.worker_handle import WorkerPool
 from tacit.service.server.metrics import ServiceMetrics
 from tacit.service.server.settings import Settings
@@ -65,7 +65,7 @@ class Executor:
             metrics=self.metrics,
         )
         self._drafter = Drafter(database, self._links_of)
-        self._schedule = SeriesSchedule(settings, database, self.draw_up)
+        self._schedule = SeriesClock(settings, database, self.draw_up)
         self._ended_runs = EndedRuns(database, self._links_of)
         self._provisioners: dict[str, Provisioner] = {}
         self._supervisors: dict[str, RunSupervisor] = {}

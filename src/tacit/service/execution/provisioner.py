@@ -17,7 +17,13 @@ from tacit.records import RefusalKind
 from tacit.service.execution.agreed_runs import StoredAgreement, stored_agreement
 from tacit.service.execution.cluster_links import ClusterLinks
 from tacit.service.execution.retry_until_written import retry_until_written
-from tacit.service.storage import Database, Sealed, add_warning, set_state, set_submission_state
+from tacit.service.storage import (
+    Database,
+    StoredBoxes,
+    add_warning,
+    set_state,
+    set_submission_state,
+)
 
 HAND_OVER_SECONDS = 10.0
 PREPARE_SECONDS = 60.0
@@ -114,7 +120,7 @@ class Provisioner:
         await self._database.write(set_state, self._run_id, "submitted")
         return True
 
-    async def _deliver(self, coordinator: Coordinator, each: Sealed) -> None:
+    async def _deliver(self, coordinator: Coordinator, each: StoredBoxes) -> None:
         submit = partial(coordinator.submission, each.rows)
         try:
             await coordinator.ask_all(submit, within=HAND_OVER_SECONDS)

@@ -60,7 +60,7 @@ def _next_run(session: Session, settings: Settings, series_id: str) -> str:
     return run_id
 
 
-class SeriesSchedule:
+class SeriesClock:
     """The times of all series of one service."""
 
     def __init__(

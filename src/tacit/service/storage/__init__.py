@@ -11,6 +11,7 @@ from tacit.service.storage.accounts import add_account, create_account, find_acc
 from tacit.service.storage.database import Database
 from tacit.service.storage.events import add_event, events_after
 from tacit.service.storage.models import (
+    AccessToken,
     Account,
     Contact,
     Event,
@@ -18,10 +19,9 @@ from tacit.service.storage.models import (
     Member,
     Notice,
     Run,
-    Sealed,
     SeriesMember,
     StandingSeries,
-    Token,
+    StoredBoxes,
     Webhook,
 )
 from tacit.service.storage.runs import (

@@ -98,7 +98,7 @@ class Invitation(Base):
     used: Mapped[float | None]
 
 
-class Token(Base):
+class AccessToken(Base):
     """What an account shows with every request, as its hash."""
 
     __tablename__ = "token"
@@ -191,7 +191,7 @@ class Member(Base):
     submission_reason: Mapped[str | None] = mapped_column(Text)
 
 
-class Sealed(Base):
+class StoredBoxes(Base):
     """A participant's boxes for one objective, as they came."""
 
     __tablename__ = "sealed"

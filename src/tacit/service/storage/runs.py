@@ -20,7 +20,7 @@ from tacit.client import (
 )
 from tacit.errors import NotThereError
 from tacit.service.storage.events import add_event, drop_progress
-from tacit.service.storage.models import Account, Member, Run, Sealed, new_id
+from tacit.service.storage.models import Account, Member, Run, StoredBoxes, new_id
 from tacit.service.storage.states import check_state, check_transition
 
 KEEP_PROGRESS_SECONDS = 60.0
@@ -203,7 +203,7 @@ def set_signature(session: Session, run_id: str, participant: str, signature: by
     return all(each.signature is not None for each in members_of(session, run_id))
 
 
-def store_sealed(session: Session, sealed: Sealed, /) -> None:
+def store_sealed(session: Session, sealed: StoredBoxes, /) -> None:
     """Store a participant's boxes for an objective, in place of earlier ones."""
     # Rows that the nodes have refused are replaced, and their verdict with them.
     sealed.state, sealed.reason = "waiting", None
@@ -214,20 +214,25 @@ def store_sealed(session: Session, sealed: Sealed, /) -> None:
     _summarize(session, member)
 
 
-def sealed_rows(session: Session, run_id: str, /) -> list[Sealed]:
+def sealed_rows(session: Session, run_id: str, /) -> list[StoredBoxes]:
     """All boxes of a run, by objective, then in the order of its participants."""
     query = (
-        select(Sealed)
-        .join(Member, (Member.run == Sealed.run) & (Member.participant == Sealed.participant))
-        .where(Sealed.run == run_id)
-        .order_by(Sealed.objective, Member.position)
+        select(StoredBoxes)
+        .join(
+            Member,
+            (Member.run == StoredBoxes.run) & (Member.participant == StoredBoxes.participant),
+        )
+        .where(StoredBoxes.run == run_id)
+        .order_by(StoredBoxes.objective, Member.position)
     )
     return list(session.scalars(query))
 
 
-def sealed_of(session: Session, run_id: str, participant: str, /) -> list[Sealed]:
-    query = select(Sealed).where(Sealed.run == run_id, Sealed.participant == participant)
-    return list(session.scalars(query.order_by(Sealed.objective)))
+def sealed_of(session: Session, run_id: str, participant: str, /) -> list[StoredBoxes]:
+    query = select(StoredBoxes).where(
+        StoredBoxes.run == run_id, StoredBoxes.participant == participant
+    )
+    return list(session.scalars(query.order_by(StoredBoxes.objective)))
 
 
 def set_submission_state(

@@ -20,7 +20,7 @@ from tacit.client import ENDS
 from tacit.errors import NotThereError, SealError, ServiceError, WrongStateError
 from tacit.service.storage import (
     Run,
-    Sealed,
+    StoredBoxes,
     read_member,
     read_run,
     sealed_of,
@@ -111,7 +111,7 @@ def sealed_from(
     manifest: bytes,
     signature: bytes,
     boxes: Sequence[str],
-) -> Sealed:
+) -> StoredBoxes:
     """Return sealed rows, after checking all that can be seen from outside the boxes."""
     agreement = read_agreement(agreement_bytes(session, run_id)[0])
     named = read_manifest(agreement, manifest, signature)
@@ -128,7 +128,7 @@ def sealed_from(
         raise SealError(f"a box is larger than {rows} rows need; seal your rows again")
     if [box_hash(box) for box in opened] != named.boxes:
         raise SealError("the boxes are not those that the manifest names; seal your rows again")
-    return Sealed(
+    return StoredBoxes(
         run=run_id,
         participant=participant,
         objective=objective,
@@ -138,7 +138,7 @@ def sealed_from(
     )
 
 
-def submit(session: Session, rows: Sealed, /) -> tuple[Sealed, bool]:
+def submit(session: Session, rows: StoredBoxes, /) -> tuple[StoredBoxes, bool]:
     """Store sealed rows; return what is stored, and whether it is new.
 
     The same rows again change nothing. Other rows count only after the nodes have refused the

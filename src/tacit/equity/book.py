@@ -52,6 +52,7 @@ class RunEntry:
     @property
     def public(self) -> bytes:
         """All of it that is no share."""
+        # Shares stay out: the head must be the same at all nodes.
         public = [self.number, self.place, self.attempt, self.participants, self.agreement]
         return json.dumps([*public, self.plan] if self.plan else public).encode()
 
@@ -113,6 +114,8 @@ class StepBook:
         self._check_number(number)
         if number == self.frozen:
             return self
+        # A number that was used and not counted is void for good: otherwise a platform could freeze
+        # the inputs of two runs and count the one whose outcome it prefers.
         void = (self.frozen,) if self.frozen > self.last else ()
         return replace(self, frozen=number, voids=(*self.voids, *void)[-MOST_VOIDS:], prepared=None)
 
@@ -137,14 +140,19 @@ class StepBook:
     def count(self, number: int, attempt: str) -> StepBook:
         """Count a run that all nodes have prepared; if it is the last that is, nothing changes."""
         if self.latest is not None and (self.last, self.latest.attempt) == (number, attempt):
+            # Counting twice changes nothing: after a crash a node cannot know whether its answer
+            # arrived.
             return self
         entry = self.prepared
+        # Shares of different attempts do not fit together: only the very attempt that all prepared
+        # counts.
         if entry is None or (entry.number, entry.attempt) != (number, attempt):
             raise ParameterError(f"attempt {attempt!r} of run {number} was not prepared here")
         taken, steps = dict(self.taken), dict(self.steps)
         for at, name in enumerate(entry.participants):
             assert entry.steps is not None
             taken[name] = self.participated(name) + 1
+            # Older steps have no weight left, so the book does not grow with the series.
             steps[name] = concatenate([self.own_steps(name), entry.steps[at : at + 1]])[-MEMORY:]
         return replace(
             self,

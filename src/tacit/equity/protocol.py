@@ -195,6 +195,7 @@ async def multiplied(
     array([[17, 34],
            [45, 60]])
     """
+    # A product on shares: neither weights nor factors are ever opened.
     by_row = factors[np.array(owners)][:, None]
     return await pairwise.multiply(session, weights, by_row, label=label)
 
@@ -287,6 +288,7 @@ async def saved_from_costs(
     values = to_ring(np.arange(1 - FINENESS, 1 + FINENESS)).astype(word)
     scaled = (before - after).map(lambda part: part[:, None] * word.type(FINENESS))
     possible = (before - least).add_public(one).map(lambda part: part[:, None] * values)
+    # Both sides are linear in shares and public v: no division, and one batch for all tests.
     tests = ArithmeticShare(
         {c: (part - possible.parts[c]).reshape(-1) for c, part in scaled.parts.items()}
     )

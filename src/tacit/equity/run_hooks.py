@@ -155,9 +155,12 @@ class WithEquity(WithoutEquity):
         kept = self._kept
         expected = bytes.fromhex(self._run.equity.head)
         ours = bytes.fromhex(kept.book.head) + bytes.fromhex(kept.book.pending or "00" * _HASH)
+        # Each tells its head, and the head that it would have if what it prepared were counted.
         said = {session.me: ours, **await session.tell(ours)}
         counted = any(each[:_HASH] == expected for each in said.values())
         for node, each in said.items():
+            # A node that lags by one run may catch up, but only if some node has counted that run:
+            # it counted because all had prepared it.
             if each[:_HASH] != expected and not (counted and each[_HASH:] == expected):
                 raise _refuse(
                     f"{session.name_of(node)} has counted other runs than those that this one "
@@ -186,11 +189,16 @@ class WithEquity(WithoutEquity):
         said = await session.tell(ours)
         if weighted.attempt and all(each == ours for each in said.values()):
             return
+        # On the disk before anything new is computed. If the node dies here, it has none at the
+        # next call and all compute again: better than two nodes with weights of different attempts,
+        # whose sums would be noise that a search builds on.
         weighted.forget()
         run, book, rule = self._run, self._kept.book, self._run.equity.terms.rule
         made = await factors(session, book.balances(run.names, rule), rule, label="equity.factors")
         owners = run.shape.places.tolist()
         weights = await multiplied(session, stated(), made, owners, label="equity.weights")
+        # A node that dies before this line has none, says so at the next call, and all forget
+        # theirs.
         weighted.keep(attempt, made, weights)
 
     def check_goes_on(self) -> None:
@@ -212,6 +220,8 @@ class WithEquity(WithoutEquity):
         """
         run, book = self._run, self._kept.book
         latest = book.latest
+        # Counted here already: only the same run with the same plan may go on, to open what is
+        # told.
         if latest is not None and latest.number == run.number:
             if not run.is_of(latest):
                 raise _refuse(
@@ -256,17 +266,22 @@ class WithEquity(WithoutEquity):
         kept = self._kept
         counted, prepared = self._names(plan)
         said = {session.me: counted + prepared, **await session.tell(counted + prepared)}
+        # Attempts that somebody has counted. There is one at most: see `_check_prepared`.
         found = {each[:_HASH] for each in said.values()} - {_NONE}
         if found:
             _check_prepared(session, said, found)
         elif len(set(said.values())) > 1 or prepared == _NONE:
             # Nobody has counted it, and not all have prepared the same: so it is computed anew.
             entry = await self._account(session, stated, plan, attempt)
+            # On the disk before it is told: who hears that all have prepared it may count, and we
+            # must then be able to count the same, even after a crash.
             kept.keep(kept.book.prepare(entry))
             ours = self._names(plan)[1]
             for node, each in (await session.tell(ours)).items():
                 if each != ours:
                     raise _refuse(f"{session.name_of(node)} prepared another attempt; ask again")
+        # From here on every node has prepared the same attempt, on its disk. Whoever dies before it
+        # counts finds it there, and counts it at the next call.
         ready = kept.book.prepared
         if ready is not None and self._is_own(ready, plan):
             kept.keep(kept.book.count(self._run.number, ready.attempt))

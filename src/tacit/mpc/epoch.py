@@ -143,11 +143,14 @@ class Epoch:
             which = f"evaluation {context.evaluation}, attempt {context.attempt}"
             raise MaskReuseError(f"{which} was computed before; use the next attempt")
         self._used.update(names)
+        # The state goes into the key: nodes in different states draw unrelated masks, so what they
+        # send each other is noise and not the difference of two states.
         about = b"evaluation" + info + hashlib.sha256(state).digest()
         return KeyedMasks({c: expand(key, about) for c, key in self._keys.items()})
 
     def close(self) -> None:
         """Forget the keys: after an abort or a reconnect nothing may be drawn from them."""
+        # Others may have drawn masks of a broken-off evaluation: none of them is used again.
         self._keys.clear()
 
 
@@ -193,21 +196,28 @@ async def agree_epoch(
     members = tuple(sorted([me, *numbers]))
     peers = {members.index(peer): mux for peer, mux in numbers.items()}
     me, nodes = members.index(me), len(members)
+    # Each epoch has a channel of its own, so frames of one that was broken off go nowhere.
     channel = Channel(agreement, evaluation=number, kind=FrameKind.EPOCH)
     about = agreement + number.to_bytes(8, "little") + bytes(members)
     held = sorted(held_by(me, nodes))
+    # Fresh at every epoch: keys of an earlier one may have masked other values under the same
+    # labels.
     ours = {c: secrets.token_bytes(KEY_BYTES) for c in held}
     async with open_conversations(peers, channel) as talks:
         swap = _Swap(talks, timeout)
         heard = await swap(
             {peer: b"".join(ours[c] for c in held if c != peer) for peer in peers}, depth=1
         )
+        # Of each component only its holders contribute, over links that the node without it cannot
+        # read.
         given: dict[int, dict[int, bytes]] = {c: {me: ours[c]} for c in held}
         for peer, data in heard.items():
             common = [c for c in held if c != peer]
             for at, c in enumerate(common):
                 given[c][peer] = data[KEY_BYTES * at : KEY_BYTES * (at + 1)]
         keys = {c: _component_key(about, c, given[c]) for c in held}
+        # A node could give two others different contributions. Their masks would then differ, and
+        # what they send would tell more than one value under a mask; so all compare first.
         hashes = {c: expand(key, b"tacit key hash/1") for c, key in keys.items()}
         said = await swap(dict.fromkeys(peers, b"".join(hashes[c] for c in held)), depth=2)
     for peer, data in said.items():
@@ -218,6 +228,8 @@ async def agree_epoch(
                 others = [peers[i].link.peer for i in sorted(peers) if i != c]
                 what = f"do not all have the same key of component {c}; begin again"
                 raise AbortError(" and ".join(others), what)
+    # All nodes have the same transcript, also for the component that they lack: they were sent its
+    # hash.
     agreed = b"".join(hashes[c] for c in range(nodes))
     transcript = hashlib.sha256(b"tacit epoch/2" + about + agreed).digest()
     return Epoch(keys, members=members, transcript=transcript)
@@ -235,6 +247,7 @@ class _Swap:
         heard = {}
         for peer, message in messages.items():
             data = bytes((await self._talks[peer].receive(timeout=self._timeout)).payload)
+            # Cut by fixed lengths below: a short message would shift keys between components.
             if len(data) != len(message):
                 what = f"sent {len(data)} bytes for keys where {len(message)} were due"
                 raise AbortError(self._talks[peer].peer, what)
@@ -244,7 +257,9 @@ class _Swap:
 
 def _component_key(about: bytes, component: int, given: Mapping[int, bytes]) -> bytes:
     """The key from the contributions of all holders: uniform if one of them is honest."""
+    # The salt binds the key to agreement, epoch, members and component.
     salt = hashlib.sha256(b"tacit component key/1" + about + bytes([component])).digest()
+    # In the order of the nodes, so that all holders derive the same key.
     return hmac.digest(salt, b"".join(given[node] for node in sorted(given)), "sha256")
 
 
@@ -290,6 +305,7 @@ async def open_session(
     """
     if epoch is None and me != COORDINATOR:
         raise MaskReuseError("a node needs the keys of an epoch; call agree_epoch first")
+    # Marks the evaluation as used in this epoch before anything can be sent.
     masks = epoch.masks(context, state) if epoch is not None else None
     session = Session(
         me,
@@ -302,6 +318,7 @@ async def open_session(
         names={peer: mux.link.peer for peer, mux in muxes.items()},
     )
     for mux in muxes.values():
+        # Before the first letter: a peer that has already failed gave notice, which is waiting.
         mux.watch(context.channel(0), session.fail)
     try:
         yield session

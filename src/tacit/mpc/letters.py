@@ -107,6 +107,7 @@ def frames(
 ) -> dict[int, list[Buffer]]:
     """What a party sends in a round, by receiver; `contents` has the letters that it knows."""
     made: dict[int, list[Buffer]] = {}
+    # Bytes and not words: pieces of narrow words need no padding.
     known = {number: flat_bytes(content) for number, content in contents.items()}
     for to in dict.fromkeys(letter.to for letter in letters if me in letter.senders):
         mine: list[Buffer] = [
@@ -114,6 +115,8 @@ def frames(
             for number, letter in enumerate(letters)
             if letter.to == to and me in letter.senders
         ]
+        # One hash for all pieces of another sender: the receiver needs to know only whether all
+        # fit.
         for other in others_of(letters, me, to):
             numbers = _vouched(letters, me, other, to)
             mine.append(_hash(cut(known[n], letters[n], other) for n in numbers))
@@ -142,6 +145,7 @@ def opened(
     `payloads` has what each sender sent. Raises `MismatchError` with the two of whom one lies, or
     `AbortError` for a wrong size.
     """
+    # Sizes first: everything below cuts by them.
     rests = {sender: memoryview(payload) for sender, payload in payloads.items()}
     for sender, payload in rests.items():
         due = frame_bytes(letters, sender, me)
@@ -155,6 +159,8 @@ def opened(
             size = letter.piece_bytes(sender)
             pieces[number, sender] = rests[sender][:size]
             rests[sender] = rests[sender][size:]
+    # All hashes are compared before any letter is returned. A protocol that went on with one wrong
+    # letter could send something that depends on it, and show the liar a bit of a secret.
     for voucher, rest in rests.items():
         for at, sender in enumerate(others_of(letters, voucher, me)):
             said = rest[HASH_BYTES * at : HASH_BYTES * (at + 1)]
@@ -162,6 +168,8 @@ def opened(
             if not hmac.compare_digest(said, _hash(pieces[n, sender] for n in numbers)):
                 name = names.get(sender, party_name(sender))
                 other = names.get(voucher, party_name(voucher))
+                # Which of the two lies cannot be seen from an unsigned frame; a signed attempt
+                # follows.
                 raise MismatchError(name, other)
     return {
         number: joined([pieces[number, sender] for sender in letter.senders], letter)

@@ -68,10 +68,12 @@ class KeyedMasks:
         out = made.data.cast("B")
         for first in range(0, size, len(_ZEROS)):
             stream.update_into(_ZEROS[: size - first], out[first:])
+        # A mask that somebody changed would no longer be that of the other holders.
         made.flags.writeable = False
         return made[:count]
 
     def permutation(self, label: str, component: int, size: int) -> NDArray[np.intp]:
         """The order of `size` words of AES-CTR; equal words (2^-64 per pair) would bias it."""
+        # A prefix of its own: the words that order a permutation are never given out as a mask.
         words = self.words("permutation|" + label, component, size)
         return np.argsort(words, kind="stable")

@@ -80,6 +80,7 @@ async def run_all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     try:
         return await asyncio.gather(*tasks)
     finally:
+        # A task that went on alone would draw masks and send under a session that has failed.
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -140,6 +141,7 @@ class Session:
         wire = self._shared.wires.get(key)
         if wire is None:
             wire = self._shared.wires[key] = self._shared.wire(*key)
+            # A substream that is opened after a notice must fail as well: its peer has given up.
             if self._shared.failure is not None:
                 wire.fail(self._shared.failure)
         return wire
@@ -153,6 +155,8 @@ class Session:
         has the letters that we know, by number; they must not be changed afterwards. Nothing is
         returned before all that arrived fits together (see `letters`).
         """
+        # All parties count every exchange, whether or not they send in it, so that their counts
+        # agree.
         self.exchanges += 1
         signed = self._signed(letters)
         if signed is not None:
@@ -160,8 +164,12 @@ class Session:
         else:
             ours = frames(letters, contents, self.me)
         senders = {sender for each in letters if each.to == self.me for sender in each.senders}
+        # Nothing that is opened may leave before the greetings: it has no mask, and to a node in
+        # another state it would be a second value of the same secret.
         if await self._is_first():
             greeting = self._shared.greeting
+            # A letter to a node may go with the greeting: it is masked by keys that depend on what
+            # is greeted, so to a node that disagrees it is noise.
             for peer in self.peers:
                 await self._send(peer, [greeting, *ours.pop(peer, [])])
             arrived = await self._receive_all(self.peers)
@@ -169,6 +177,8 @@ class Session:
             self._shared.met.set()
         else:
             arrived = {}
+        # In the first round only letters to the coordinator are left: they go once all nodes have
+        # met.
         for peer, payload in ours.items():
             await self._send(peer, payload)
         arrived |= await self._receive_all(sorted(senders - arrived.keys()))
@@ -180,6 +190,7 @@ class Session:
         shared, substream = self._shared, self._substream
         if shared.signer is None or not letters:  # who had to `meet` is a matter of time
             return None
+        # All count alike, and the count is signed: an old statement fits no later round.
         shared.signed[substream] += 1
         about = hashlib.sha256(shared.greeting).digest()
         place = Place(about, substream, shared.signed[substream])
@@ -201,11 +212,13 @@ class Session:
         if not shared.is_greeting:
             shared.is_greeting = True
             return True
+        # Other substreams wait: their frames could overtake the greeting.
         await shared.met.wait()
         return False
 
     def _without_greeting(self, peer: int, payload: Buffer) -> Buffer:
         greeting, data = self._shared.greeting, memoryview(payload)
+        # States of honest nodes may differ after a crash. Going on would mask two values alike.
         if data[: len(greeting)] != greeting:
             what = "does not agree with us on what is computed; nothing was sent that tells more"
             raise AbortError(self.name_of(peer), what)
@@ -220,6 +233,8 @@ class Session:
         arrived: dict[int, Buffer] = {}
         depth = self.depth
         for peer in peers:
+            # One after the other: frames of later peers wait in their inboxes, so nothing is lost
+            # by it.
             frame = await self._wire(peer).receive(timeout=self._shared.timeout)
             self._check_depth(peer, frame.header.depth)
             depth = max(depth, frame.header.depth)
@@ -241,6 +256,7 @@ class Session:
 
         What a node tells is its own word: nobody else knows it, so nobody vouches.
         """
+        # Each letter has one sender, so nobody vouches for it and no hash is sent.
         letters = [
             Letter((sender,), to, (len(message),), np.dtype(np.uint8))
             for sender in range(self.nodes)
@@ -258,8 +274,10 @@ class Session:
         if self._shared.masks is None:
             raise MaskReuseError("the coordinator holds no keys and can draw no masks")
         key = (label, component)
+        # Two values under one mask would give away their difference.
         if key in self._shared.drawn:
             raise MaskReuseError(f"label {label!r} was already drawn; give each step its own label")
+        # Noted before it is drawn, so that a step that fails in between cannot draw it again.
         self._shared.drawn.add(key)
         return self._shared.masks
 
@@ -297,6 +315,8 @@ class Session:
         """
         substreams = self.substreams(len(functions)) if substreams is None else substreams
         for substream in substreams:
+            # A substream begins where the session stands: what it sends depends on all that arrived
+            # so far.
             substream.depth, substream.exchanges = self.depth, self.exchanges
         results = await run_all(f(s) for f, s in zip(functions, substreams, strict=True))
         self.depth = max([self.depth, *(substream.depth for substream in substreams)])
@@ -304,6 +324,7 @@ class Session:
         return results
 
     def _fork(self) -> Session:
+        # The same masks, greeting and counters: only its wires, and its place in time, are its own.
         child = object.__new__(Session)
         child.me, child.depth, child._shared = self.me, self.depth, self._shared
         child._substream, child.exchanges = self._shared.substreams, self.exchanges

@@ -97,6 +97,7 @@ class Statement:
         masks = [_mask(group.senders) for group in groups]
         fits = all(author in e.senders and to not in e.senders for e in groups)
         alone = any(len(group.senders) == 1 for group in groups)
+        # Exactly one encoding for each statement: else one statement could be shown as two.
         if not groups or alone or not fits or masks != sorted(set(masks)) or made.encode() != data:
             raise ValueError("not a statement of one sender of letters to another node")
         return made
@@ -148,6 +149,7 @@ def salted_frames(
         groups = groups_of(letters, me, to)
         if not groups:
             continue
+        # Salted hashes replace the plain ones: both together would undo the salt.
         made[to] = [
             cut(flat_bytes(contents[number]), letter, me)
             for number, letter in enumerate(letters)
@@ -205,7 +207,11 @@ class SignedRound:
     signer: Signer
 
     def _salt(self, words: Words, to: int, senders: Senders) -> bytes:
+        # A salt serves one group of one round: with the same one, equal hashes would tell of equal
+        # letters.
         label = f"salt {self.place.substream} {self.place.exchange} {to} {senders}"
+        # The keys that all of these senders hold. No other node has all of them, so nobody else can
+        # test guesses of a short letter against a hash in a log.
         held = outside(self.nodes, *senders)
         drawn = [words(label, c, SALT_BYTES // 8).tobytes() for c in held]
         return hashlib.sha256(b"".join(drawn)).digest()
@@ -260,6 +266,8 @@ class SignedRound:
             sender: self._read(sender, memoryview(payload), names.get(sender, party_name(sender)))
             for sender, payload in payloads.items()
         }
+        # Signatures before contents: a contradiction with an unsigned statement would prove
+        # nothing, and could accuse an honest node.
         statements = {s: each.statement for s, each in arrived.items() if each.statement}
         for author, statement in statements.items():
             if not self.signer.is_signed(author, statement.encode(), arrived[author].signature):
@@ -267,6 +275,7 @@ class SignedRound:
                 raise AbortError(name, "sent a frame without its valid signature under it")
         if pair := _contradiction(statements):
             sender, voucher = (names.get(each, party_name(each)) for each in pair)
+            # All statements of the round, so that whoever judges them sees every voucher.
             evidence = [e.encode() + arrived[author].signature for author, e in statements.items()]
             raise MismatchError(sender, voucher, evidence=evidence)
         return {
@@ -286,6 +295,7 @@ class SignedRound:
             pieces[number], rest = rest[:size], rest[size:]
         if not groups:
             return _Signed(pieces, None, b"")
+        # Hashes and salts have 32 bytes each; hashes come first.
         words = [bytes(rest[at : at + 32]) for at in range(0, rest.nbytes - SIGNATURE_BYTES, 32)]
         hashes = len(words) - len(groups)
         statement = self._statement(sender, self.me, pieces, words[:hashes], words[hashes:])

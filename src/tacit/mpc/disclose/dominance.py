@@ -222,10 +222,13 @@ async def count_dominators(
     first, second = _pairs(n)
     if not len(first):
         return ArithmeticShare(dict.fromkeys(session.held, np.zeros(n, dtype=COUNT)))
+    # Ranks of the first order are public: they say who is ahead, and so which comparison counts.
     swapped = ranks[first] > ranks[second]
     # Is the one ahead smaller? If not, it is at least as good.
     counts = smaller.map(lambda part: np.where(swapped, part[:, 1], part[:, 0]))
     as_good = counts.add_public(np.ones(counts.shape, dtype=np.uint8))
+    # Who dominates whom stays shares: the pattern of dominance would tell how objectives go
+    # together.
     dominates = await _all_of(session, as_good, label=f"{label}.all")
     numbers = await halves.bits_to_arithmetic(session, dominates, label=f"{label}.b2a", dtype=COUNT)
     behind, ahead = np.where(swapped, first, second), np.where(swapped, second, first)

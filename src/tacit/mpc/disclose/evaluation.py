@@ -108,6 +108,8 @@ def _check_labels(disclosed: NDArray[np.int64], spec: Spec) -> None:
     else:
         expected = np.sort(labels_of_ranks(np.arange(n), spec))
         fits = np.array_equal(np.sort(disclosed), expected)
+    # Nodes whose states differ open noise. It must not pass for an answer: a search would build on
+    # it, and the ledger record it.
     if not fits:
         raise _refuse(f"sent labels that do not fit {spec}")
 
@@ -232,6 +234,7 @@ class Evaluated:
 def _keys(fitness: ArithmeticShare) -> ArithmeticShare:
     """Fitness with the tie-breaking index in low bits: of equals, the lower index is larger."""
     n = len(fitness)
+    # Keys must be distinct: of equal ones the opened signs would tell that they are equal.
     down = np.arange(n - 1, -1, -1, dtype=np.uint64)
     return scale(fitness, 1 << index_bits(n)).add_public(down)
 
@@ -286,6 +289,8 @@ async def evaluate(
     if spec.kind == "none":
         rows = await opening.disclose(session, fitness, told=told)
         return Evaluated(best_so_far, told=answer(rows, None))
+    # A fresh order for every evaluation, as its label belongs to the evaluation's keys: the same
+    # order twice would let nodes follow an individual by its rank.
     order = draw_order(session, n, label="order")
     keys = _keys(fitness)
     if best == "nothing" and not spec.has_thresholds:
@@ -294,6 +299,8 @@ async def evaluate(
     else:
         both = await shuffle.shuffle(session, as_columns([keys, fitness]), order, label="shuffle")
         mixed, values = both[:, 0], both[:, 1]
+    # Which position is the best is not known before the ranking. So its improvement is found for
+    # all, beside the ranking, and stays shares.
     kept = values[:0]
     if best == "improvement" and best_so_far is not None:
         kept = best_so_far - values
@@ -314,6 +321,7 @@ async def evaluate(
             substream, values, ranking, best=best, best_so_far=best_so_far, label="best", told=told
         )
 
+    # Labels and best go side by side, in the rounds of the longer.
     substreams = [deliver] if best == "nothing" else [deliver, deliver_best]
     done = await session.in_parallel(*substreams)
     return Evaluated(done[-1][0], ranking.batches, answer(done[0][1], done[-1][1]))

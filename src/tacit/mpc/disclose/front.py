@@ -75,6 +75,8 @@ async def reveal_front(
     mixed = await shuffle.shuffle(session, rows, order, label="front.shuffle")
     lines = session.substreams(2)
     is_first = await _nondominated(session, mixed, widths, lines)
+    # Values are multiplied by the secret bit before they leave: of dominated candidates zeros
+    # arrive.
     chosen = None
     if values:
         flat = mixed[:, 1:].map(np.ravel)
@@ -122,7 +124,9 @@ async def _deliver(
 async def collect_front(session: Session, widths: ParetoWidths, *, values: bool) -> Front:
     """The coordinator's side; see `reveal_front` for an example."""
     n, m = widths.candidates, widths.objectives
-    session.substreams(2)  # the nodes' own, before the answer
+    # Substreams are numbered in the order in which they are made, at all parties alike: these two
+    # are the nodes' own, before the answer.
+    session.substreams(2)
 
     async def bits(substream: Session) -> Array:
         return await shuffle.receive_unshuffled(substream, (n,), dtype=BYTE, xor=True)
@@ -152,6 +156,7 @@ def read_front(bits: Array, chosen: Array | None, widths: ParetoWidths) -> Front
     low = np.array([bound.low for bound in widths.bounds])
     high = np.array([bound.high for bound in widths.bounds])
     found = values[nondominated]
+    # Nodes whose states differ open noise, which must not pass for a front.
     if values[bits == 0].any() or (found < low).any() or (found > high).any():
         raise AbortError("the nodes", "sent values of no front; the answer is noise, ask again")
     return Front(nondominated, found)

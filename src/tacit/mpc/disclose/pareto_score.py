@@ -58,6 +58,7 @@ def _gaps(values: ArithmeticShare, ranks: NDArray[np.intp]) -> ArithmeticShare:
 
     def gaps(part: Array) -> Array:
         made = np.zeros_like(part)
+        # The order is public, so neighbours are a public choice and the gap is linear.
         made[at[1:-1]] = part[at[:-2]] - part[at[2:]]
         return made
 

@@ -115,6 +115,8 @@ async def disclose_thresholds(
     array([1, 0, 0])
     """
     n, tests = len(fitness), _tests(spec)
+    # Public in the shuffled order, which nobody can undo: the tests need no comparison to find
+    # them.
     best, worst = ranking.position(0), ranking.position(n - 1)
     forms = fitness.map(lambda part: _differences(part, best, worst, spec).reshape(-1))
     signs = await less_than.compare_batch(
@@ -124,6 +126,8 @@ async def disclose_thresholds(
     if spec.kind == "above":
         bits = _above(bits, ranking.ranks)
     rows = bits.map(lambda part: _pack(part, tests, n))
+    # Bits go back as shares and are opened at their original positions only: opened here they would
+    # tell the nodes how values lie in the secret order.
     return await shuffle.unshuffle_to_coordinator(
         session, rows, order, label=f"{label}.back", told=told
     )
@@ -179,6 +183,8 @@ async def disclose_best(
     if best == "value":
         return best_so_far, await opening.disclose(session, candidate, told=told)
     if best_so_far is None:
+        # The first one counts as an improvement. It is opened as any other, so that messages are
+        # alike.
         one = np.ones(1, dtype=np.uint8)
         yes = public_share(one, BitShare, me=session.me, nodes=session.nodes)
         await opening.disclose(session, yes)

@@ -64,6 +64,7 @@ def share_without(x: S, *, me: int, lost: int) -> S:
     """
     left = left_without(len(x.parts) + 1, lost)
     parts = {position: x.parts[node] for position, node in enumerate(left) if node != me}
+    # The lost component becomes part of the first one: all who hold that have both.
     if 0 in parts:
         parts[0] = x.plus(parts[0], x.parts[lost])
     return type(x)(parts)
@@ -104,8 +105,11 @@ async def hand_over(
     nodes, me, left = session.nodes, session.me, left_without(session.nodes, lost)
     made: list[dict[int, Any]] = [{} for _ in sizes]
     for at, share in enumerate(held):
+        # From the key that the node which is back lacks: it knew all components before, and would
+        # else learn the new state from what it had.
         masks = session.words(f"{label}.q{at}", lost, (len(left), *share.shape), share.dtype)
         made[at] = {left[p]: part + masks[p] for p, part in share.parts.items()}
+        # The masks return in the component that the node which is back does not hold.
         made[at][lost] = np.zeros_like(share.any) - total(list(masks), np.add)
     letters = _letters(nodes, lost, sizes)
     contents = {

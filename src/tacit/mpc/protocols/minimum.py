@@ -102,6 +102,7 @@ def _winners(less: NDArray[np.uint8], members: Indices, largest: bool) -> Indice
     smaller[:, left, right] = signs
     smaller[:, right, left] = 1 - signs
     ranks = smaller.sum(axis=2, dtype=np.uint16)  # how many are larger
+    # Equal keys, or keys out of range, would show as a cycle that depends on the data.
     if (np.sort(ranks, axis=1) != np.arange(size)).any():
         raise no_order()
     at = ranks.argmin(axis=1) if largest else ranks.argmax(axis=1)
@@ -183,6 +184,8 @@ def with_ties(
            [10,  5]])
     """
     word = values.dtype
+    # Without the tie, equal values would be smaller in neither direction, and the opened signs
+    # would tell that they are equal.
     keys = values.map(lambda part: part << word.type(tie_bits)).add_public(ties.astype(word))
     return as_columns([keys, values])
 
@@ -248,9 +251,11 @@ async def find_least(
     >>> reveal([lines for lines, _ in results]), reveal([marks for _, marks in results])
     (array([10,  8]), array([1, 0, 0, 0, 1]))
     """
+    # Fresh for every search: signs opened in one order twice would link two sets of keys.
     order = draw_group_order(session, sizes, label=f"{label}.order")
     mixed = await shuffle.shuffle(session, lines, order, label=f"{label}.shuffle")
     keys = mixed if mixed.any.ndim == 1 else mixed[:, 0]
+    # The known part is linear, so it is taken and cut before the many differences are formed.
     known = cut(known_part(session, keys), bits=bits)
     places = np.arange(len(lines))
     secret = known[:0] if kept is None else known_part(session, kept)
@@ -264,6 +269,7 @@ async def find_least(
             label=f"{label}.{number}",
         )
         signs.append(batch.kept)
+        # Only winners go on: whom they beat is in the opened signs, and uniform.
         places = places[level.winners(batch.opened, largest=largest)]
     return Found(mixed[places], places, signs[0], order, len(lines))
 

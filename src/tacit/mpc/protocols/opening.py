@@ -41,6 +41,8 @@ async def open_to_nodes(session: Session, x: Share) -> Array:
     >>> run_parties(lambda s: open_to_nodes(s, x[s.me])).results[2]
     array([7], dtype=uint64)
     """
+    # An opening carries no mask. Before all nodes agree, one in another state would be told a
+    # second value that shares its masks with the first.
     await session.meet()
     letters = node_letters(session.nodes, x.shape, x.dtype)
     missing = (await session.exchange(letters, x.parts))[session.me]

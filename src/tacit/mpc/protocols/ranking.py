@@ -62,6 +62,8 @@ def check_total_order(ranks: NDArray[np.intp]) -> None:
     tacit.errors.AbortError: the nodes: the opened comparisons form no order; an input is out of \
 range
     """
+    # A cycle comes from equal keys or keys out of range, and its shape depends on the data: so the
+    # error says nothing of where it was.
     if not np.array_equal(np.bincount(ranks, minlength=len(ranks)), np.ones(len(ranks))):
         raise no_order()
 
@@ -168,6 +170,7 @@ def pivots_per_segment(n: int) -> int:
 def _split_pairs(segment: _RankSegment, pivots: int) -> tuple[Positions, Positions]:
     """All pairs of pivots, then every other key with each pivot."""
     members = segment.members
+    # Positions are shuffled: the first ones are a random choice, and a public one.
     chosen, others = members[:pivots], members[pivots:]
     i, j = np.triu_indices(len(chosen), 1)
     left = np.concatenate([chosen[i], np.repeat(others, len(chosen))])
@@ -242,6 +245,7 @@ async def rank_by_pivots(
         pairs = [_split_pairs(s, count) for s, count in zip(segments, counts, strict=True)]
         left = np.concatenate([p[0] for p in pairs]) if pairs else np.zeros(0, dtype=np.intp)
         right = np.concatenate([p[1] for p in pairs]) if pairs else np.zeros(0, dtype=np.intp)
+        # Kept signs go with the first batch, which saves the rounds of one of their own.
         beside = known_part(session, kept if stage == 0 else kept[:0])
         batch = await less_than.compare_known(
             session, known[left] - known[right], beside, bits=bits, label=f"{label}.{stage}"

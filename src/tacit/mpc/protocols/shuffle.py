@@ -62,6 +62,7 @@ class SecretPermutation:
         """
         permutation = self.known[component]
         if back:
+            # The inverse, by scattering: cheaper than another sort.
             where = np.empty_like(permutation)
             where[permutation] = np.arange(len(permutation))
             permutation = where
@@ -95,6 +96,7 @@ def draw_block_order(
     known = {}
     for component in session.held:
         # As for any permutation: the order of 64-bit words under their own label.
+        # One draw for all blocks; an order for each, since equal orders would link the blocks.
         words = session.words(f"{label}.p", component, (blocks, children))
         known[component] = (first + np.argsort(words, axis=1)).reshape(-1)
     return SecretPermutation(known)
@@ -146,11 +148,15 @@ def rounds_of(nodes: int, back: bool, public: bool) -> tuple[tuple[Delivery, ...
     ready = {(node, c): 0 for node in range(nodes) for c in range(nodes)}
     rounds: dict[int, list[Delivery]] = {}
     for stage, to in enumerate(path):
+        # The first stage of public rows needs no letter: everybody knows what its node would get.
         if not (public and stage == 0):
             for component in sorted(live - {to}):
+                # All senders must hold the component after this stage: with fewer, nobody would
+                # vouch.
                 at = 1 + max(ready[node, component] for node in outside(nodes, to, component))
                 rounds.setdefault(at, []).append(Delivery(stage, component))
                 ready[to, component] = at
+        # The masks of a stage make its own component differ from zero.
         live.add(to)
     return tuple(tuple(rounds[at]) for at in sorted(rounds))
 
@@ -185,6 +191,8 @@ def last_letters(
     """
     own = _path(nodes, True)[-1]
     components = [component for component in range(nodes) if component != own]
+    # The coordinator takes the place of the node that lacks the last permutation, and adds up what
+    # it gets: no node learns a row.
     to = [(m, COORDINATOR) for m in components]
     if told:
         to += [(m, own) for m in components] + [(m, m) for m in components]
@@ -221,6 +229,7 @@ class Stages:
         first = self.path[0]
         self.public = True
         self.shape, self.dtype = rows.shape, rows.dtype
+        # The node that lacks the first permutation holds nothing of this component.
         if first != self.session.me:
             self.state[first] = self.order.apply(first, rows, back=self.back)
         self.done = dict.fromkeys(self.session.held, 1)
@@ -234,6 +243,7 @@ class Stages:
     def _mask(self, stage: int, component: int) -> Array:
         """The mask that a stage adds to a component."""
         own, live = self.path[stage], self._live(stage)
+        # One draw for all components of a stage, each with a mask of its own.
         if stage not in self._masks:
             shape = (len(live), *self.shape)
             name = f"{self.label}.q{own}"
@@ -245,11 +255,15 @@ class Stages:
         own, kind = self.path[stage], self.kind
         rows = self.state.get(component)
         if rows is not None:
+            # Permute, then mask. Without the mask the node that lacks this permutation would find
+            # its own rows again, and read the permutation off their places.
             rows = self.order.apply(own, rows, back=self.back)
         if component != own:
             if rows is not None:
                 rows = kind.plus(rows, self._mask(stage, component))
         else:
+            # The masks return in the component that the node without the key does not hold: the sum
+            # stays, and that node cannot take them off.
             masks = total([self._mask(stage, m) for m in self._live(stage)], kind.plus)
             rows = kind.minus(np.zeros_like(masks) if rows is None else rows, masks)
         if rows is not None:
@@ -257,6 +271,7 @@ class Stages:
 
     def after(self, stage: int, component: int) -> Array:
         """A component that this node holds, after a stage that it takes part in."""
+        # Lazily: a node passes a component through a stage only when a letter needs it.
         while self.done[component] <= stage:
             self._pass(self.done[component], component)
             self.done[component] += 1
@@ -290,6 +305,8 @@ class Stages:
             await self.deliver(deliveries)
         last, own, live = len(self.path) - 1, self.path[-1], self._live(len(self.path) - 1)
         parts = {m: self.after(last, m) for m in live if self.session.me not in (own, m)}
+        # The stage's own component goes with one letter: on its own it would be unmasked, and tell
+        # the coordinator the sum of the stage's masks.
         if live[0] in parts:
             parts[live[0]] = self.kind.plus(parts[live[0]], self.after(last, own))
         letters = last_letters(self.session.nodes, self.shape, self.dtype, told=told)

@@ -113,10 +113,12 @@ def decode(data: Buffer, *, peer: str, limit: int = FRAME_LIMIT) -> Header:
     magic, kind, substream, depth, objective, attempt, evaluation, agreement, tag, seq, length = (
         fields
     )
+    # Checked before anything else: a stray HTTP client gets a clear error.
     if magic != MAGIC:
         raise FrameError(peer, "sent something that is not a frame; check its address")
     if kind not in tuple(FrameKind):
         raise FrameError(peer, f"sent a frame of the unknown kind {kind}; compare versions")
+    # Before any memory is taken for it.
     if length > limit:
         raise FrameError(peer, f"announced a frame of {length} bytes; the limit is {limit}")
     channel = Channel(agreement, objective, evaluation, attempt, substream, FrameKind(kind))
@@ -151,16 +153,19 @@ class FrameBudget:
     def count(self, payload: memoryview, resume: Callable[[], None], /) -> bool:
         """Whether the bytes of a frame may be read now; otherwise `resume` is called later."""
         size = payload.nbytes + FRAME_OVERHEAD
+        # First come, first served: a small frame must not overtake a large one for ever.
         fits = not self._waiting and self._fits(size)
         if fits:
             self.used += size
         else:
             self._waiting.append((size, resume))
         loop = asyncio.get_running_loop()
+        # A frame counts until its array is collected, wherever it was passed on to.
         weakref.finalize(payload.obj, _soon, loop, self._gone, size, resume)
         return fits
 
     def _fits(self, size: int) -> bool:
+        # One frame alone always fits, however large: otherwise it would wait for ever.
         return not self.used or self.used + size <= self._most
 
     def _gone(self, size: int, resume: Callable[[], None]) -> None:
@@ -226,6 +231,7 @@ class FrameReader:
 
     def room(self) -> memoryview:
         """Where the next bytes go."""
+        # A large payload goes straight to its place, without a copy.
         self._is_direct = self._header is not None and self._missing >= STAGED_BYTES
         if self._is_direct:
             return self._body[self._filled :]

@@ -98,6 +98,7 @@ class Inbox:
                 self._waiter = None
                 if timer is not None:
                     timer.cancel()
+        # What arrived before the loss is still delivered: it may complete a round.
         if self._frames:
             frame = self._frames.popleft()
             self.pending -= kept_bytes(frame)
@@ -137,9 +138,11 @@ class MemoryLink:
         self._other._arrive(header, payload)
 
     def _arrive(self, header: bytes, payload: Buffer) -> None:
+        # A closed socket swallows what still arrives, too.
         if self._closed or self._inbox.failure is not None:
             return
         try:
+            # Encoded and decoded as on a socket, so that tests in memory find errors of the format.
             decoded = decode(header, peer=self._peer, limit=self._limit)
             size = memoryview(payload).nbytes
             if size != decoded.length:

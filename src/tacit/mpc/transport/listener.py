@@ -109,8 +109,10 @@ class Listener:
         """Authenticate a new connection in its own task."""
         peername = transport.get_extra_info("peername")
         handshake = _Handshake(address_of(peername), str(peername), transport)
+        # Room is made before the handshake begins: it costs a private-key operation.
         self._make_room(handshake.address)
         task = asyncio.get_running_loop().create_task(self._shake_hands(transport, handshake.where))
+        # Insertion order is age: the first of an address is the oldest.
         self._handshakes[task] = handshake
         task.add_done_callback(lambda done: self._handshakes.pop(done, None))
 

@@ -47,6 +47,7 @@ class EarlyFrames:
         kept.frames.append(frame)
         kept.size += kept_bytes(frame)
         self._size += kept_bytes(frame)
+        # A peer that begins evaluations which we never open must not fill our memory.
         while self._size > self._limit or len(self._kept) > MOST_CHANNELS:
             self.take(self._oldest_of_largest_agreement())
 
@@ -200,9 +201,11 @@ class Mux:
 
     def open(self, channel: Channel, *, tag: bytes = bytes(8)) -> Conversation:
         """The conversation of this channel; each can be opened once."""
+        # Reopening would mix frames of two attempts under one name, and so under one set of masks.
         if channel in self._inboxes or self._is_closed(channel):
             raise AbortError(self.link.peer, f"{channel} was opened before; use the next attempt")
         inbox = self._inboxes[channel] = Inbox(self.link.peer, taken=self._room.set)
+        # A faster peer may have sent already.
         for frame in self._early.take(channel):
             inbox.put(frame)
         if self._failure is not None:
@@ -214,6 +217,7 @@ class Mux:
         self._early.take(channel)
         self._inboxes.pop(channel, None)
         self._room.set()
+        # Late frames of it are discarded instead of kept as early ones.
         _remember(self._closed, channel, None)
 
     def finish(self, channel: Channel) -> None:
@@ -227,6 +231,7 @@ class Mux:
         self._early.drop(lambda name: _whole(name) == whole)
         self._watchers.pop(whole, None)
         self._notices.pop(whole, None)
+        # Also for substreams that were never opened here: their frames may still be under way.
         _remember(self._finished, whole, None)
 
     def _is_closed(self, channel: Channel) -> bool:
@@ -237,6 +242,7 @@ class Mux:
         if handler is None:
             self._watchers.pop(channel, None)
             return
+        # The peer may have failed before we began to watch.
         early = self._notices.pop(channel, None)
         if early is not None:
             handler(early)
@@ -252,6 +258,7 @@ class Mux:
 
     def _noticed(self, frame: Frame) -> None:
         channel = _whole(frame.header.channel)
+        # From a peer, so cut and decoded leniently: it only names somebody in an error.
         name = bytes(frame.payload[:_NAME_LIMIT]).decode(errors="replace")
         error = AbortError(
             name or self.link.peer, f"failed in this evaluation, says {self.link.peer}"
@@ -267,6 +274,8 @@ class Mux:
     async def _sort(self) -> None:
         try:
             while True:
+                # Read nothing while consumers lag: TCP then slows the sender down, and memory stays
+                # bounded.
                 await self._wait_for_room()
                 frame = await self.link.receive(timeout=None)
                 if frame.header.channel.kind is FrameKind.NOTICE:
@@ -289,6 +298,7 @@ class Mux:
         inbox = self._inboxes.get(channel)
         if inbox is not None:
             inbox.put(frame)
+        # Nothing is kept for what is closed, or what the peer itself has given up.
         elif not self._is_closed(channel) and _whole(channel) not in self._notices:
             loop = asyncio.get_running_loop()
             self._early.add(frame, now=loop.time())

@@ -107,6 +107,8 @@ class Carrier:
                     return
                 self._waiting += data.nbytes
                 self._under_way -= taken
+                # More than the window, or more taken than was sent: the other end breaks the rules
+                # that bound our memory.
                 if self._waiting > WINDOW or self._under_way < 0:
                     return
                 if data.nbytes:
@@ -140,6 +142,7 @@ class Carrier:
         chunk = self._chunks.popleft()
         self._waiting -= len(chunk)
         if not self._ended:
+            # Only now may the other end send more: taken means out of our memory.
             await self._talk.send(1, _TAKEN.pack(_Sort.TAKEN, len(chunk)), timeout=_SECONDS)
         return chunk
 
@@ -166,6 +169,7 @@ class Passage:
         pumps = [asyncio.ensure_future(self._pump(*way)) for way in ((one, other), (other, one))]
         try:
             await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
+            # Either end may end the stream; the other pump is then of no use.
             return next(pump.result() for pump in pumps if pump.done())
         finally:
             for pump in pumps:
@@ -182,6 +186,8 @@ class Passage:
                     return f"{source.peer} ended it"
                 self._under_way[source] += data.nbytes
                 self._under_way[to] -= taken
+                # The party between enforces the window as well: it must not hold more than that for
+                # anybody.
                 if self._under_way[source] > WINDOW or self._under_way[to] < 0:
                     return f"{source.peer} does not keep to what may be under way"
                 self.passed += data.nbytes
@@ -272,12 +278,14 @@ class _TlsTransport(asyncio.Transport):
         if self._gone:
             return
         self._gone = self._closing = True
+        # A reader that waits must see that the link is gone.
         self._may_read.set()
         for task in self._tasks:
             if task is not asyncio.current_task():
                 task.cancel()
         loop = asyncio.get_running_loop()
         self._ending = loop.create_task(self._carrier.close())
+        # As asyncio does it: never from inside a call of the link itself.
         loop.call_soon(self._link.connection_lost, error)
 
     # What asyncio calls a transport.

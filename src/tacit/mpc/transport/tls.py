@@ -38,6 +38,7 @@ class Identity:
         """TLS 1.3 only, both sides show a certificate, and only pinned ones are accepted."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if server else ssl.PROTOCOL_TLS_CLIENT)
         context.minimum_version = ssl.TLSVersion.TLSv1_3
+        # Peers are known by their certificates, byte for byte; names prove nothing here.
         context.check_hostname = False
         context.verify_mode = ssl.CERT_REQUIRED
         context.load_cert_chain(self.certificate, self.key)
@@ -142,6 +143,8 @@ class TlsLink(asyncio.BufferedProtocol):
             except FrameError as error:
                 self._fail(error)
                 return
+            # Counted when its header has come: a frame that is announced and never sent must count
+            # too.
             if announced is not None and not self._has_room(announced):
                 return
             frame = reader.frame()
@@ -149,8 +152,10 @@ class TlsLink(asyncio.BufferedProtocol):
                 break
             self._stop_timer()
             self._inbox.put(frame)
+        # Unread frames pile up: stop reading, so that the sender is slowed down by the network.
         if self._inbox.pending > _READ_AHEAD:
             self._pause()
+        # A peer that sends half a frame and stops would hold its memory for ever.
         self._start_timer()
 
     def _start_timer(self) -> None:
@@ -208,6 +213,7 @@ class TlsLink(asyncio.BufferedProtocol):
         reason = f" ({exc})" if exc is not None else ""
         what = f"closed the link{reason}; check that it still runs"
         self._inbox.fail(PeerLostError(self.peer, what))
+        # Whoever waits to write or to close goes on, and finds the failure.
         self._gone.set()
         self._writable.set()
 
@@ -226,6 +232,7 @@ class TlsLink(asyncio.BufferedProtocol):
             failure = self._inbox.failure
             what = failure.what if failure is not None else "the link is closed; connect again"
             raise PeerLostError(self.peer, what)
+        # The peer reads slower than we write: wait, instead of buffering without limit.
         if not self._writable.is_set():
             try:
                 async with asyncio.timeout(timeout):

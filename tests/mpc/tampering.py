@@ -1,4 +1,4 @@
-"""A network in memory in which any frame can be changed on its way."""
+"""Nodes that send something else than the protocol has them send, in memory and on links."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
 from tacit.mpc import local
 from tacit.mpc.transport.frame import Buffer, Frame
+from tacit.mpc.transport.mux import Conversation, Mux
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,3 +80,36 @@ def tampered(tamper: Tamper = untouched) -> Iterator[Log]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(local, "_NetworkWire", TamperedWire)
         yield log
+
+
+Lie = Callable[[int, bytes], bytes]
+"""What is sent in place of a frame, from its depth and its payload."""
+
+
+class _LyingTalk:
+    def __init__(self, talk: Conversation, lie: Lie) -> None:
+        self._talk, self._lie = talk, lie
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._talk, name)
+
+    async def send(self, depth: int, payload: Buffer, *, timeout: float) -> None:
+        await self._talk.send(depth, self._lie(depth, bytes(payload)), timeout=timeout)
+
+
+class LyingMux:
+    """A `Mux` that changes what is sent through its conversations."""
+
+    def __init__(self, mux: Mux, lie: Lie) -> None:
+        self._mux, self._lie = mux, lie
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._mux, name)
+
+    def open(self, *args: Any, **options: Any) -> _LyingTalk:
+        return _LyingTalk(self._mux.open(*args, **options), self._lie)
+
+
+def lying(muxes: dict[int, Mux], to: int, lie: Lie) -> dict[int, Any]:
+    """The links of a node that lies to one other."""
+    return {**muxes, to: LyingMux(muxes[to], lie)}

@@ -16,7 +16,7 @@ from tacit.mpc.transport.frame import Buffer, decode
 from tacit.mpc.transport.link import MemoryLink
 from tacit.mpc.transport.mux import Mux
 from tests.mpc.both import three_and_four
-from tests.mpc.liars import Lie, lying
+from tests.mpc.tampering import Lie, lying
 
 GIVEN = {1: bytes([1]) * KEY_BYTES, 2: bytes([2]) * KEY_BYTES, 3: bytes([3]) * KEY_BYTES}
 CONTEXT = Context(b"agreement", 0, 1, 0, b"request")

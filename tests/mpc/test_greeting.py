@@ -36,7 +36,7 @@ from tacit.mpc.transport.frame import HEADER_BYTES, Buffer, FrameKind, decode
 from tacit.mpc.transport.link import MemoryLink
 from tacit.mpc.transport.mux import Mux
 from tests.mpc.both import NUMBERS, three_and_four
-from tests.mpc.liars import lying
+from tests.mpc.tampering import lying
 
 CONTEXT = Context(b"agreement", 0, 1, 0, b"request")
 BOUND = FitnessBound(0, 100)

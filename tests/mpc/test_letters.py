@@ -35,7 +35,7 @@ from tacit.mpc.shares import (
 )
 from tacit.mpc.signed_letters import Signer
 from tacit.mpc.transport.frame import Buffer
-from tests.mpc.remembered_masks import RememberedMasks
+from tests.mpc.mask_checks import RememberedMasks
 from tests.mpc.tampering import Log, Sent, Tamper, tampered, untouched
 from tests.mpc.waiting_clock import run_without_waiting
 

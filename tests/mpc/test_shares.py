@@ -23,7 +23,7 @@ from tacit.mpc.shares import (
     scale,
 )
 from tests.mpc.both import three_and_four
-from tests.mpc.fairness import check_every_bit_is_fair
+from tests.mpc.mask_checks import check_every_bit_is_fair
 
 RNG = np.random.default_rng(3)
 integers = st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=20)

@@ -14,7 +14,7 @@ from tacit.local.node_processes import NodeProcess
 from tacit.mpc import Context, Epoch, agree_epoch
 from tacit.mpc.masks import KeyedMasks
 from tacit.node import epochs, process
-from tests.mpc.masks_drawn import MasksDrawn, recorded
+from tests.mpc.mask_checks import MasksDrawn, recorded
 from tests.support.nursery import nursery
 
 

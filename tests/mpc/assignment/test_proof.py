@@ -35,7 +35,7 @@ from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare, BitShare, deal, deal_bits, reconstruct
 from tests.mpc.assignment.problems import FAMILIES, Asked, signed
 from tests.mpc.both import check_cost, three_and_four
-from tests.mpc.remembered_masks import RememberedMasks
+from tests.mpc.mask_checks import RememberedMasks
 from tests.mpc.secrecy.letters_seen import letters_seen
 from tests.mpc.secrecy.sealed_views import CHANCE, corrected_p
 from tests.mpc.secrecy.weakened import SURE, fixed_for, split_bits_alike

@@ -29,7 +29,7 @@ from tacit.mpc.masks import MaskSource
 from tacit.mpc.protocols import ranking
 from tacit.mpc.ring import to_ring
 from tacit.mpc.shares import deal, held_by
-from tests.mpc.remembered_masks import RememberedMasks
+from tests.mpc.mask_checks import RememberedMasks
 from tests.mpc.secrecy.letters_seen import letters_seen
 from tests.mpc.secrecy.sealed_views import corrected_p
 from tests.mpc.secrecy.weakened import fixed_for, split_alike

@@ -35,7 +35,7 @@ from tacit.mpc.ring import Words
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare
 from tests.mpc.both import three_and_four
-from tests.mpc.remembered_masks import RememberedMasks
+from tests.mpc.mask_checks import RememberedMasks
 from tests.mpc.secrecy.letters_seen import Arrived, letters_seen
 from tests.mpc.secrecy.sealed_views import CHANCE, arrived_bits, corrected_p, opened_signs
 from tests.mpc.secrecy.weakened import SURE, fixed_for, split_alike

@@ -21,7 +21,7 @@ from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare
 from tacit.search.moves.move_set import Runs
 from tests.mpc.both import three_and_four
-from tests.mpc.remembered_masks import RememberedMasks
+from tests.mpc.mask_checks import RememberedMasks
 from tests.mpc.sealed.searches import Search
 from tests.mpc.secrecy.enumeration import Protocol, Setting, check_masks, spread
 from tests.mpc.secrecy.enumeration import seen_alike as alike

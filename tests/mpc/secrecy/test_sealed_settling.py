@@ -13,7 +13,7 @@ from tacit.mpc.ring import Words
 from tacit.mpc.sealed.generations import settle
 from tacit.mpc.sealed.moves import TableShape
 from tacit.mpc.session import Session
-from tests.mpc.remembered_masks import RememberedMasks
+from tests.mpc.mask_checks import RememberedMasks
 from tests.mpc.secrecy.letters_seen import letters_seen
 from tests.mpc.secrecy.sealed_views import (
     CHANCE,

@@ -14,7 +14,7 @@ from scipy.stats import chisquare
 from tacit.mpc.local import parties, reveal
 from tacit.mpc.ring import Words
 from tacit.mpc.sealed.state import secret_start
-from tests.mpc.remembered_masks import RememberedMasks
+from tests.mpc.mask_checks import RememberedMasks
 from tests.mpc.sealed.searches import Search
 from tests.mpc.secrecy.letters_seen import letters_seen
 from tests.mpc.secrecy.sealed_views import (

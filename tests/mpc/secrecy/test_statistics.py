@@ -20,7 +20,7 @@ from tacit.mpc.masks import MaskSource
 from tacit.mpc.protocols.ranking import Ranking, rank_all_pairs
 from tacit.mpc.shares import ArithmeticShare
 from tests.mpc.both import three_and_four
-from tests.mpc.remembered_masks import RememberedMasks
+from tests.mpc.mask_checks import RememberedMasks
 from tests.mpc.secrecy.weakened import SURE, fixed_for, least_p, split_alike
 
 pytestmark = pytest.mark.slow

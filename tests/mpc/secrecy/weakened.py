@@ -11,7 +11,7 @@ from scipy.stats import chi2
 from tacit.mpc.masks import KeyedMasks, MaskSource
 from tacit.mpc.ring import to_ring
 from tacit.mpc.shares import ArithmeticShare, BitShare, held_by, total
-from tests.mpc.remembered_masks import RememberedMasks
+from tests.mpc.mask_checks import RememberedMasks
 
 SURE = 1e-6
 """A p-value below this is not chance."""

@@ -28,7 +28,7 @@ from tacit.mpc.local import parties
 from tacit.mpc.ring import Words
 from tacit.mpc.session import Session
 from tacit.mpc.shares import held_by
-from tests.mpc.remembered_masks import RememberedMasks
+from tests.mpc.mask_checks import RememberedMasks
 from tests.mpc.secrecy.letters_seen import letters_seen
 from tests.mpc.secrecy.test_minimum_views import orders_seen
 

@@ -1,17 +1,38 @@
+"""Conversations on one link, opened late, closed and never opened."""
+
+from __future__ import annotations
+
 import asyncio
+from pathlib import Path
 
 import pytest
 
 from tacit.errors import AbortError, FrameError, PeerLostError, PeerTimeoutError
-from tacit.mpc.transport import Channel, Faults, FaultyLink, Mux, memory_pair
+from tacit.mpc.epoch import agree_epoch
+from tacit.mpc.transport import (
+    Channel,
+    Faults,
+    FaultyLink,
+    FrameKind,
+    Identity,
+    Mux,
+    connect,
+    make_certificate,
+    memory_pair,
+    mux,
+    tls,
+)
+from tests.mpc.transport.tls_server import serve
 
 ONE, TWO = Channel(bytes(16), evaluation=1), Channel(bytes(16), evaluation=2)
 
 
-def muxes(faults: Faults | None = None, limit: int = 1 << 20) -> tuple[Mux, Mux]:
+def muxes(
+    faults: Faults | None = None, *, limit: int = 1 << 20, seconds: float = 30.0
+) -> tuple[Mux, Mux]:
     here, there = memory_pair("node 0", "node 1")
     sender = FaultyLink(here, faults) if faults else here
-    return Mux(sender), Mux(there, pending_limit=limit)
+    return Mux(sender), Mux(there, pending_limit=limit, early_seconds=seconds)
 
 
 def test_conversations_do_not_wait_for_each_other() -> None:
@@ -152,5 +173,191 @@ def test_an_early_notice_is_kept_for_whoever_begins_later() -> None:
         assert notices == ["node 2"]
         await here.close()
         await there.close()
+
+    asyncio.run(work())
+
+
+ONE, OTHER = Channel(bytes(16), evaluation=1), Channel(b"o" * 16, evaluation=1)
+
+
+async def settle() -> None:
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+async def close(*pair: Mux) -> None:
+    for each in pair:
+        await each.close()
+
+
+def test_too_much_for_what_nobody_began_is_dropped_and_the_link_lives() -> None:
+    async def work() -> None:
+        here, there = muxes(limit=5000)
+        await here.open(OTHER).send(1, b"early", timeout=1)
+        for number in range(2, 20):
+            await here.open(ONE._replace(evaluation=number)).send(1, bytes(600), timeout=1)
+        await settle()
+        assert there.failure is None
+        assert 0 < len(there._early) <= 5
+        # The flood of one agreement does not wash away what another one waits for.
+        assert bytes((await there.open(OTHER).receive(timeout=1)).payload) == b"early"
+        await close(here, there)
+
+    asyncio.run(work())
+
+
+def test_too_many_unopened_conversations_do_not_end_the_link(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(mux, "MOST_CHANNELS", 50)
+
+    async def work() -> None:
+        here, there = muxes()
+        for number in range(200):
+            talk = here.open(Channel(bytes(16), evaluation=number, kind=FrameKind.EPOCH))
+            await talk.send(1, bytes(32), timeout=1)
+        await settle()
+        assert there.failure is None
+        assert len(there._early) == 50
+        await close(here, there)
+
+    asyncio.run(work())
+
+
+def test_what_nobody_opens_expires() -> None:
+    async def work() -> None:
+        here, there = muxes(seconds=0.05)
+        await here.open(ONE).send(1, b"early", timeout=1)
+        await settle()
+        assert len(there._early) == 1
+        await asyncio.sleep(0.2)
+        assert len(there._early) == 0
+        assert there.failure is None
+        await close(here, there)
+
+    asyncio.run(work())
+
+
+def test_a_notice_drops_what_nobody_opened() -> None:
+    async def work() -> None:
+        here, there = muxes()
+        for substream in range(3):
+            await here.open(ONE._replace(substream=substream)).send(1, b"early", timeout=1)
+        await here.notify(ONE, "node 2", timeout=1)
+        await here.open(ONE._replace(substream=3)).send(1, b"late", timeout=1)
+        await settle()
+        assert len(there._early) == 0
+        notices: list[str] = []
+        there.watch(ONE, lambda error: notices.append(error.peer))
+        assert notices == ["node 2"]
+        await close(here, there)
+
+    asyncio.run(work())
+
+
+def test_an_epoch_that_fails_leaves_nothing_behind() -> None:
+    """Only node 0 was asked to open an epoch."""
+
+    async def work() -> None:
+        pairs = {peer: muxes() for peer in (1, 2)}
+        ours = {peer: pair[0] for peer, pair in pairs.items()}
+        for number in range(3):
+            with pytest.raises(PeerTimeoutError):
+                await agree_epoch(0, ours, number=number, timeout=0.01)
+        with pytest.raises(AbortError, match="opened before"):
+            await agree_epoch(0, ours, number=0, timeout=0.01)
+        await settle()
+        for here, there in pairs.values():
+            assert not here._inboxes
+            assert len(there._early) == 0
+            await close(here, there)
+
+    asyncio.run(work())
+
+
+def test_nothing_more_is_read_while_too_much_lies_unread() -> None:
+    async def work() -> None:
+        here, there = muxes(limit=3000)
+        talk, listen = here.open(ONE), there.open(ONE)
+        for _ in range(100):
+            await talk.send(1, bytes(500), timeout=1)
+        for _ in range(100):
+            await settle()
+            assert there._inboxes[ONE].pending < 5000
+            await listen.receive(timeout=1)
+        await talk.send(1, b"more", timeout=1)
+        await listen.receive(timeout=1)
+        await close(here, there)
+
+    asyncio.run(work())
+
+
+def test_empty_frames_count_too() -> None:
+    async def work() -> None:
+        here, there = muxes(limit=3000)
+        talk, _ = here.open(ONE), there.open(ONE)
+        for _ in range(100):
+            await talk.send(1, b"", timeout=1)
+        await settle()
+        assert len(there._inboxes[ONE]._frames) < 10
+        await close(here, there)
+
+    asyncio.run(work())
+
+
+def test_closing_what_nobody_reads_lets_the_others_go_on() -> None:
+    async def work() -> None:
+        here, there = muxes(limit=3000)
+        talk, stuck = here.open(ONE), there.open(ONE)
+        for _ in range(20):
+            await talk.send(1, bytes(500), timeout=1)
+        await here.open(OTHER).send(1, b"through", timeout=1)
+        listen = there.open(OTHER)
+        with pytest.raises(PeerTimeoutError):
+            await listen.receive(timeout=0.01)
+        stuck.close()
+        assert bytes((await listen.receive(timeout=1)).payload) == b"through"
+        await close(here, there)
+
+    asyncio.run(work())
+
+
+def test_over_a_socket_the_sender_is_slowed_down(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TCP pushes back, and a frame that waits because of us is not taken for a slow one."""
+    for name in ("_READ_AHEAD", "_WRITE_AHEAD"):
+        monkeypatch.setattr(tls, name, 1 << 20)
+    made = {}
+    for name in ("a", "b"):
+        pem, key = make_certificate(name)
+        (tmp_path / f"{name}.pem").write_text(pem)
+        (tmp_path / f"{name}.key").write_text(key)
+        made[name] = pem
+    a = Identity(tmp_path / "a.pem", tmp_path / "a.key", {"b": made["b"]})
+    b = Identity(tmp_path / "b.pem", tmp_path / "b.key", {"a": made["a"]})
+
+    async def work() -> None:
+        arrived: asyncio.Queue[tls.TlsLink] = asyncio.Queue()
+        server = await serve("127.0.0.1", 0, arrived.put_nowait, identity=a, frame_timeout=0.05)
+        port = server.sockets[0].getsockname()[1]
+        here = Mux(await connect("127.0.0.1", port, peer="a", identity=b))
+        there = Mux(await arrived.get(), pending_limit=1 << 20)
+        talk, listen = here.open(ONE), there.open(ONE)
+        sent: list[int] = []
+
+        async def flood() -> None:
+            for number in range(200):
+                await talk.send(1, bytes(1 << 20), timeout=0.15)
+                sent.append(number)
+
+        with pytest.raises(PeerTimeoutError, match="took nothing from us"):
+            await flood()
+        assert len(sent) < 100
+        assert there._inboxes[ONE].pending < 4 << 20
+        for _ in sent:
+            await listen.receive(timeout=5)
+        await close(here, there)
+        server.close()
 
     asyncio.run(work())

@@ -1,4 +1,6 @@
-"""The secure disclosures give what the clear ones give."""
+"""Evaluations disclose what the clear version does, at the declared cost."""
+
+from __future__ import annotations
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from numpy.typing import NDArray
 
 from tacit.errors import AbortError, DisclosureError, ParameterError
 from tacit.mpc import (
+    COORDINATOR,
     ArithmeticShare,
     Best,
     DisclosedValues,
@@ -19,9 +22,10 @@ from tacit.mpc import (
     evaluate,
 )
 from tacit.mpc.disclose.evaluation import Evaluated, _check_labels
+from tacit.mpc.disclose.evaluation import cost as evaluation_cost
 from tacit.mpc.disclose.values import groups_of
 from tacit.mpc.local import PartiesRun, deal_integers, reveal, run_parties
-from tests.mpc.both import three_and_four
+from tests.mpc.both import check_cost, three_and_four
 from tests.mpc.disclose.twin import disclose
 
 RNG = np.random.default_rng(9)
@@ -206,3 +210,163 @@ def test_a_disclosure_that_does_not_fit_is_refused() -> None:
 def test_populations_too_large_for_all_pairs(text: str, nodes: int) -> None:
     f = RNG.integers(0, 300, 1300)
     check(f, text, FitnessBound(0, 300), nodes=nodes)
+
+
+LIMITS = {
+    3: {"none": (1, 0.01), "ranked": (10, 0.39), "thresholds": (16, 0.6)},
+    4: {"none": (1, 0.01), "ranked": (12, 0.5), "thresholds": (18, 0.8)},
+}
+"""Rounds and megabytes of a node that are promised at 300 individuals."""
+TEXTS = ["none", "order", "quantiles:5", "top:10", "buckets:5", "above:75"]
+
+
+def limit(text: str, nodes: int) -> tuple[int, float]:
+    if text == "none":
+        return LIMITS[nodes]["none"]
+    return LIMITS[nodes]["thresholds" if Spec.parse(text).has_thresholds else "ranked"]
+
+
+def measure(
+    n: int, text: str, bound: FitnessBound, best: Best, has: bool, nodes: int
+) -> PartiesRun[Evaluated]:
+    values = RNG.integers(bound.low, bound.high, n, endpoint=True)
+    shares, old = deal_integers(values, nodes=nodes), deal_integers([bound.low], nodes=nodes)
+    spec = Spec.parse(text)
+
+    async def node(s: Session) -> Evaluated:
+        state = old[s.me] if has else None
+        return await evaluate(s, shares[s.me], spec=spec, bound=bound, best=best, best_so_far=state)
+
+    return run_parties(
+        node, lambda s: collect(s, n, spec=spec, bound=bound, best=best), nodes=nodes
+    )
+
+
+@three_and_four
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("best", ["value", "improvement", "nothing"])
+@pytest.mark.parametrize("has", [False, True])
+@pytest.mark.slow
+def test_declared_is_measured(text: str, best: Best, has: bool, nodes: int) -> None:
+    for n, bits in ((10, 1), (11, 7), (64, 45), (130, 18)):
+        bound = FitnessBound(0, 2**bits - 1)
+        run = measure(n, text, bound, best, has, nodes)
+        declared = evaluation_cost(
+            nodes, n, spec=Spec.parse(text), bound=bound, best=best, has_best=has
+        )
+        check_cost(run, declared)
+
+
+@three_and_four
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("text", ["order", "buckets:1", "above:3"])
+def test_declared_is_measured_for_the_smallest(n: int, text: str, nodes: int) -> None:
+    bound = FitnessBound(0, 5)
+    run = measure(n, text, bound, "improvement", True, nodes)
+    declared = evaluation_cost(
+        nodes, n, spec=Spec.parse(text), bound=bound, best="improvement", has_best=True
+    )
+    check_cost(run, declared)
+
+
+@three_and_four
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("best", ["value", "improvement", "nothing"])
+def test_limits_at_300_individuals(text: str, best: Best, nodes: int) -> None:
+    for bound in (FitnessBound(0, 2**18 - 1), FitnessBound(1 - 2**18, 2**18 - 1)):
+        declared = evaluation_cost(
+            nodes, 300, spec=Spec.parse(text), bound=bound, best=best, has_best=True
+        )
+        rounds, megabytes = limit(text, nodes)
+        # The coordinator has its answer by then; the nodes' new best may take one round more.
+        assert max(declared.chains[COORDINATOR]) <= rounds
+        assert declared.rounds <= rounds + (best == "improvement")
+        assert declared.bytes_per_node <= megabytes * 1e6
+
+
+@three_and_four
+@pytest.mark.parametrize("text", ["order", "buckets:5"])
+def test_300_individuals_measured(text: str, nodes: int) -> None:
+    bound = FitnessBound(0, 2**18 - 1)
+    run = measure(300, text, bound, "improvement", True, nodes)
+    declared = evaluation_cost(
+        nodes, 300, spec=Spec.parse(text), bound=bound, best="improvement", has_best=True
+    )
+    check_cost(run, declared)
+
+
+@three_and_four
+@pytest.mark.parametrize("text", ["order", "buckets:5"])
+def test_limits_at_5000_individuals(text: str, nodes: int) -> None:
+    bound = FitnessBound(0, 2**18 - 1)
+    run = measure(5000, text, bound, "improvement", True, nodes)
+    assert run.rounds <= 40
+    assert max(run.sent) <= 10e6
+    declared = evaluation_cost(
+        nodes,
+        5000,
+        spec=Spec.parse(text),
+        bound=bound,
+        best="improvement",
+        has_best=True,
+        batches=run.results[0].batches,
+    )
+    check_cost(run, declared)
+    typical = evaluation_cost(
+        nodes, 5000, spec=Spec.parse(text), bound=bound, best="improvement", has_best=True
+    )
+    assert typical.rounds == declared.rounds
+    assert 0.5 < typical.bytes_per_node / declared.bytes_per_node < 2
+
+
+BOUND = FitnessBound(-40, 90)
+TOLD_TEXTS = ["none", "order", "quantiles:5", "top:3", "buckets:9", "buckets:10", "above:75"]
+
+
+def told(f: list[int], text: str, best: Best, nodes: int) -> PartiesRun[DisclosedValues | None]:
+    shares, spec = deal_integers(f, nodes=nodes), Spec.parse(text)
+    old = deal_integers([12], nodes=nodes)
+
+    async def node(s: Session) -> DisclosedValues | None:
+        state = old[s.me] if best == "improvement" else None
+        made = await evaluate(
+            s, shares[s.me], spec=spec, bound=BOUND, best=best, best_so_far=state, told=True
+        )
+        return made.told
+
+    return run_parties(
+        node, lambda s: collect(s, len(f), spec=spec, bound=BOUND, best=best), nodes=nodes
+    )
+
+
+@three_and_four
+@pytest.mark.parametrize("text", TOLD_TEXTS)
+@pytest.mark.parametrize("best", ["value", "improvement", "nothing"])
+def test_every_node_learns_what_the_coordinator_learns(text: str, best: Best, nodes: int) -> None:
+    f = RNG.integers(-40, 90, 23, endpoint=True)
+    run = told(f.tolist(), text, best, nodes)
+    for node in run.results:
+        assert node is not None
+        assert node.labels.tolist() == run.coordinator.labels.tolist() == disclose(f, text).tolist()
+        # Exact fitness has its best in it; whether it improved is the coordinator's alone.
+        shown = best == "value" and text != "none"
+        assert node.best_value == (f.max() if shown else None)
+        assert node.improved is None
+
+
+@three_and_four
+@pytest.mark.parametrize("text", TOLD_TEXTS)
+@pytest.mark.parametrize("best", ["value", "improvement", "nothing"])
+def test_the_declared_bytes_are_sent(text: str, best: Best, nodes: int) -> None:
+    n, spec = 31, Spec.parse(text)
+    run = told(RNG.integers(-40, 90, n, endpoint=True).tolist(), text, best, nodes)
+    has_best = best == "improvement"
+    alone, declared = (
+        evaluation_cost(
+            nodes, n, spec=spec, bound=BOUND, best=best, has_best=has_best, told=is_told
+        )
+        for is_told in (False, True)
+    )
+    check_cost(run, declared)
+    # What is told goes beside what the coordinator gets.
+    assert declared.rounds == alone.rounds

@@ -1,3 +1,7 @@
+""""""
+
+from __future__ import annotations
+
 import pytest
 
 from tacit.errors import DisclosureError, ParameterError

@@ -1,6 +1,9 @@
-"""The Pareto score on shares gives what the definition gives, for the declared cost."""
+"""Pareto scores are those of the clear version, and one of four cannot falsify them."""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,9 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tacit.disclosure.pareto_score import pareto_score
-from tacit.errors import DisclosureError, ParameterError
-from tacit.mpc import FitnessBound, Session, Spec
-from tacit.mpc.disclose.dominance import ParetoWidths
+from tacit.errors import DisclosureError, MismatchError, ParameterError, PeerError
+from tacit.mpc import COORDINATOR, FitnessBound, ParetoWidths, Session, Spec
 from tacit.mpc.disclose.evaluation import Evaluated, labels_of_ranks
 from tacit.mpc.disclose.pareto_score import (
     collect_pareto,
@@ -19,9 +21,12 @@ from tacit.mpc.disclose.pareto_score import (
     rounded_up,
     steps,
 )
-from tacit.mpc.local import PartiesRun, deal_integers, run_parties
+from tacit.mpc.local import PartiesRun, deal_integers, parties, run_parties
+from tacit.mpc.shares import party_name
 from tests.mpc.both import check_cost, three_and_four
-from tests.mpc.pareto import twin
+from tests.mpc.disclose import twin
+from tests.mpc.test_falsified import Falsified
+from tests.mpc.waiting_clock import run_without_waiting
 
 RNG = np.random.default_rng(17)
 
@@ -42,7 +47,7 @@ def run(
 
 
 def check(values: twin.Values, bounds: Sequence[FitnessBound], nodes: int) -> None:
-    expected = twin.ranks(values, [bound.span for bound in bounds])
+    expected = twin.pareto_ranks(values, [bound.span for bound in bounds])
     assert run(values, bounds, "order", nodes).coordinator.labels.tolist() == expected
     score = pareto_score(np.array(values), spans=[bound.span for bound in bounds])
     assert (len(expected) - 1 - score).tolist() == expected
@@ -89,7 +94,7 @@ def test_labels_and_nodes_that_are_told(text: str, nodes: int) -> None:
     values = RNG.integers(0, 9, (2, 11)).tolist()
     bounds = [FitnessBound(0, 9)] * 2
     made = run(values, bounds, text, nodes, told=True)
-    labels = labels_of_ranks(np.array(twin.ranks(values, [9, 9])), Spec.parse(text)).tolist()
+    labels = labels_of_ranks(np.array(twin.pareto_ranks(values, [9, 9])), Spec.parse(text)).tolist()
     assert made.coordinator.labels.tolist() == labels
     assert made.coordinator.best_value is None
     for result in made.results:
@@ -143,6 +148,53 @@ def test_limits_at_300_candidates(nodes: int, rounds: int, megabytes: float) -> 
 def test_300_candidates_measured(nodes: int) -> None:
     values = RNG.integers(-100_000, 0, (2, 300)).tolist()
     made = run(values, [FitnessBound(-100_000, 0)] * 2, "quantiles:20", nodes)
-    ranks = np.array(twin.ranks(values, [100_000] * 2))
+    ranks = np.array(twin.pareto_ranks(values, [100_000] * 2))
     expected = labels_of_ranks(ranks, Spec.parse("quantiles:20")).tolist()
     assert made.coordinator.labels.tolist() == expected
+
+
+VALUES = [[5, 9, 0, 5], [1, 2, 7, 3]]
+ASK: dict[str, Any] = {
+    "spec": Spec.parse("order"),
+    "widths": ParetoWidths([FitnessBound(0, 9)] * 2, 4),
+}
+
+
+def run_falsified(falsified: Falsified, objective: int) -> dict[int, Any]:
+    """What each party of four returns or raises."""
+    shares = [deal_integers(line, nodes=4) for line in VALUES]
+
+    async def guarded(work: Any) -> Any:
+        try:
+            return await work
+        except PeerError as error:
+            return error
+
+    def node(s: Session) -> Any:
+        mine = [each[s.me] for each in shares]
+        mine[objective] = falsified.share(s.me, mine[objective])
+        return guarded(evaluate_pareto(s, mine, told=True, **ASK))
+
+    async def whole() -> dict[int, Any]:
+        made = await parties(node, lambda s: guarded(collect_pareto(s, **ASK)), nodes=4, timeout=1)
+        return {**dict(enumerate(made.results)), COORDINATOR: made.coordinator}
+
+    return run_without_waiting(whole())
+
+
+@pytest.mark.parametrize("node", range(4))
+def test_a_falsified_component_never_leads_to_a_wrong_answer(node: int) -> None:
+    expected, noticed = twin.pareto_ranks(VALUES, [9, 9]), 0
+    for component in set(range(4)) - {node}:
+        outcomes = run_falsified(Falsified(node, component, entry=component), component % 2)
+        for party, outcome in outcomes.items():
+            if party == node:
+                continue
+            if isinstance(outcome, MismatchError):
+                noticed += 1
+                assert party_name(node) in (outcome.peer, outcome.voucher)
+            elif not isinstance(outcome, PeerError):
+                values = outcome if party == COORDINATOR else outcome.told
+                assert values.labels.tolist() == expected
+    # The first stage of the shuffle replaces all that node 0 holds.
+    assert (noticed > 0) == (node > 0)

@@ -1,3 +1,7 @@
+""""""
+
+from __future__ import annotations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings

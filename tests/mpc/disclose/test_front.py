@@ -19,8 +19,8 @@ from tacit.mpc.disclose.front import (
 )
 from tacit.mpc.local import deal_integers, run_parties
 from tests.mpc.both import check_cost, three_and_four
-from tests.mpc.pareto import twin
-from tests.mpc.pareto.test_pareto import crowded
+from tests.mpc.disclose import twin
+from tests.mpc.disclose.test_pareto_score import crowded
 
 
 def run(values: twin.Values, bounds: list[FitnessBound], nodes: int, *, shown: bool) -> Front:

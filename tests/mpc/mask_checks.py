@@ -1,14 +1,18 @@
-"""Every stream of masks that is drawn, by whom and for what; none may serve two purposes."""
+"""Masks in tests: every stream that is drawn, real ones computed once, and fair bits."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from tacit.mpc.masks import KeyedMasks, expand
+from tacit.mpc.ring import Words
 
 
 @dataclass
@@ -41,3 +45,26 @@ def recorded(draw: Callable[..., Any], note: Callable[[KeyedMasks, str, str], No
         return draw(self, label, component, count)
 
     return words
+
+
+@lru_cache(maxsize=4096)
+def _words(key: bytes, label: str, component: int, count: int) -> Words:
+    return KeyedMasks({component: key}).words(label, component, count)
+
+
+class RememberedMasks(KeyedMasks):
+    """The production source; a node that lacks a component's key can draw nothing of it."""
+
+    def words(self, label: str, component: int, count: int) -> Words:
+        return _words(self._keys[component], label, component, count)
+
+
+LIKELY = 5
+"""Standard deviations; what lies beyond is not chance."""
+
+
+def check_every_bit_is_fair(samples: Iterable[bytes]) -> None:
+    """Each bit is 1 in about half of the samples."""
+    bits = np.array([np.unpackbits(np.frombuffer(each, dtype=np.uint8)) for each in samples])
+    deviation = abs(bits.mean(axis=0) - 0.5) * 2 * np.sqrt(len(bits))
+    assert deviation.max() < LIKELY

@@ -1,1 +1,0 @@
-"""The Pareto score on shares."""

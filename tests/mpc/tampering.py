@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 from tacit.mpc import local
-from tacit.mpc.transport.frame import Buffer, Frame
+from tacit.mpc.transport.frame import Buffer, Frame, Header, decode
+from tacit.mpc.transport.link import MemoryLink
 from tacit.mpc.transport.mux import Conversation, Mux
 
 
@@ -51,6 +52,11 @@ def untouched(frame: Sent) -> list[Buffer]:
     return [frame.payload]
 
 
+def instead_of(frame: Sent, *arrives: Buffer) -> Tamper:
+    """Something else in place of one frame, or nothing."""
+    return lambda sent: list(arrives) if sent.at == frame.at else [sent.payload]
+
+
 @contextmanager
 def tampered(tamper: Tamper = untouched) -> Iterator[Log]:
     """Change what parties in memory send each other."""
@@ -84,6 +90,42 @@ def tampered(tamper: Tamper = untouched) -> Iterator[Log]:
 
 Lie = Callable[[int, bytes], bytes]
 """What is sent in place of a frame, from its depth and its payload."""
+
+
+def flipping(byte: int, depth: int) -> Lie:
+    """Flip a bit of one byte, in frames of this depth."""
+
+    def lie(at: int, payload: bytes) -> bytes:
+        changed = bytearray(payload)
+        changed[byte] ^= at == depth
+        return bytes(changed)
+
+    return lie
+
+
+class Left(NamedTuple):
+    """A frame that left on a link in memory."""
+
+    sender: str
+    receiver: str
+    header: Header
+    payload: bytes
+
+
+@contextmanager
+def what_leaves() -> Iterator[list[Left]]:
+    """All frames that leave on links in memory."""
+    left: list[Left] = []
+    send = MemoryLink.send
+
+    async def noted(self: MemoryLink, header: bytes, payload: Buffer, *, timeout: float) -> None:
+        sender = self._other._peer if self._other else ""
+        left.append(Left(sender, self.peer, decode(header, peer=self.peer), bytes(payload)))
+        await send(self, header, payload, timeout=timeout)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MemoryLink, "send", noted)
+        yield left
 
 
 class _LyingTalk:

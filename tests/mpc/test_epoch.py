@@ -12,11 +12,10 @@ from tacit.mpc import COORDINATOR, Context, agree_epoch
 from tacit.mpc.epoch import KEY_BYTES, Epoch, _component_key, cost
 from tacit.mpc.local import run_linked
 from tacit.mpc.shares import held_by
-from tacit.mpc.transport.frame import Buffer, decode
-from tacit.mpc.transport.link import MemoryLink
+from tacit.mpc.transport.frame import HEADER_BYTES
 from tacit.mpc.transport.mux import Mux
 from tests.mpc.both import three_and_four
-from tests.mpc.tampering import Lie, lying
+from tests.mpc.tampering import flipping, lying, what_leaves
 
 GIVEN = {1: bytes([1]) * KEY_BYTES, 2: bytes([2]) * KEY_BYTES, 3: bytes([3]) * KEY_BYTES}
 CONTEXT = Context(b"agreement", 0, 1, 0, b"request")
@@ -43,56 +42,37 @@ def test_keys_are_fresh_in_every_epoch_and_common_to_all_holders(nodes: int) -> 
 @three_and_four
 def test_a_node_has_the_keys_of_its_own_components_only(nodes: int) -> None:
     """Nothing that arrives at it is, or contributes to, the key that it lacks."""
-    heard: dict[str, list[bytes]] = {f"node {i}": [] for i in range(nodes)}
 
     async def node(me: int, muxes: dict[int, Mux]) -> Epoch | None:
         if me == COORDINATOR:
             return None
         return await agree_epoch(me, muxes, timeout=5)
 
-    with pytest.MonkeyPatch.context() as patch:
-        send = MemoryLink.send
-
-        async def noted(
-            self: MemoryLink, header: bytes, payload: Buffer, *, timeout: float
-        ) -> None:
-            heard[self.peer].append(bytes(payload))
-            await send(self, header, payload, timeout=timeout)
-
-        patch.setattr(MemoryLink, "send", noted)
+    with what_leaves() as left:
         epochs = [epoch for epoch in run_linked(node, nodes=nodes) if epoch is not None]
     for me, epoch in enumerate(epochs):
         assert sorted(epoch._keys) == sorted(held_by(me, nodes))
         first, second = KEY_BYTES * (nodes - 2), KEY_BYTES * (nodes - 1)
-        assert sorted(map(len, heard[f"node {me}"])) == [first] * (nodes - 1) + [second] * (
-            nodes - 1
-        )
+        heard = [frame.payload for frame in left if frame.receiver == f"node {me}"]
+        assert sorted(map(len, heard)) == [first] * (nodes - 1) + [second] * (nodes - 1)
         missing = next(e._keys[me] for other, e in enumerate(epochs) if other != me)
-        assert not any(missing in payload for payload in heard[f"node {me}"])
+        assert not any(missing in payload for payload in heard)
 
 
 @three_and_four
-def test_agreeing_on_keys_costs_what_is_declared(
-    nodes: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sent: Counter[str] = Counter()
-    depths: list[int] = []
-    send = MemoryLink.send
-
-    async def counted(self: MemoryLink, header: bytes, payload: Buffer, *, timeout: float) -> None:
-        sent[self._other._peer if self._other else ""] += len(header) + len(payload)
-        depths.append(decode(header, peer=self.peer).depth)
-        await send(self, header, payload, timeout=timeout)
-
+def test_agreeing_on_keys_costs_what_is_declared(nodes: int) -> None:
     async def node(me: int, muxes: dict[int, Mux]) -> None:
         if me != COORDINATOR:
             await agree_epoch(me, muxes, timeout=5)
 
-    monkeypatch.setattr(MemoryLink, "send", counted)
-    run_linked(node, nodes=nodes)
+    with what_leaves() as left:
+        run_linked(node, nodes=nodes)
+    sent: Counter[str] = Counter()
+    for frame in left:
+        sent[frame.sender] += HEADER_BYTES + len(frame.payload)
     declared = cost(nodes)
     assert tuple(sent[f"node {i}"] for i in range(nodes)) == declared.sent
-    assert max(depths) == declared.rounds
+    assert max(frame.header.depth for frame in left) == declared.rounds
 
 
 def test_a_key_needs_every_contribution_and_is_bound_to_its_component() -> None:
@@ -121,15 +101,6 @@ async def attempt(me: int, muxes: dict[int, Mux]) -> str:
     return ""
 
 
-def flipped(byte: int) -> Lie:
-    def lie(depth: int, payload: bytes) -> bytes:
-        changed = bytearray(payload)
-        changed[byte] ^= depth == 1
-        return bytes(changed)
-
-    return lie
-
-
 def test_masks_and_greetings_depend_on_the_state() -> None:
     """The same evaluation from another state has other masks; an epoch gives them once."""
     keys = {c: bytes([c]) * KEY_BYTES for c in (1, 2)}
@@ -154,7 +125,7 @@ def test_a_node_that_gives_others_different_keys_ends_the_epoch_of_all(
 ) -> None:
     """Node 0 gives one holder of a component another contribution than the other holders."""
     common = [c for c in sorted(held_by(0, 4)) if c != victim]
-    lie = flipped(KEY_BYTES * common.index(component))
+    lie = flipping(KEY_BYTES * common.index(component), 1)
 
     async def party(me: int, muxes: dict[int, Mux]) -> str:
         return await attempt(me, lying(muxes, victim, lie) if me == 0 else muxes)
@@ -168,13 +139,8 @@ def test_a_node_that_gives_others_different_keys_ends_the_epoch_of_all(
 @three_and_four
 @pytest.mark.parametrize("byte", [0, -1])
 def test_every_byte_of_a_key_hash_is_compared(nodes: int, byte: int) -> None:
-    def lie(depth: int, payload: bytes) -> bytes:
-        changed = bytearray(payload)
-        changed[byte] ^= depth == 2
-        return bytes(changed)
-
     async def party(me: int, muxes: dict[int, Mux]) -> str:
-        return await attempt(me, lying(muxes, 1, lie) if me == 0 else muxes)
+        return await attempt(me, lying(muxes, 1, flipping(byte, 2)) if me == 0 else muxes)
 
     assert "do not all have the same key" in run_linked(party, nodes=nodes)[1]
 

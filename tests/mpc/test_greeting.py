@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import permutations
 
@@ -32,17 +31,16 @@ from tacit.mpc.letters import WORD, Letter, frame_bytes
 from tacit.mpc.local import deal_integers, run_linked
 from tacit.mpc.protocols.shuffle import rounds_of, stage_letters
 from tacit.mpc.shares import held_by, party_name
-from tacit.mpc.transport.frame import HEADER_BYTES, Buffer, FrameKind, decode
-from tacit.mpc.transport.link import MemoryLink
+from tacit.mpc.transport.frame import HEADER_BYTES, FrameKind
 from tacit.mpc.transport.mux import Mux
 from tests.mpc.both import NUMBERS, three_and_four
-from tests.mpc.tampering import lying
+from tests.mpc.tampering import Left, flipping, lying, what_leaves
 
 CONTEXT = Context(b"agreement", 0, 1, 0, b"request")
 BOUND = FitnessBound(0, 100)
 
 
-Left = dict[tuple[str, str], list[int]]
+Sizes = dict[tuple[str, str], list[int]]
 """The sizes of the frames of the protocol that left, by sender and receiver."""
 
 
@@ -88,22 +86,15 @@ class Case:
 SHARES = {nodes: deal_integers([5, 7, 1], nodes=nodes) for nodes in NUMBERS}
 
 
-@contextmanager
-def what_leaves() -> Iterator[Left]:
-    left: Left = defaultdict(list)
-    send = MemoryLink.send
-
-    async def noted(self: MemoryLink, header: bytes, payload: Buffer, *, timeout: float) -> None:
-        if decode(header, peer=self.peer).channel.kind == FrameKind.PROTOCOL:
-            left[self._other._peer if self._other else "", self.peer].append(len(payload))
-        await send(self, header, payload, timeout=timeout)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(MemoryLink, "send", noted)
-        yield left
+def sizes_of(left: list[Left]) -> Sizes:
+    sizes: Sizes = defaultdict(list)
+    for frame in left:
+        if frame.header.channel.kind == FrameKind.PROTOCOL:
+            sizes[frame.sender, frame.receiver].append(len(frame.payload))
+    return dict(sizes)
 
 
-def first_frames(nodes: int) -> Left:
+def first_frames(nodes: int) -> Sizes:
     """A greeting to every node, with the letters of the first round."""
     letters = stage_letters(nodes, rounds_of(nodes, False, False)[0], False, (3,), WORD)
     return {
@@ -112,10 +103,10 @@ def first_frames(nodes: int) -> Left:
     }
 
 
-def run(case: Case, text: str = "order") -> tuple[list[str], Left]:
+def run(case: Case, text: str = "order") -> tuple[list[str], Sizes]:
     with what_leaves() as left:
         said = run_linked(lambda me, muxes: case.node(me, muxes, text), nodes=case.nodes)
-    return said, dict(left)
+    return said, sizes_of(left)
 
 
 @three_and_four
@@ -152,13 +143,7 @@ def test_a_greeting_is_compared_whole_and_one_who_sees_another_stops(
     byte: int, victim: int
 ) -> None:
     """Node 0 greets one node with something else; that node stops, and the others with it."""
-
-    def lie(depth: int, payload: bytes) -> bytes:
-        changed = bytearray(payload)
-        changed[byte] ^= depth == 1
-        return bytes(changed)
-
-    case = Case(4)
+    case, lie = Case(4), flipping(byte, 1)
 
     async def party(me: int, muxes: dict[int, Mux]) -> str:
         return await case.node(me, lying(muxes, victim, lie) if me == 0 else muxes, "order")
@@ -167,7 +152,7 @@ def test_a_greeting_is_compared_whole_and_one_who_sees_another_stops(
         said = run_linked(party, nodes=4)
     assert said[victim].startswith("node 0: does not agree with us")
     assert all(said[i] for i in range(1, 4))
-    for (sender, _), sizes in left.items():
+    for (sender, _), sizes in sizes_of(left).items():
         # The victim sent nothing more, so nobody got beyond the round after.
         assert sender != f"node {victim}" or len(sizes) == 1
 
@@ -187,8 +172,9 @@ def test_nothing_is_opened_before_all_nodes_have_met(silent: int, told: bool, no
     with what_leaves() as left:
         said = run_linked(party, nodes=nodes)
     assert all(text for me, text in enumerate(said) if me != silent)
-    assert not [to for _, to in left if to == "the coordinator"]
-    assert {size for sizes in left.values() for size in sizes} == {32}
+    sizes = sizes_of(left)
+    assert not [to for _, to in sizes if to == "the coordinator"]
+    assert {size for each in sizes.values() for size in each} == {32}
 
 
 @three_and_four
@@ -212,7 +198,7 @@ def test_substreams_wait_until_all_have_met(nodes: int) -> None:
             if me == 0:
                 for _ in range(20):
                     await asyncio.sleep(0)
-                before.append(sum(map(len, left.values())))
+                before.append(sum(map(len, sizes_of(left).values())))
             await session.in_parallel(speak, speak)
             return session.sent
 

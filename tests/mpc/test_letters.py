@@ -36,7 +36,7 @@ from tacit.mpc.shares import (
 from tacit.mpc.signed_letters import Signer
 from tacit.mpc.transport.frame import Buffer
 from tests.mpc.mask_checks import RememberedMasks
-from tests.mpc.tampering import Log, Sent, Tamper, tampered, untouched
+from tests.mpc.tampering import Log, Sent, Tamper, instead_of, tampered, untouched
 from tests.mpc.waiting_clock import run_without_waiting
 
 RNG = np.random.default_rng(4)
@@ -213,11 +213,7 @@ def ways(name: str, nodes: int, frame: Sent) -> dict[str, list[Buffer]]:
 def check_noticed(name: str, frame: Sent, instead: list[Buffer], what: str) -> None:
     """The receiver stops there and names the cheater; whoever goes on has what is right."""
     truth, log = honest(name, 4)
-
-    def tamper(sent: Sent) -> list[Buffer]:
-        return instead if sent.at == frame.at else [sent.payload]
-
-    outcomes, seen = run_kind(KINDS[name], tamper)
+    outcomes, seen = run_kind(KINDS[name], instead_of(frame, *instead))
     error = outcomes[frame.receiver]
     about = f"{what}: {frame.at}: {error}"
     assert isinstance(error, PeerError), about
@@ -246,11 +242,7 @@ def test_with_three_nodes_sizes_are_checked(name: str) -> None:
     """Nobody vouches for most letters; a wrong size or silence still names its sender."""
     for frame in honest(name, 3)[1].sent:
         for what in ("truncated", "lengthened", "dropped"):
-            instead = ways(name, 3, frame)[what]
-
-            def tamper(sent: Sent, frame: Sent = frame, instead: Any = instead) -> list[Buffer]:
-                return instead if sent.at == frame.at else [sent.payload]
-
+            tamper = instead_of(frame, *ways(name, 3, frame)[what])
             error = run_kind(KINDS[name], tamper, 3)[0][frame.receiver]
             assert isinstance(error, PeerError)
             assert party_name(frame.sender) in (error.peer, getattr(error, "voucher", None))
@@ -260,10 +252,7 @@ def test_with_three_nodes_one_can_falsify_a_product() -> None:
     """The reason for a fourth: a letter with one sender is believed."""
     truth, log = honest("product", 3)
     frame = log.sent[0]
-
-    def tamper(sent: Sent) -> list[Buffer]:
-        return [flipped(sent.payload, 0)] if sent.at == frame.at else [sent.payload]
-
+    tamper = instead_of(frame, flipped(frame.payload, 0))
     outcomes = run_kind(KINDS["product"], tamper, 3)[0]
     assert plain(outcomes[frame.receiver]) != plain(truth[frame.receiver])
 

@@ -35,7 +35,7 @@ from tacit.mpc.signed_letters import (
 )
 from tacit.mpc.transport.frame import Buffer
 from tacit.mpc.transport.mux import Mux
-from tests.mpc.tampering import Log, Sent, untouched
+from tests.mpc.tampering import Log, instead_of, untouched
 from tests.mpc.test_letters import KINDS, NUMBERS, flipped, honest, plain, run_kind
 
 AMONG = [name for name in KINDS if name != "opening to the coordinator"]
@@ -163,10 +163,7 @@ def test_whatever_is_not_as_it_was_signed_is_not_used() -> None:
             *(data[:at] + bytes(DIGEST_BYTES) + data[at:] for at in before_salts),
             data[:-SIGNATURE_BYTES] + bytes(SIGNATURE_BYTES),
         ):
-
-            def tamper(sent: Sent, frame: Sent = frame, instead: bytes = instead) -> list[Buffer]:
-                return [instead if sent.at == frame.at else sent.payload]
-
+            tamper = instead_of(frame, instead)
             error = run_kind(KINDS[name], tamper, signers=Signing)[0][frame.receiver]
             assert isinstance(error, AbortError)
             assert not isinstance(error, MismatchError)
@@ -182,10 +179,7 @@ def test_a_signature_from_another_round_or_attempt_counts_nowhere() -> None:
     }
     for frame in sent:
         instead = frame.payload[:-SIGNATURE_BYTES] + other[frame.at][-SIGNATURE_BYTES:]
-
-        def tamper(sent: Sent, frame: Sent = frame, instead: bytes = instead) -> list[Buffer]:
-            return [instead if sent.at == frame.at else sent.payload]
-
+        tamper = instead_of(frame, instead)
         error = run_kind(KINDS["product"], tamper, signers=Signing)[0][frame.receiver]
         assert isinstance(error, PeerError)
         assert error.peer == party_name(frame.sender)

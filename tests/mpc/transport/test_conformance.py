@@ -6,7 +6,6 @@ import ssl
 import warnings
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,11 +23,9 @@ from tacit.mpc.transport import (
     TlsLink,
     connect,
     encode,
-    make_certificate,
     memory_pair,
 )
-from tests.mpc.transport.through_a_third import through_a_third
-from tests.mpc.transport.tls_server import serve
+from tests.mpc.transport.links import identities_of, serve, through_a_third
 
 LIMIT = 1 << 20
 Pair = tuple[Link, Link]
@@ -41,22 +38,8 @@ def header(length: int, *, sequence: int = 0, evaluation: int = 1) -> bytes:
 
 @pytest.fixture(scope="module")
 def identities(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Identity]:
-    folder: Path = tmp_path_factory.mktemp("certificates")
     names = ["node 0", "node 1", "stranger"]
-    pems = {}
-    for name in names:
-        pems[name], key = make_certificate(name)
-        (folder / f"{name}.pem").write_text(pems[name])
-        (folder / f"{name}.key").write_text(key)
-    known = {name: pems[name] for name in names[:2]}
-    return {
-        name: Identity(
-            folder / f"{name}.pem",
-            folder / f"{name}.key",
-            {peer: pem for peer, pem in known.items() if peer != name},
-        )
-        for name in names
-    }
+    return identities_of(tmp_path_factory.mktemp("certificates"), names, known=names[:2])
 
 
 @asynccontextmanager

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from tacit.errors import FrameError
 from tacit.identity.certificates import new_certificate
 from tacit.mpc.transport import FrameBudget, Identity, Mux, TlsLink, connect, tls
-from tacit.mpc.transport.certificate import make_certificate
 from tacit.mpc.transport.frame import (
     HEADER_BYTES,
     STAGED_BYTES,
@@ -23,7 +22,7 @@ from tacit.mpc.transport.frame import (
     encode,
 )
 from tacit.mpc.transport.listener import Listener
-from tests.mpc.transport.tls_server import serve
+from tests.mpc.transport.links import identities_of, serve
 
 LIMIT = 3 * STAGED_BYTES
 SIZES = st.one_of(
@@ -105,16 +104,8 @@ TALK = Channel(bytes(16))
 
 
 def two_parties(folder: Path) -> tuple[Identity, Identity]:
-    made = {}
-    for name in ("a", "b"):
-        pem, key = make_certificate(name)
-        (folder / f"{name}.pem").write_text(pem)
-        (folder / f"{name}.key").write_text(key)
-        made[name] = pem
-    return (
-        Identity(folder / "a.pem", folder / "a.key", {"b": made["b"]}),
-        Identity(folder / "b.pem", folder / "b.key", {"a": made["a"]}),
-    )
+    made = identities_of(folder, ["a", "b"])
+    return made["a"], made["b"]
 
 
 def test_frames_of_several_links_wait_for_room(tmp_path: Path) -> None:

@@ -14,15 +14,13 @@ from tacit.mpc.transport import (
     Faults,
     FaultyLink,
     FrameKind,
-    Identity,
     Mux,
     connect,
-    make_certificate,
     memory_pair,
     mux,
     tls,
 )
-from tests.mpc.transport.tls_server import serve
+from tests.mpc.transport.links import identities_of, serve
 
 ONE, TWO = Channel(bytes(16), evaluation=1), Channel(bytes(16), evaluation=2)
 
@@ -328,14 +326,8 @@ def test_over_a_socket_the_sender_is_slowed_down(
     """TCP pushes back, and a frame that waits because of us is not taken for a slow one."""
     for name in ("_READ_AHEAD", "_WRITE_AHEAD"):
         monkeypatch.setattr(tls, name, 1 << 20)
-    made = {}
-    for name in ("a", "b"):
-        pem, key = make_certificate(name)
-        (tmp_path / f"{name}.pem").write_text(pem)
-        (tmp_path / f"{name}.key").write_text(key)
-        made[name] = pem
-    a = Identity(tmp_path / "a.pem", tmp_path / "a.key", {"b": made["b"]})
-    b = Identity(tmp_path / "b.pem", tmp_path / "b.key", {"a": made["a"]})
+    made = identities_of(tmp_path, ["a", "b"])
+    a, b = made["a"], made["b"]
 
     async def work() -> None:
         arrived: asyncio.Queue[tls.TlsLink] = asyncio.Queue()

@@ -26,17 +26,15 @@ from tacit.mpc.transport import (
     HEADER_BYTES,
     Faults,
     FaultyLink,
-    Identity,
     Link,
     Mux,
     TlsLink,
     connect,
-    make_certificate,
     memory_pair,
 )
 from tests.mpc.both import three_and_four
 from tests.mpc.disclose.twin import disclose
-from tests.mpc.transport.tls_server import serve
+from tests.mpc.transport.links import identities_of, serve
 
 F = np.array([5, -7, 5, 0, 3, 9])
 BOUND, BEST = FitnessBound(-10, 10), "value"
@@ -101,29 +99,17 @@ def in_memory(faults: dict[tuple[int, int], Faults], nodes: int = 3) -> Links:
 
 
 async def over_tls(folder: Path, nodes: int) -> tuple[Links, list[asyncio.Server]]:
-    pems = {}
-    for i in names(nodes):
-        pems[i], key = make_certificate(party_name(i))
-        (folder / f"{i}.pem").write_text(pems[i])
-        (folder / f"{i}.key").write_text(key)
-    identities = {
-        i: Identity(
-            folder / f"{i}.pem",
-            folder / f"{i}.key",
-            {party_name(j): pems[j] for j in names(nodes) if j != i},
-        )
-        for i in names(nodes)
-    }
+    identities = identities_of(folder, [party_name(i) for i in names(nodes)])
     links: Links = {me: {} for me in names(nodes)}
     servers = []
     for b in range(nodes):
         arrived: asyncio.Queue[TlsLink] = asyncio.Queue()
-        server = await serve("127.0.0.1", 0, arrived.put_nowait, identity=identities[b])
+        server = await serve("127.0.0.1", 0, arrived.put_nowait, identity=identities[party_name(b)])
         servers.append(server)
         port = server.sockets[0].getsockname()[1]
         for a in names(nodes)[b + 1 :]:
             links[a][b] = await connect(
-                "127.0.0.1", port, peer=party_name(b), identity=identities[a]
+                "127.0.0.1", port, peer=party_name(b), identity=identities[party_name(a)]
             )
             links[b][a] = await asyncio.wait_for(arrived.get(), 5)
             assert links[b][a].peer == party_name(a)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -19,32 +18,18 @@ from tacit.mpc.transport import (
     Link,
     Mux,
     encode,
-    make_certificate,
     memory_pair,
 )
 from tacit.mpc.transport.relay import CHUNK, WINDOW
+from tests.mpc.transport.links import CHANNEL, LIMIT, identities_of, through_a_third
 from tests.mpc.transport.test_conformance import run
-from tests.mpc.transport.through_a_third import CHANNEL, LIMIT, through_a_third
 
 SECRET = b"a share of somebody's weights " * 100
 
 
 @pytest.fixture(scope="module")
 def identities(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Identity]:
-    folder: Path = tmp_path_factory.mktemp("certificates")
-    pems = {}
-    for name in ("node 0", "node 1", "node 2"):
-        pems[name], key = make_certificate(name)
-        (folder / f"{name}.pem").write_text(pems[name])
-        (folder / f"{name}.key").write_text(key)
-    return {
-        name: Identity(
-            folder / f"{name}.pem",
-            folder / f"{name}.key",
-            {peer: pem for peer, pem in pems.items() if peer != name},
-        )
-        for name in pems
-    }
+    return identities_of(tmp_path_factory.mktemp("certificates"), ["node 0", "node 1", "node 2"])
 
 
 def header(length: int) -> bytes:

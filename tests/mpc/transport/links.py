@@ -1,13 +1,15 @@
-"""Two ends whose link goes through a third, which may do to it what it likes."""
+"""Links for tests: over TLS to a plain server, and through a third that may do what it likes."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from tacit.mpc.transport import (
+    FRAME_LIMIT,
     Carrier,
     Channel,
     FrameKind,
@@ -17,8 +19,55 @@ from tacit.mpc.transport import (
     Passage,
     TlsLink,
     link_inside,
+    make_certificate,
     memory_pair,
 )
+
+
+def identities_of(
+    folder: Path, names: Sequence[str], *, known: Sequence[str] = ()
+) -> dict[str, Identity]:
+    """Fresh certificates; each pins those of the others, or of the others that are known."""
+    pems = {}
+    for name in names:
+        pems[name], key = make_certificate(name)
+        (folder / f"{name}.pem").write_text(pems[name])
+        (folder / f"{name}.key").write_text(key)
+    return {
+        name: Identity(
+            folder / f"{name}.pem",
+            folder / f"{name}.key",
+            {peer: pems[peer] for peer in known or names if peer != name},
+        )
+        for name in names
+    }
+
+
+async def serve(
+    host: str,
+    port: int,
+    accept: Callable[[TlsLink], None],
+    *,
+    identity: Identity,
+    limit: int = FRAME_LIMIT,
+    handshake_timeout: float = 5.0,
+    frame_timeout: float = 30.0,
+) -> asyncio.Server:
+    def ready(link: TlsLink) -> None:
+        if link._inbox.failure is None:
+            accept(link)
+
+    def make() -> TlsLink:
+        return TlsLink(identity, None, ready, limit=limit, frame_timeout=frame_timeout)
+
+    return await asyncio.get_running_loop().create_server(
+        make,
+        host,
+        port,
+        ssl=identity.context(server=True),
+        ssl_handshake_timeout=handshake_timeout,
+    )
+
 
 CHANNEL = Channel(bytes(16), kind=FrameKind.RELAY)
 LIMIT = 1 << 20

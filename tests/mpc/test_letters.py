@@ -1,4 +1,4 @@
-"""Whatever one of four nodes sends wrongly is noticed before anything depends on it.
+"""Wrong letters of one of four nodes are noticed before anything depends on them.
 
 Every kind of letter, every sender, every receiver, every way to change a frame.
 """

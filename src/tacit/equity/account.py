@@ -95,6 +95,7 @@ async def account_of(
     """
     after = await steps_after(session, weights, reference, plan, shape, label="account")
     entry = replace(run, steps=after.steps)
+    # Counted in a copy only: the book itself changes when all nodes have prepared this entry.
     ahead = book.prepare(entry).count(run.number, run.attempt)
     balances = ahead.balances(run.participants, rule)
     told = await _told(session, [after.saved, factors, balances][: telling.numbers])

@@ -114,6 +114,7 @@ async def secret_plan_costs(
     array([3, 4, 8])
     """
     word = plan.dtype
+    # Columns are compared in the ring of the plan; what is chosen lies in that of the costs.
     after = np.arange(1, shape.columns, dtype=word)
     behind = plan.map(lambda part: np.repeat(part, len(after)))
     behind = behind.add_public(np.tile(np.negative(after), shape.rows))
@@ -145,6 +146,7 @@ def balances(steps: Sequence[ArithmeticShare], rule: EquityRule) -> ArithmeticSh
     weights = to_ring(rule.weights)
     made = []
     for own in steps:
+        # Weights go by age, the last step first.
         last = own[::-1][:MEMORY]
         counted = scale(last, weights[: len(last)])
         made.append(counted.map(lambda part: part.sum(keepdims=True, dtype=np.uint64)))

@@ -83,6 +83,7 @@ class EquityTerms(_TermsPart, frozen=True, kw_only=True):
 
     def telling(self, place: int, /) -> Telling:
         """What is told of this run, of those that count from 1; numbers may be left out."""
+        # By place among the counted runs: runs that are broken off bring no telling closer.
         if place % self.every:
             return Telling()
         level = self.told != "nothing"

@@ -45,6 +45,8 @@ class Cost:
         for letters in rounds:
             chains = [[*line] for line in cls.free(nodes).chains]
             sent = [0] * nodes
+            # One frame for all letters of a round from one party to another, as `Session` sends
+            # them.
             for sender, to in {(s, e.to) for e in letters for s in e.senders}:
                 chains[to][sender] = 1
                 sent[sender] += HEADER_BYTES + frame_bytes(letters, sender, to)
@@ -71,6 +73,7 @@ class Cost:
 
     def then(self, other: Cost) -> Cost:
         """The cost of this, then the other: chains of the second follow those of the first."""
+        # A chain of both ends where the second one begins: the longest path in max-plus algebra.
         columns = tuple(zip(*self.chains, strict=True))
         chains = tuple(
             tuple(max(a + b for a, b in zip(line, column, strict=True)) for column in columns)

@@ -91,6 +91,7 @@ class _NetworkWire:
         size = memoryview(payload).nbytes
         if self._network.record:
             self._network.received[self._peer].append((self._me, bytes(payload)))
+        # No channel, tag or number: frames in one process are neither lost nor mixed up.
         self._out.put(Frame(Header(Channel(bytes(16)), bytes(8), depth, 0, size), payload))
 
     async def receive(self, *, timeout: float) -> Frame:
@@ -136,6 +137,7 @@ async def parties(
     work: list[Coroutine[Any, Any, Any]] = [node(sessions[i]) for i in range(nodes)]
     if coordinator is not None:
         work.append(coordinator(sessions[COORDINATOR]))
+    # A failure cancels all parties, as a notice does on real links.
     results = await run_all(work)
     sent = tuple(session.sent for session in sessions[:nodes])
     rounds = max(session.depth for session in sessions)
@@ -196,6 +198,7 @@ class _ReplayedWire:
 
     async def receive(self, *, timeout: float) -> Frame:  # noqa: ARG002 - as wires have it
         """The next frame of the record."""
+        # The record has no depths and numbers: they were checked when the frames arrived.
         for data in self._frames:
             return Frame(Header(Channel(bytes(16)), bytes(8), 1, 0, len(data)), data)
         raise AbortError(self._peer, "sent less than this, says the record")

@@ -1,4 +1,4 @@
-"""Where masks and permutations come from: one AES-CTR stream per component and label.
+"""Masks and permutations: one AES-CTR stream per component and label.
 
 The holders of a component share a key, so they draw the same words without communication
 [araki2016, Section 2]. Every draw has a label, every label its own subkey (HKDF, RFC 5869), and

@@ -66,6 +66,7 @@ def multiplied(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     terms, width, word = a.shape[-1], 8 * a.dtype.itemsize, a.dtype.type
     if terms <= _SMALL:
         return np.asarray(np.matmul(a, b))
+    # So many bits are left for a product, if a sum of so many terms is to stay exact.
     room = _MANTISSA - terms.bit_length()
     # Words of 32 bits are cut on one side only, into fewer pieces.
     right = width if width <= 32 else room // 2

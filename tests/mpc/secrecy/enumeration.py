@@ -1,4 +1,4 @@
-"""What parties see, by enumerating every mask that they do not know.
+"""Views of parties, by enumerating every mask that they do not know.
 
 An observer is fixed with all it holds: its shares and whatever it draws from its own keys. Every
 value of the masks and permutations from the keys that it lacks is tried, and the letters that

@@ -1,4 +1,4 @@
-"""What the coordinator and a node see of a whole evaluation, as bits that can be counted."""
+"""Views of a whole evaluation at the coordinator and a node, as bits that can be counted."""
 
 from __future__ import annotations
 

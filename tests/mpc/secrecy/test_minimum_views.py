@@ -1,4 +1,4 @@
-"""What a node sees of the least of groups: orders of uniform rankings, and masked letters.
+"""Views of the least of groups: orders of uniform rankings, and masked letters.
 
 The observer's own shares and keys are fixed, and every permutation that it lacks is tried. How
 often which orders are opened must be what the simulator gives, which knows no key: it draws a

@@ -1,4 +1,4 @@
-"""What every link must do, whether in memory, over TLS or wrapped in faults that are off."""
+"""Conformance of every link: in memory, over TLS, relayed, or wrapped in faults that are off."""
 
 import asyncio
 import contextlib

@@ -80,6 +80,7 @@ class ParetoWidths:
             raise ParameterError(
                 f"a Pareto score is found for 1..{MOST_CANDIDATES} candidates at once; got {n}"
             )
+        # Keys that wrap would make the opened comparisons cyclic, and a cycle tells of the data.
         needed = max(self.first_bits, key_bits(self.score_bound, n))
         if needed > RING_BITS:
             raise ParameterError(

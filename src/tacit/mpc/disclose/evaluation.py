@@ -242,6 +242,7 @@ def _keys(fitness: ArithmeticShare) -> ArithmeticShare:
 async def _rank(
     session: Session, keys: ArithmeticShare, kept: ArithmeticShare, bits: int
 ) -> Ranking:
+    # All pairs take the fewest rounds, and memory that grows with the square.
     rank = rank_all_pairs if len(keys) <= ALL_PAIRS_LIMIT else rank_by_pivots
     return await rank(session, keys, kept, bits=bits, label="rank")
 

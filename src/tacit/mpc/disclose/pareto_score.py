@@ -131,6 +131,7 @@ async def crowd(
     ends = np.array([_is_end(order) for order in ranks])
     if widths.exact:
         whole = _stacked(spans)
+        # First and last get the largest crowding that there is: they are always wanted.
         gaps = gaps + whole.map(lambda part: np.where(ends, public_word(m) * part, 0))
         return await pairwise.multiply(session, gaps, whole[::-1], label=f"{label}.product")
     weights = await _weights(session, spans, widths, label=label)

@@ -1,4 +1,4 @@
-"""What an evaluation discloses, and how many bits that needs.
+"""The disclosure of an evaluation, the bound on its fitness, and the bits that both need.
 
 With b the bits of the public bound's span, an individual's key (fitness, then the tie-breaking
 index) differs from another's by less than 2^(b + index bits); a threshold of `above` compares
@@ -165,6 +165,7 @@ def check_bound_fits(bound: FitnessBound, n: int, spec: Spec) -> None:
 needs 71 bits, the ring has 64; scale the weights down by 2^7
     """
     needed = bits_needed(bound, n, spec)
+    # Too few bits would let differences wrap around, and open signs that depend on the data.
     if needed > RING_BITS:
         raise ParameterError(
             f"{spec} of {n} individuals with fitness in {bound.low}..{bound.high} needs {needed} "

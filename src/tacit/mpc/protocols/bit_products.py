@@ -113,6 +113,7 @@ def multiplied(a: Bits, b: Bits) -> Bits:
     padded = np.zeros((*b.shape[:-1], 64 * words), dtype=np.uint8)
     padded[..., :columns] = b
     lines = np.packbits(padded, axis=-1).view(np.uint64)  # ..., middle, words
+    # Which way is taken depends on public sizes alone, as does its time.
     many = a.shape[-2] * a.shape[-1] * words >= _MANY
     made = _by_tables(a, lines) if many else _by_masks(a, lines)
     bits: Bits = np.unpackbits(made.view(np.uint8), axis=-1, count=columns)

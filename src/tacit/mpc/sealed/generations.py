@@ -247,7 +247,10 @@ def cost_of_selection(nodes: int, pairs: int, shape: TableShape) -> Cost:
 async def advance(
     session: Session, state: SealedState, steps: Iterable[Step], shape: TableShape
 ) -> SealedState:
-    """The state after these generations, with the plan settled that may be opened."""
+    """The state after these generations, with the plan settled that may be opened.
+
+    See tests/mpc/sealed/searches.py for an example.
+    """
     substreams = session.substreams(2)
     for number, step in enumerate(steps):
         if step.moves.children > 1:

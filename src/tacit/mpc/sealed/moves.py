@@ -263,7 +263,10 @@ async def take_winners(
     *,
     label: str,
 ) -> ArithmeticShare:
-    """Return shares of the next parents' tables of a tour: lines and columns change places."""
+    """Return shares of the next parents' tables of a tour: lines and columns change places.
+
+    See tests/mpc/sealed/searches.py for an example.
+    """
     changes = _changes(marks, moves, table.dtype)
     parent, at = np.divmod(moves.positions, table.shape[1])
     lines = await _changed(session, table, changes, (parent, at), label=f"{label}.lines")

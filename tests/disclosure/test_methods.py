@@ -1,4 +1,4 @@
-"""Each disclosure against its definition, and what must hold whatever the fitness."""
+"""Disclosures against their definitions and the paper."""
 
 from __future__ import annotations
 
@@ -8,18 +8,23 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from studies.report.results import published
 
 from tacit.disclosure import (
+    PAPER_CONFIGURATIONS,
     Above,
+    BestMode,
     Buckets,
+    Disclosure,
     Exact,
     Order,
     Quantiles,
     Top,
+    parse_best_mode,
     parse_disclosure,
     ranks,
 )
-from tacit.errors import DisclosureError
+from tacit.errors import DisclosureError, InputError
 from tests.disclosure import definitions
 
 # Few different values give many ties; wide ones reach the largest fitness a problem may have.
@@ -226,3 +231,164 @@ def test_ranks_are_stable_on_many_ties() -> None:
     # Long enough that an unstable sort would not get it right by accident.
     fitness = np.tile([3, 1, 2], 200)
     assert ranks(fitness)[::3].tolist() == list(range(200))
+
+
+# Index and fitness, then five columns of obfuscated and five of estimated values, in the order
+# of the methods below.
+T, F = True, False
+TABLE_1 = (
+    (1, 100, 0, 0, 0, T, T, 100, 100, 100, 100, 100),
+    (2, 90, 1, 0, 0, T, T, 80, 100, 100, 100, 100),
+    (3, 80, 2, 0, 0, T, T, 60, 100, 100, 100, 100),
+    (4, 70, 3, 1, 0, T, T, 40, 0, 100, 100, 100),
+    (5, 70, 4, 1, 0, F, T, 20, 0, 100, -100, 100),
+    (6, 65, 5, 1, 1, F, F, 0, 0, 0, -100, -100),
+    (7, 30, 6, 1, 2, F, F, -20, 0, -100, -100, -100),
+    (8, 30, 7, 2, 2, F, F, -40, -100, -100, -100, -100),
+    (9, 20, 8, 2, 2, F, F, -60, -100, -100, -100, -100),
+    (10, 10, 9, 2, 2, F, F, -80, -100, -100, -100, -100),
+    (11, 0, 10, 2, 2, F, F, -100, -100, -100, -100, -100),
+)
+METHODS = ("order", "quantiles:3", "buckets:3", "top:4", "above:70")
+DISTANCES = {"order": 20, "quantiles:3": 100, "buckets:3": 100, "top:4": 200, "above:70": 200}
+
+TABLE_FITNESS = np.array([row[1] for row in TABLE_1], dtype=np.int64)
+
+
+@pytest.mark.parametrize("column", range(5), ids=METHODS)
+def test_obfuscated_fitness_is_that_of_table_1(column: int) -> None:
+    disclosed = parse_disclosure(METHODS[column]).disclose(TABLE_FITNESS)
+    expected = [row[2 + column] for row in TABLE_1]
+    assert disclosed.tolist() == expected
+    assert (disclosed.dtype == np.bool_) == (METHODS[column] in ("top:4", "above:70"))
+
+
+@pytest.mark.parametrize("column", range(5), ids=METHODS)
+def test_estimated_fitness_is_that_of_table_1(column: int) -> None:
+    disclosure = parse_disclosure(METHODS[column])
+    estimates = disclosure.estimates(disclosure.disclose(TABLE_FITNESS), best=100)
+    assert estimates.tolist() == [float(row[7 + column]) for row in TABLE_1]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_distances_between_levels_are_those_the_paper_names(method: str) -> None:
+    disclosure = parse_disclosure(method)
+    estimates = disclosure.estimates(disclosure.disclose(TABLE_FITNESS), best=100)
+    levels = sorted(set(estimates.tolist()), reverse=True)
+    assert levels[0] - levels[1] == DISTANCES[method]
+
+
+@pytest.mark.parametrize("column", range(5), ids=METHODS)
+def test_table_1_holds_for_any_order_of_the_solutions_that_keeps_ties_in_order(
+    column: int,
+) -> None:
+    # Ties (70, 70 and 30, 30) keep their relative order, so every solution keeps its row.
+    shuffled = [10, 3, 0, 6, 5, 4, 9, 1, 7, 8, 2]
+    disclosed = parse_disclosure(METHODS[column]).disclose(TABLE_FITNESS[shuffled])
+    assert disclosed.tolist() == [TABLE_1[i][2 + column] for i in shuffled]
+
+
+def test_the_reports_copy_of_table_1_is_the_same() -> None:
+    given = published()["example"]
+    assert given["fitness"] == TABLE_FITNESS.tolist()
+    for column, method in enumerate(METHODS):
+        assert given["obfuscated"][method] == [row[2 + column] for row in TABLE_1]
+        assert given["estimated"][method] == [row[7 + column] for row in TABLE_1]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("none", Exact()),
+        ("order", Order()),
+        ("quantiles:5", Quantiles(5)),
+        ("buckets:20", Buckets(20)),
+        ("top:1", Top(1)),
+        ("above:0", Above(0)),
+        ("above:100", Above(100)),
+        ("  top:15 ", Top(15)),
+    ],
+)
+def test_texts_and_what_they_mean(text: str, expected: Disclosure) -> None:
+    assert parse_disclosure(text) == expected
+
+
+@pytest.mark.parametrize("text", PAPER_CONFIGURATIONS)
+def test_every_configuration_of_the_paper_reads_back_as_it_is_written(text: str) -> None:
+    disclosure = parse_disclosure(text)
+    assert disclosure.text == str(disclosure) == text
+
+
+def test_the_paper_has_fourteen_configurations() -> None:
+    assert len(set(PAPER_CONFIGURATIONS)) == 14
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("median", "'median' is not a disclosure; use sealed, top:15"),
+        ("", "'' is not a disclosure"),
+        ("Top:15", "'Top:15' is not a disclosure"),
+        ("order:3", "order takes no number; write 'order' instead of 'order:3'"),
+        ("none:", "none takes no number"),
+        ("top", "'top' needs a whole number after 'top:'"),
+        ("top:", "'top:' needs a whole number"),
+        ("top:-3", "'top:-3' needs a whole number"),
+        ("top:1.5", "'top:1.5' needs a whole number"),
+        ("top:1e3", "needs a whole number"),
+        ("top:²", "needs a whole number"),
+        ("top:٣", "needs a whole number"),
+        ("top:1234567890", "needs a whole number"),
+        ("top:0", "top:0 names no group at all"),
+        ("quantiles:0", "quantiles:0 names no group at all"),
+        ("buckets:0", "buckets:0 names no group at all"),
+        ("above:101", "above:101 is not a percentage; use above:0 to above:100"),
+        ("above:70%", "needs a whole number"),
+        ("top:3:4", "needs a whole number"),
+    ],
+)
+def test_what_is_no_disclosure_is_refused_with_a_remedy(text: str, message: str) -> None:
+    with pytest.raises(DisclosureError) as refused:
+        parse_disclosure(text)
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@given(st.text(max_size=15))
+def test_any_text_is_either_read_or_refused(text: str) -> None:
+    try:
+        disclosure = parse_disclosure(text)
+    except InputError:
+        return
+    assert parse_disclosure(disclosure.text) == disclosure
+
+
+@pytest.mark.parametrize("mode", ["value", "improvement", "nothing"])
+def test_best_modes_have_names(mode: str) -> None:
+    assert parse_best_mode(mode).value == mode
+
+
+def test_other_best_modes_are_refused() -> None:
+    with pytest.raises(DisclosureError, match="use value, improvement or nothing"):
+        parse_best_mode("all")
+
+
+@pytest.mark.parametrize(
+    ("mode", "best_so_far", "revealed"),
+    [
+        ("value", None, 7),
+        ("value", 9, 7),
+        ("improvement", None, True),
+        ("improvement", 6, True),
+        ("improvement", 7, False),
+        ("improvement", 8, False),
+        ("nothing", None, None),
+        ("nothing", 6, None),
+    ],
+)
+def test_what_is_disclosed_of_a_best_fitness_of_seven(
+    mode: str, best_so_far: int | None, revealed: int | bool | None
+) -> None:
+    disclosed = BestMode(mode).revealed(7, best_so_far=best_so_far)
+    assert disclosed == revealed
+    assert type(disclosed) is type(revealed)

@@ -1,12 +1,18 @@
-"""Assignments: shape, forbidden pairs, plans."""
+"""Assignments, with and without capacities."""
 
+from __future__ import annotations
+
+import tracemalloc
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tacit.errors import ProblemError
-from tacit.problems import Assignment, Objective
+from tacit.problems import Assignment, CapacitatedAssignment, Objective
 
 WEIGHTS = np.array([[1, 9, 2], [8, 3, 4]])
 
@@ -60,3 +66,38 @@ def test_plans_that_are_not_feasible_are_refused(plan: Any, message: str) -> Non
     with pytest.raises(ProblemError, match=message):
         problem(mask).check_plan(plan)
     problem(mask).check_plan([2, 0])
+
+
+def capacitated(rows: int, capacities: tuple[int, ...]) -> CapacitatedAssignment:
+    pay = Objective("pay", None, weight_bound=9)
+    return CapacitatedAssignment(
+        name="p", rows=rows, columns=len(capacities), objectives=(pay,), capacities=capacities
+    )
+
+
+@given(st.integers(1, 4), st.lists(st.integers(0, 4), min_size=1, max_size=3).map(tuple))
+def test_a_plan_is_refused_exactly_if_a_column_takes_too_many(
+    rows: int, capacities: tuple[int, ...]
+) -> None:
+    if sum(capacities) < rows:
+        return
+    problem = capacitated(rows, capacities)
+    for plan in product(range(len(capacities)), repeat=rows):
+        fits = all(plan.count(column) <= most for column, most in enumerate(capacities))
+        assert (problem.fault(np.array([plan], dtype=np.int32)) is None) == fits, plan
+
+
+def test_a_check_takes_memory_for_its_candidates_not_for_all_columns() -> None:
+    problem = capacitated(1, (1,) * 65536)
+    plans = np.zeros((400, 1), dtype=np.int32)
+    tracemalloc.start()
+    try:
+        assert problem.fault(plans) is None
+        assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_more_places_than_a_search_can_permute_are_refused() -> None:
+    with pytest.raises(ProblemError, match="too many places for 300 rows"):
+        capacitated(300, (10**9,) * 300)

@@ -1,7 +1,10 @@
-"""Algorithm 1: what is evaluated, who survives, and that a seed decides everything."""
+"""Algorithm 1 against a slow copy of it, by disclosed groups, and warmed up."""
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from dataclasses import replace
 from itertools import pairwise
 
@@ -11,9 +14,12 @@ from numpy.typing import NDArray
 
 from tacit.errors import ParameterError
 from tacit.problems import Assignment, Problem, Tour, generate_assignment, shipped_problem
+from tacit.runs import Limits, with_disclosures
 from tacit.search import PRESETS, Evolution, SearchParameters, SearchState
 from tacit.search.crossover import crossovers
+from tacit.search.evolution import DisclosedGroups, selection_scheme
 from tacit.search.mutation import mutations
+from tests.support.simulated import solve
 
 
 def generator(seed: int = 1) -> np.random.Generator:
@@ -243,3 +249,120 @@ def test_tours_are_searched_like_assignments(
     )
     assert states[-1].estimates[0, 0] > states[0].estimates[0, 0]
     small_tour.check_plan(states[-1].genomes[0].tolist())
+
+
+TWO = PRESETS["paper-moap"].with_changes(population=20, tournament=3)
+
+
+def test_the_best_groups_survive_and_win_tournaments() -> None:
+    scheme = DisclosedGroups(entrants=2)
+    groups = np.array([2, 0, 1, 0, 2, 1])
+    estimates = np.repeat(-groups[:, None].astype(float), 2, axis=1)
+    genomes = np.arange(6, dtype=np.int32)[:, None]
+    order = np.array([[5, 4, 3, 2, 1, 0]], dtype=np.int32)
+    state = scheme.survivors(genomes, estimates, order, 4)
+    assert state.genomes[:, 0].tolist() == [3, 1, 5, 2]
+    assert state.front_of.tolist() == [0, 0, 1, 1]
+    assert state.estimated_best().tolist() == [0, 1]
+    last, first = 2**32 - 1, 0
+    words = np.array([[last, first], [first, last], [last, last]], dtype=np.uint32)
+    assert scheme.parents(state, words).tolist() == [0, 0, 3]
+
+
+def test_of_a_whole_order_all_survivors_are_the_best_set() -> None:
+    """One plan alone would be no front."""
+    estimates = -np.array([[3.0, 3.0], [0.0, 0.0], [2.0, 2.0], [1.0, 1.0]])
+    order = np.array([[0, 1, 2, 3]], dtype=np.int32)
+    state = DisclosedGroups(2).survivors(np.zeros((4, 1), np.int32), estimates, order, 3)
+    assert state.estimates[:, 0].tolist() == [0, -1, -2]
+    assert state.estimated_best().tolist() == [0, 1, 2]
+
+
+def test_it_is_chosen_where_objectives_are_evaluated_together() -> None:
+    problem = generate_assignment(1, rows=5, objectives=2)
+    assert selection_scheme(TWO, together=True) == DisclosedGroups(3)
+    together = Evolution(with_disclosures(problem, "pareto:order", None), TWO)
+    assert together._scheme == DisclosedGroups(3)
+    assert Evolution(problem, TWO)._scheme != DisclosedGroups(3)
+
+
+@pytest.mark.parametrize("disclose", ["pareto:order", "pareto:quantiles:5", "pareto:top:6"])
+def test_it_finds_better_plans_in_both_objectives(disclose: str) -> None:
+    problem = generate_assignment(3, rows=12, objectives=2)
+    result = solve(
+        problem,
+        disclose=disclose,
+        settings=TWO,
+        limits=Limits(generations=40),
+        seed=1,
+        engine="simulated",
+    )
+    first, last = (np.array(result.history.actual_mean)[k] for k in (0, -1))
+    assert (last > 1.15 * first).all()
+    sizes = set(result.history.set_size)
+    assert sizes <= ({20} if disclose.endswith("order") else {4, 6, 8})
+
+
+def test_the_same_seed_gives_the_same_run() -> None:
+    problem = generate_assignment(3, rows=9, objectives=3)
+    runs = [
+        solve(
+            problem,
+            disclose="pareto:quantiles:4",
+            settings=SearchParameters(
+                algorithm="nsga2", population=12, elites=0, reevaluate_parents=True, tournament=2
+            ),
+            limits=Limits(generations=5),
+            seed=2,
+            engine="simulated",
+        ).to_json(timing=False)
+        for _ in range(2)
+    ]
+    assert runs[0] == runs[1]
+
+
+PROBE = """
+import json, os, sys
+from dataclasses import replace
+from numba.core.dispatcher import Dispatcher
+from tacit.problems import generate_assignment, generate_tour
+from tacit.runs import EngineChoice, Limits, solve
+from tacit.search.evolution import warm_up
+
+def signatures():
+    import gc
+    return {f"{d.py_func.__module__}.{d.py_func.__name__}": len(d.signatures)
+            for d in gc.get_objects() if isinstance(d, Dispatcher)}
+
+def measuring(problem, parameters):
+    warm_up(problem, parameters)
+    before.update(signatures())
+
+sys.modules["tacit.runs.evaluating_local"].warm_up = measuring  # the name is also a function's
+before = {}
+wide = generate_assignment(1, rows=5, columns=9)
+for problem, engine in (
+    (wide, "nodes"),
+    (replace(wide, optimum=4000), "simulated"),
+    (generate_tour(1, cities=9), "simulated"),
+    (generate_assignment(1, rows=9, objectives=2), "simulated"),
+):
+    # In a process of its own, in which no other search has compiled anything.
+    if child := os.fork():
+        os.waitpid(child, 0)
+        continue
+    choice = EngineChoice(engine=engine)
+    solve(problem, disclose="order", limits=Limits(generations=30), engine=choice)
+    assert before, "nothing was warmed up"
+    late = {name: count for name, count in signatures().items() if count > before.get(name, 0)}
+    print(json.dumps(late), flush=True)
+    os._exit(0)
+"""
+
+
+@pytest.mark.processes
+def test_nothing_is_compiled_once_the_clock_runs() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE], capture_output=True, text=True, check=True, timeout=300
+    )
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [{}] * 4, done.stderr

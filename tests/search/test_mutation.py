@@ -16,9 +16,9 @@ from scipy.stats import chisquare
 
 from tacit.errors import ParameterError
 from tacit.search.mutation import mutation_named, mutations
-from tests.search.permutations import populations
 from tests.search.words_for import (
     genomes,
+    populations,
     printed,
     random_words,
     word_for,

@@ -1,15 +1,29 @@
-"""The JSON format: what it means, and what is told of a bad file."""
+"""The JSON format of problems, its errors and its document."""
 
+import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tacit.disclosure import BestMode, Top
 from tacit.errors import FileError
-from tacit.problems import Assignment, Participant, Tour, load_problem
+from tacit.problems import (
+    Assignment,
+    Participant,
+    Tour,
+    generate_assignment,
+    generate_tour,
+    load_problem,
+)
+from tacit.problems.files.json_format import ObjectiveEntry, ProblemFile
+from tacit.problems.files.load_and_save import problem_text
 
 PAY: dict[str, object] = {"name": "pay", "weights": [[1, 9], [8, 3]]}
 GOOD: dict[str, object] = {"format": "tacit-problem/1", "kind": "assignment", "objectives": [PAY]}
@@ -208,3 +222,80 @@ def test_matrices_whose_names_disagree_are_refused(tmp_path: Path) -> None:
     content = objective(weights={"file": "w.csv"}) | {"row_names": ["A", "B"]}
     with pytest.raises(FileError, match=r"w.csv calls row 0 'B' where 'A' is expected; bring all"):
         load_problem(write(tmp_path, content))
+
+
+def npy() -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, np.array([[1.5, 2], [3, 4]]))
+    return buffer.getvalue()
+
+
+WHOLE_FILES = {
+    ".csv": b"id,a,b\nF1,1.5,2\nF2,3,4\n",
+    ".npy": npy(),
+    ".json": problem_text(generate_assignment(1, rows=2, participants=2)).encode(),
+    ".tsp": b"DIMENSION: 3\nEDGE_WEIGHT_TYPE: GEO\nNODE_COORD_SECTION\n1 0 0\n2 3 4\n3 5 6\nEOF\n",
+    ".atsp": b"DIMENSION: 2\nEDGE_WEIGHT_TYPE: EXPLICIT\nEDGE_WEIGHT_FORMAT: FULL_MATRIX\n"
+    b"EDGE_WEIGHT_SECTION\n0 1\n2 0\n",
+    ".JSON": problem_text(generate_tour(1, cities=3)).encode(),
+}
+
+WORDS = b"-1 nan 1e999999999 1e9999999999 1e-400 null [] {} true 1.5 _SECTION : ; , \xff \0"
+SHARDS = st.binary(max_size=4) | st.sampled_from([*WORDS.split(), b"9" * 30, b'"', b"\n", b"\t"])
+
+
+@pytest.mark.parametrize("suffix", WHOLE_FILES)
+@given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 9), SHARDS), max_size=3))
+def test_damaged_files(
+    tmp_path_factory: pytest.TempPathFactory,
+    suffix: str,
+    damage: list[tuple[float, int, bytes]],
+) -> None:
+    content = bytearray(WHOLE_FILES[suffix])
+    for where, length, shard in damage:
+        start = int(where * len(content))
+        content[start : start + length] = shard
+    path = tmp_path_factory.mktemp("broken") / f"p{suffix}"
+    path.write_bytes(content)
+    told = None
+    try:
+        load_problem(path)
+    except FileError as error:
+        told = str(error)
+    assert told is None or told.startswith(str(path))
+    assert told is None or len(told.splitlines()) == 1
+
+
+DOCUMENT = Path(__file__).parents[3] / "docs" / "problem-format.md"
+
+
+def test_the_example_loads(tmp_path: Path) -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    example = re.search(r"```json\n(.*?)```", text, re.DOTALL)
+    assert example is not None
+    path = tmp_path / "flights.json"
+    path.write_text(example[1], encoding="utf-8")
+    problem = load_problem(path)
+    assert isinstance(problem, Assignment)
+    assert (problem.rows, problem.columns, len(problem.objectives)) == (3, 4, 2)
+    assert [p.name for p in problem.participants] == ["Austrian", "Lufthansa"]
+    cost = problem.objectives[0]
+    assert (cost.disclosure.text, cost.weight_bound, cost.scale) == ("top:15", 9999, 100)
+    assert problem.forbidden is not None
+    assert problem.forbidden.sum() == 2
+
+
+def test_the_routing_example_loads_and_its_plan_is_one(tmp_path: Path) -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    example = re.findall(r"```json\n(.*?)```", text, re.DOTALL)[1]
+    (tmp_path / "vans.json").write_text(example, encoding="utf-8")
+    plan = re.search(r"`\[(0, 1, 4, 0, 2, 3)\]`", text)
+    assert plan is not None
+    load_problem(tmp_path / "vans.json").check_plan([int(item) for item in plan[1].split(", ")])
+
+
+def test_every_field_is_documented() -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    for struct in (ProblemFile, ObjectiveEntry):
+        for field in msgspec.structs.fields(struct):
+            assert f"`{field.name}`" in text, field.name

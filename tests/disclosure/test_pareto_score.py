@@ -1,4 +1,4 @@
-"""A Pareto score of several objectives: its text, what it refuses, and what it means."""
+"""The Pareto score against its definition."""
 
 from __future__ import annotations
 

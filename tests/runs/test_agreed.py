@@ -1,4 +1,4 @@
-"""Runs from an agreement on real nodes: killed, taken up again, and still as agreed."""
+"""Runs from an agreement, stopped and resumed, with one or several objectives."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from tacit.agreement.terms import agreement_hash, canonical
+from tacit.agreement.draft import with_front
+from tacit.agreement.terms import PinnedSearch, agreement_hash, canonical
 from tacit.coordinator.secure import SecureEngine
 from tacit.derived import agreed_parameters
-from tacit.errors import LogError
+from tacit.errors import LogError, UnprovenError
 from tacit.local.cluster import LocalCluster
 from tacit.node.counters import StoredBest
 from tacit.node.store import Store, decoder_of, encode_stored, folder_name
+from tacit.problems import generate_assignment
 from tacit.records.events import (
     EvaluationBegun,
     EvaluationRepeated,
@@ -28,15 +30,16 @@ from tacit.records.events import (
 )
 from tacit.records.ledger import DisclosureKind, load_ledger
 from tacit.records.requests import Attempt
+from tacit.runs import EngineChoice, with_disclosures
 from tacit.runs.agreed import CHECKPOINTS, LEDGER, search_up_to
 from tacit.runs.driver import drive
 from tacit.runs.limits import Limits, StopReason
 from tacit.runs.result import Result, Timing, summarize
-from tacit.verify.disclosed import check_answers
+from tacit.verify.disclosed import check_answers, check_disclosed
 from tacit.verify.replay import replay
 from tests.on_nodes.agreed_cluster import AgreedCluster, problem
 from tests.on_nodes.entries import evaluations_in
-from tests.runs.agreed.agreed_process import Stored, open_run
+from tests.runs.agreed_process import Stored, open_run
 from tests.support.cpu_waits import CpuWaits
 from tests.support.simulated import solve
 
@@ -51,7 +54,6 @@ SEARCH = {"population": 20, "elites": 2, "tournament": 3}
 def prepared(
     nodes: LocalCluster, folder: Path, *, best: str, reveal: bool = False
 ) -> AgreedCluster:
-    """A agreed with frozen inputs, and the folder of a run that has not begun."""
     agreed = AgreedCluster.draft(
         nodes,
         problem("top:3", best, rows=8),
@@ -62,14 +64,21 @@ def prepared(
         seed=None,
         populations="derived",
     )
+    return started(nodes, agreed, folder)
+
+
+def started(nodes: LocalCluster, agreed: AgreedCluster, folder: Path) -> AgreedCluster:
+    """Give the nodes their inputs, and write the folder of a run that has not begun."""
     sealed = agreed.sealed()
     with SecureEngine(agreed.agreement, nodes.config) as engine:
         engine.start(agreed.signatures, sealed)
     folder.mkdir()
+    owners = len(agreed.keys)
+    manifests = [rows.manifest for rows in sealed]
     stored = Stored(
         canonical(agreed.agreement),
         agreed.signatures,
-        {0: [rows.manifest for rows in sealed]},
+        {k: manifests[k * owners :][:owners] for k in range(len(sealed) // owners)},
         str(nodes.folder / "cluster.toml"),
     )
     (folder / "agreed").write_bytes(msgspec.msgpack.encode(stored))
@@ -77,7 +86,7 @@ def prepared(
 
 
 def in_a_process(folder: Path, seconds: float) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "tests.runs.agreed.agreed_process", str(folder), str(seconds)]
+    command = [sys.executable, "-m", "tests.runs.agreed_process", str(folder), str(seconds)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stdout.readline() == b"ready\n"
@@ -306,3 +315,64 @@ def test_a_replay_follows_numbers_that_were_left_out_and_caught_up_with(
         if not (isinstance(event, Sent) and event.attempt.number == 5)
     ]
     assert replay(agreed.agreement, away, ledger).complete
+
+
+OF_SEVERAL = 9
+SEARCH_OF_SEVERAL = {"population": 10, "elites": 0, "reevaluate_parents": True, "tournament": 2}
+
+
+def prepared_of_several(nodes: LocalCluster, folder: Path) -> AgreedCluster:
+    made = generate_assignment(1, rows=6, objectives=2, participants=2)
+    agreed = AgreedCluster.draft(
+        nodes,
+        with_disclosures(made, "pareto:quantiles:4", None),
+        evaluations=OF_SEVERAL,
+        distinct_min=1,
+        pinned=PinnedSearch("nsga2", dict(SEARCH_OF_SEVERAL), None, "derived"),
+    )
+    agreed.agreement = with_front(agreed.agreement, "values")
+    return started(nodes, agreed, folder)
+
+
+def test_a_run_of_several_objectives_goes_on_from_its_files_and_is_proven(
+    cluster: LocalCluster, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    agreed = prepared_of_several(cluster, folder)
+    with open_run(folder) as run:
+        search_up_to(run, 3)
+        run.checkpoint()
+        search_up_to(run, 5)
+    with open_run(folder) as run:
+        assert run.now.evaluations == 5
+        search_up_to(run, OF_SEVERAL)
+        seed, found = run.seed, run.plans()
+        run.finish(StopReason.EVALUATIONS)
+        front = run.outcome().front
+    with open_run(folder) as run:  # the nodes reveal once, and the ledger has it
+        assert run.advance() is StopReason.EVALUATIONS
+        run.finish(StopReason.EVALUATIONS)
+        assert run.outcome().front == front
+        assert len(run.plans()) == len(front.nondominated) if front else False
+    twin = solve(
+        agreed.problem,
+        settings=agreed_parameters(agreed.agreement),
+        seed=seed,
+        limits=Limits(evaluations=OF_SEVERAL),
+        engine=EngineChoice(engine="simulated", front="values"),
+    )
+    assert found == twin.best_known.plans
+    assert front == twin.front
+    logs = [agreed.log(node) for node in range(3)]
+    ledger = load_ledger(folder / LEDGER)
+    assert [entry.kind for entry in ledger].count(DisclosureKind.FRONT) == 1
+    left_out = [entry for entry in ledger if entry.kind is not DisclosureKind.FRONT]
+    cut_off = [e for e in logs[0] if not (isinstance(e, Sent) and e.kind is DisclosureKind.FRONT)]
+    with pytest.raises(UnprovenError, match="which the ledger leaves out"):
+        check_disclosed(agreed.agreement, [cut_off, *logs[1:]], left_out)
+    for log in logs:
+        assert replay(agreed.agreement, log, ledger).complete
+    # The last may still be unproven: nobody asked for another after it.
+    answers = check_answers(agreed.agreement, logs, ledger)
+    assert answers.of(DisclosureKind.FRONT).counts == (1, 0)
+    assert answers.of(DisclosureKind.LABELS).counts in ((OF_SEVERAL, 0), (OF_SEVERAL - 1, 1))

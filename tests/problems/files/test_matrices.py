@@ -1,4 +1,4 @@
-"""CSV files: what is read, what names are found, and what every bad cell is told."""
+"""Weights from CSV and NumPy files."""
 
 import csv
 import io
@@ -11,8 +11,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.errors import FileError
+from tacit.problems import (
+    Problem,
+    generate_assignment,
+    generate_delays,
+    generate_tour,
+    load_problem,
+)
 from tacit.problems.files.decimals import unscaled_text
-from tacit.problems.files.matrices import cell_place, has_header, has_ids, read_csv_weights
+from tacit.problems.files.load_and_save import save_participants
+from tacit.problems.files.matrices import (
+    cell_place,
+    has_header,
+    has_ids,
+    read_csv_weights,
+    read_mask,
+    read_npy_weights,
+)
 
 NAMES = st.text(
     st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=8
@@ -174,3 +189,133 @@ def test_empty_rows_at_the_end_and_quotes_are_fine(tmp_path: Path) -> None:
 def test_cells_are_named_as_in_a_spreadsheet() -> None:
     assert cell_place(1, 26).endswith("(cell Z1)")
     assert cell_place(9, 703).endswith("(cell AAA9)")
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 10**6), min_size=2, max_size=2), min_size=1, max_size=4),
+    st.sampled_from([1, 10, 1000]),
+    st.sampled_from([np.float64, np.int64]),
+)
+def test_arrays_are_read_as_they_were_saved(
+    tmp_path_factory: pytest.TempPathFactory, weights: Any, scale: int, dtype: Any
+) -> None:
+    path = tmp_path_factory.mktemp("npy") / "w.npy"
+    if dtype is np.float64:
+        np.save(path, np.array(weights) / scale)
+        assert read_npy_weights(path, scale=scale).weights.tolist() == weights
+    else:
+        np.save(path, np.array(weights))
+        assert read_npy_weights(path).weights.tolist() == weights
+
+
+def test_float32_and_small_integers(tmp_path: Path) -> None:
+    path = tmp_path / "w.npy"
+    np.save(path, np.array([[0.1, 2.5]], dtype=np.float32))
+    table = read_npy_weights(path)
+    assert (table.weights.tolist(), table.scale) == ([[1, 25]], 10)
+    np.save(path, np.array([[200, 7]], dtype=np.uint8))
+    assert read_npy_weights(path, scale=100).weights.tolist() == [[20000, 700]]
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.array([[1.0, np.nan]]), "[0, 1] (counted from 0): nan is not a finite number"),
+        (np.array([[1.0, np.inf]]), "[0, 1] (counted from 0): inf is not a finite number"),
+        (np.array([[1, 2], [-3, 4]]), "[1, 0] (counted from 0): -3 is negative"),
+        (np.array([[1, 2**60]]), "is above the largest weight"),
+        (np.array([[1, 2**63]], dtype=np.uint64), "is above the largest weight"),
+        (np.array([[1.0, 1e300]]), "is above the largest weight"),
+        (np.array([[1.0, 1 / 3]]), "has more decimals than scale 1000000 keeps; round it"),
+        (np.array([1, 2]), "its shape is 2; save a matrix of rows and columns"),
+        (np.array(3), "its shape is a single number"),
+        (np.zeros((0, 3)), "its shape is 0 x 3"),
+        (np.array([["a"]]), "not numbers; save integers or floats"),
+        (np.array([[1j]]), "it holds complex128, not numbers"),
+    ],
+)
+def test_bad_arrays(tmp_path: Path, array: Any, message: str) -> None:
+    path = tmp_path / "w.npy"
+    np.save(path, array)
+    with pytest.raises(FileError) as caught:
+        read_npy_weights(path)
+    assert message in str(caught.value)
+
+
+def test_a_scale_that_is_too_small_or_too_large(tmp_path: Path) -> None:
+    path = tmp_path / "w.npy"
+    np.save(path, np.array([[0.25]]))
+    with pytest.raises(FileError, match="than scale 10 keeps; use a larger scale or round it"):
+        read_npy_weights(path, scale=10)
+    with pytest.raises(FileError, match=r"0\.25 times scale 100 is above 20"):
+        read_npy_weights(path, scale=100, limit=20)
+
+
+@pytest.mark.parametrize("content", [b"", b"not an array", b"\x93NUMPY\x01\x00", b"PK\x03\x04"])
+def test_files_that_are_no_arrays(tmp_path: Path, content: Any) -> None:
+    path = tmp_path / "w.npy"
+    path.write_bytes(content)
+    with pytest.raises(FileError, match=r"this is no .npy array; write it with numpy.save"):
+        read_npy_weights(path)
+
+
+def test_objects_are_never_unpickled(tmp_path: Path) -> None:
+    path = tmp_path / "w.npy"
+    np.save(path, np.array([[{}]], dtype=object), allow_pickle=True)
+    with pytest.raises(FileError, match=r"this is no .npy array"):
+        read_npy_weights(path)
+
+
+def test_masks(tmp_path: Path) -> None:
+    path = tmp_path / "mask.npy"
+    np.save(path, np.array([[True, False]]))
+    assert read_mask(path).tolist() == [[True, False]]
+    text = tmp_path / "mask.csv"
+    text.write_text("0,2\n", encoding="utf-8")
+    with pytest.raises(FileError, match=r"\(cell B1\): 2 is above.*1 for a forbidden pair"):
+        read_mask(text)
+    text.write_text("0,1\n0\n", encoding="utf-8")
+    with pytest.raises(FileError, match="give every row the same number of cells"):
+        read_mask(text)
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        generate_delays(1, flights=7, airlines=3),
+        generate_assignment(1, rows=4, columns=6, participants=2, objectives=2),
+        generate_tour(1, cities=6, participants=2),
+    ],
+    ids=lambda problem: problem.name,
+)
+def test_rows_come_back(problem: Problem, tmp_path: Path) -> None:
+    paths = save_participants(problem, tmp_path / "them")
+    expected = [
+        (participant, objective)
+        for participant in problem.participants
+        for objective in problem.objectives
+    ]
+    assert len(paths) == len(expected) + 1
+    for path, (participant, objective) in zip(paths, expected, strict=False):
+        table = read_csv_weights(path)
+        assert objective.weights is not None
+        assert np.array_equal(table.weights, objective.weights[list(participant.rows)])
+        if problem.row_names is not None:
+            assert table.row_names == tuple(problem.row_names[row] for row in participant.rows)
+            assert table.column_names == problem.column_names
+
+
+def test_the_public_part_is_a_problem_without_weights(tmp_path: Path) -> None:
+    drawn = generate_delays(1, flights=7, airlines=3)
+    *_, public = save_participants(drawn, tmp_path)
+    assert '"weights"' not in public.read_text()
+    problem = load_problem(public)
+    assert problem.objectives[0].weights is None
+    assert problem.objectives[0].weight_bound == drawn.objectives[0].weight_bound
+    assert problem.participants == drawn.participants
+
+
+def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FileError, match="choose another folder"):
+        save_participants(generate_delays(1, flights=3), tmp_path / "file" / "below")

@@ -1,4 +1,4 @@
-"""What evaluators tell the search, and that they tell nothing else."""
+"""Evaluators give the search what a disclosure reveals, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run may claim to know, by what is told of the best fitness."""
+"""The best-known set of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Delay costs: the shapes they should have, and that every draw is a problem with a solution."""
+"""Synthetic delay costs."""
 
 from itertools import pairwise
 

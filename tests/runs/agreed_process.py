@@ -1,4 +1,4 @@
-"""A run from an agreement in a process of its own, to be killed: `python -m ... FOLDER SECONDS`."""
+"""A process that runs an agreed search, to be killed."""
 
 from __future__ import annotations
 

@@ -149,6 +149,7 @@ class SimulatedObjective(ClearObjective):
         shown: int | bool | None = best
         if not isinstance(self._disclosure, Exact):
             shown = self._best_mode.revealed(best, best_so_far=self.best_so_far)
+        # After it was disclosed: an improvement is one over all evaluations before this one.
         if self.best_so_far is None or best > self.best_so_far:
             self.best_so_far = best
         known_best = shown if self._best_mode is BestMode.VALUE else None
@@ -166,6 +167,7 @@ def as_evaluation(
     /,
 ) -> ObjectiveEvaluation:
     """What labels and best fitness mean; `best` is a value, a bit or nothing, as disclosed."""
+    # Nodes send numbers for all methods; the search takes flags where the simulation gives them.
     disclosed: NDArray[Any] = labels
     if objective.disclosure.tells_flags:
         disclosed = labels.astype(np.bool_)

@@ -158,10 +158,12 @@ def replacing(path: Path, /, *, private: bool = False, durable: bool = False) ->
             if durable:
                 file.flush()
                 os.fsync(file.fileno())
+        # A rename within a folder is atomic: a crash leaves the old file or the new one, whole.
         draft.replace(path)
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
+    # The rename itself is lost by a power cut unless the folder is on the disk too.
     if durable:
         _sync_folder(path.parent)
 
@@ -204,6 +206,7 @@ def create_secret(path: Path, data: bytes, /) -> None:
     """Create a file that only its owner can read, and never overwrite one."""
     with writing(path):
         try:
+            # The mode is set as the file is made: at no instant could others open it.
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
             raise FileError(path, None, "exists already", "secrets are not overwritten") from None
@@ -260,5 +263,6 @@ def erase(path: Path, /) -> None:
             file.write(bytes(_ERASE_AT_ONCE))
         file.flush()
         os.fsync(file.fileno())
+    # Only now: a name removed before the zeros are on the disk would leave the secret there.
     path.unlink()
     _sync_folder(path.parent)

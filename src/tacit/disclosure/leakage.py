@@ -1,4 +1,4 @@
-"""How much a platform could derive from what is disclosed (the paper's section 3.3).
+"""Count what a platform could derive from what is disclosed (the paper's section 3.3).
 
 Upper bounds on the equations and inequations between weights that evaluations give away, assuming
 that no candidate is repeated. Where groups vary in size from one population to the next (buckets,
@@ -42,6 +42,7 @@ def leakage(text: str, /, *, population: int, evaluations: int) -> Leakage:
     True
     """
     disclosure = parse_disclosure(text)
+    # Every pair of candidates gives the difference of two sums of weights.
     if isinstance(disclosure, Exact):
         return Leakage(comb(population * evaluations, 2), 0)
     if isinstance(disclosure, Order):

@@ -142,6 +142,7 @@ def ranks(fitness: NDArray[np.int64], /) -> NDArray[np.int64]:
     >>> ranks(np.array([10, 30, 30, 20]))
     array([3, 0, 1, 2])
     """
+    # Stable, so that equals keep their order: nodes break ties by the index as well.
     best_first = np.argsort(-fitness, kind="stable")
     rank = np.empty(len(fitness), dtype=np.int64)
     rank[best_first] = np.arange(len(fitness))

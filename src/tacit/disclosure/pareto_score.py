@@ -114,11 +114,13 @@ def crowding(fitness: NDArray[np.int64], /, *, spans: Sequence[int]) -> NDArray[
         order = _order(fitness, k)
         gaps = np.zeros(n, dtype=np.int64)
         gaps[order[1:-1]] = line[order[:-2]] - line[order[2:]]
+        # The ends of an objective have a neighbour on one side only and count as having all room.
         ends = order[[0, -1]]
         if exact:
             gaps[ends] = m * found[k]
             total += gaps * found[1 - k]
         else:
+            # The span is rounded as nodes round it, so that both find the same score.
             gaps *= whole // _rounded_up(int(found[k]))
             gaps[ends] = m * whole
             total += gaps

@@ -84,6 +84,7 @@ class LocalCluster:
     def __enter__(self) -> LocalCluster:
         shared_fork_server().open()
         self.folder = Path(tempfile.mkdtemp(prefix=LOCAL_PREFIX, dir=memory_folder()))
+        # Before there is a key in it, so that a kill at any later instant leaves none behind.
         shared_fork_server().throw_away(self.folder)
         try:
             write_cluster(
@@ -100,6 +101,7 @@ class LocalCluster:
                 self.processes.append(self._launch(i))
             self._wait_until_up()
         except BaseException:
+            # Nodes that did start must not outlive a block that was never entered.
             self.stop()
             raise
         return self

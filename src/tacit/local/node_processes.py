@@ -208,6 +208,7 @@ class ForkServer:
                 # there is one it ends, as its input does.
                 self._give_up()
                 raise EngineError(f"no process could be forked ({error}); try again") from error
+            # The node runs: its input stays open until whoever started it closes it.
             unless_forked.pop_all()
         return _Forked(self, *forked, stdin)
 

@@ -1,4 +1,4 @@
-"""What is optimized: kinds of problems, their objectives and owners, files in and out."""
+"""Kinds of problems, their objectives and owners, files in and out."""
 
 from __future__ import annotations
 

@@ -57,6 +57,7 @@ class Assignment(Problem):
                 f"the mask of forbidden pairs is {shape} in a {self.rows} x {self.columns} "
                 "problem; give it the shape of the weights"
             )
+        # It takes long for thousands of rows, and whoever drafted the problem has done it.
         if not self.proven and feasible_assignment(~forbidden[:, self.sealed_items]) is None:
             raise ProblemError(
                 "the forbidden pairs leave no way to give every row a column of its own; "
@@ -64,6 +65,7 @@ class Assignment(Problem):
             )
         mask = np.ascontiguousarray(forbidden)
         mask.setflags(write=False)
+        # The dataclass is frozen, and the array read-only from here on.
         object.__setattr__(self, "forbidden", mask)
 
     @property

@@ -125,6 +125,7 @@ def uniform_integers(rng: np.random.Generator, count: int, /, *, up_to: int) -> 
         raise ParameterError(f"weights up to {up_to} cannot be drawn; use 0 to {LARGEST_WEIGHT}")
     if isinstance(rng.bit_generator, np.random.MT19937):
         raise ParameterError("MT19937 draws 32-bit words; use a Generator on PCG64")
+    # Little-endian words in two halves, on machines of any byte order.
     raw = np.asarray(rng.bit_generator.random_raw((count + 1) // 2), dtype="<u8")
     words = raw.view("<u4")[:count].astype(np.uint64)
     return ((words * np.uint64(up_to + 1)) >> np.uint64(32)).astype(np.int64)
@@ -317,6 +318,7 @@ def _slots(rng: np.random.Generator, rows: int, columns: int, up_to: int) -> Dra
     """A rate of its own per row times the delay; nothing is possible before its time."""
     busy = max(3 * columns // 5 - 1, 0)
     first = np.sort(uniform_integers(rng, rows, up_to=busy))
+    # The last rows still need a possible slot each.
     first = np.minimum(first, columns - rows + np.arange(rows))
     rates = 1 + uniform_integers(rng, rows, up_to=LARGEST_RATE - 1)
     delays = np.arange(columns) - first[:, None]
@@ -327,6 +329,7 @@ def _slots(rng: np.random.Generator, rows: int, columns: int, up_to: int) -> Dra
 def _sparse(rng: np.random.Generator, rows: int, columns: int, up_to: int) -> Drawn:
     """A few columns are possible for each row, and a hidden plan is among them."""
     weights = uniform_integers(rng, rows * columns, up_to=up_to).reshape(rows, columns)
+    # The last line of marks draws the hidden plan, the others which columns a row may take.
     marks = uniform_integers(rng, (rows + 1) * columns, up_to=LARGEST_WEIGHT)
     ranks = np.argsort(marks.reshape(rows + 1, columns), axis=1, kind="stable")
     possible = np.zeros((rows, columns), dtype=np.bool_)

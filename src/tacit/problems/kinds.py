@@ -45,6 +45,7 @@ version of what brings it
             f"the kind {name[:LONGEST_NAME]!r} is unknown here; use one of {known}, or install "
             "its package"
         )
+    # Another version may read the same public data in another way, and nodes must agree on it.
     if kind.version != version:
         raise ProblemError(
             f"the kind {name!r} is known here in version {kind.version}, not {version}; install "
@@ -57,6 +58,7 @@ version of what brings it
 def _installed(name: str) -> type[Problem] | None:
     from importlib.metadata import entry_points  # late: few nodes need it, and it takes its time
 
+    # An installation may list one entry point twice, which is no conflict.
     points = {point.value: point for point in entry_points(group=GROUP, name=name)}
     if len(points) > 1:
         raise ProblemError(f"{' and '.join(points)} both bring the kind {name!r}; remove one")

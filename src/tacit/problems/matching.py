@@ -81,6 +81,7 @@ def least_assignment(costs: NDArray[np.float64], /) -> NDArray[np.int32] | None:
                 break
             row = int(row_of[column])
             passed.append(row)
+        # Dual variables: reduced costs stay non-negative, so the next path is shortest as well.
         u[start] += length
         moved = passed[1:]
         u[moved] += length - distance[column_of[moved]]
@@ -100,6 +101,7 @@ def _augment(
     frontier = deque([start])
     while frontier:
         row = frontier.popleft()
+        # Each column is reached once, so that a search looks at every allowed pair at most once.
         reached = options[row][came_from[options[row]] < 0]
         came_from[reached] = row
         holders = row_of[reached]
@@ -148,6 +150,7 @@ def climbed_plan(problem: Problem, values: NDArray[np.float64], /) -> NDArray[np
         first, last = ends[:, :1], ends[:, 1:]
         inside = (places >= first) & (places <= last)
         tried = genome[np.where(inside, first + last - places, places)]
+        # It competes itself, so that a step never makes it worse.
         tried[0] = genome
         worth = problem.cell_sums(values, problem.plans(tried))
         genome = tried[worth.argmax()]

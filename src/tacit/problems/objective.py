@@ -63,6 +63,7 @@ class Objective:
                 )
             return
         weights = np.ascontiguousarray(self.weights, dtype=np.int64)
+        # Shared by everything that evaluates, so that nobody changes them in place.
         weights.setflags(write=False)
         object.__setattr__(self, "weights", weights)
         if self.weight_bound < 0:

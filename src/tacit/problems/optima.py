@@ -1,4 +1,4 @@
-"""What the best possible plan is worth: the reference for problems whose weights are known.
+"""The value of the best possible plan: the reference for problems whose weights are known.
 
 The paper's section 4.1: the optimum of an assignment by an exact algorithm, and for several
 objectives a *ground truth* from 101 weightings of the normalized matrices.
@@ -113,6 +113,7 @@ def ground_truth(problem: Problem, /) -> GroundTruth:
         [problem.good_plan(-np.tensordot(w, costs, axes=1)) for w in simplex_grid(count)]
     )
     fitness = np.stack([problem.fitness(i, plans) for i in range(count)], axis=1)
+    # Several weightings find plans of the same values; one of each is enough.
     _, first = np.unique(fitness, axis=0, return_index=True)
     kept = first[::-1][_nondominated(fitness[first[::-1]])]
     signs = np.array([objective.sign for objective in problem.objectives], dtype=np.int64)

@@ -181,6 +181,7 @@ class Routing(Problem):
             fitting = np.flatnonzero(room >= self.demands[place])
             if not len(fitting):
                 return None
+            # Best fit decreasing, which packs tighter than the order of a genome does.
             vehicle[place] = fitting[room[fitting].argmin()]
             room[vehicle[place]] -= self.demands[place]
         return vehicle
@@ -217,6 +218,7 @@ def _routes(
     loading: NDArray[np.int64],
 ) -> NDArray[np.int32]:
     customers, vehicles = len(demands) - 1, len(capacities)
+    # Two passes: first a vehicle for each customer, then the routes in the order of the genome.
     plans = np.zeros((genomes.shape[0], customers + vehicles), dtype=np.int32)
     for i in range(genomes.shape[0]):
         room, served = capacities.copy(), np.zeros(customers + 1, dtype=np.int64)
@@ -232,6 +234,7 @@ def _routes(
                 while chosen < vehicles and room[chosen] < demands[place]:
                     chosen += 1
             if chosen == vehicles:
+                # First fit has failed for this order; the loading that is known serves all instead.
                 fits = False
                 break
             served[place] = chosen

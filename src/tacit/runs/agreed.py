@@ -105,6 +105,7 @@ class AgreedEvaluating(EvaluatingDriver):
         return super().reveal_front(plans, until=until)
 
     def _mark_revealing(self) -> None:
+        # Before nodes are asked: they evaluate nothing after a reveal, so a resumed run must know.
         with (self.folder / REVEALING).open("wb") as file:
             os.fsync(file.fileno())
 
@@ -123,6 +124,7 @@ class AgreedEvaluating(EvaluatingDriver):
         plans: list[list[int]] = self.problem.plans(known.genomes).tolist()
         if chosen is None:
             chosen = PlanCounted(self.now.evaluations, plans[self._best_plan])
+            # On the disk before nodes are asked: whoever resumes the run asks for the same plan.
             self.ledger.sync()
             replace_secret(self.folder / COUNTING, msgspec.json.encode(chosen))
         self._best_plan = plans.index(chosen.plan)
@@ -140,6 +142,8 @@ class AgreedEvaluating(EvaluatingDriver):
         """Write a checkpoint, never ahead of the ledger on the disk."""
         self._saved = time.monotonic()
         self.ledger.sync()
+        # The one before is kept: right after a checkpoint the ledger does not go beyond it, and only
+        # one that it goes beyond can be resumed from.
         current, previous = (self.folder / name for name in CHECKPOINTS)
         if current.exists():
             current.replace(previous)

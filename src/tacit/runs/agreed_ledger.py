@@ -105,6 +105,7 @@ class LedgerObjective:
         if self._nodes is None:
             if self._engine is None:
                 raise LogError("the ledger has no more answers; give the whole one")
+            # Nodes count evaluations, and may have to compute the last one again.
             self._engine.evaluations(self._objective).go_on_after(*self._last)
             self._nodes = SecureObjective(self._engine, self._objective, estimator=self._estimator)
         return self._nodes
@@ -120,6 +121,7 @@ class LedgerObjective:
                 f"evaluation {entry.number} of the ledger is not what the agreed search asks for; "
                 "the files of this run are damaged, so start a new one"
             )
+        # What was evaluated last may have to be computed again on the nodes, from its candidates.
         self._last = (entry.number, candidates)
         labels = np.array(entry.payload.labels, dtype=np.int64)
         return self._noted(as_evaluation(labels, entry.payload.best, asked, self._estimator))

@@ -62,6 +62,7 @@ def problem_digest(problem: Problem, /) -> str:
     for objective in problem.objectives:
         public = (objective.name, objective.sense, objective.confidential)
         terms = (str(objective.disclosure), str(objective.best_mode), objective.weight_bound)
+        # Disclosures are part of it: the same problem under another one is another search.
         digest.update(repr((public, terms)).encode())
         if objective.weights is not None:
             digest.update(objective.weights.astype("<i8").tobytes())

@@ -135,6 +135,7 @@ def drive(
             if observe is not None:
                 observe(driver.progress())
     except KeyboardInterrupt:
+        # A run that is interrupted still answers, with the best that it knows.
         reason = StopReason.INTERRUPTED
     driver.finish(reason)
     return reason

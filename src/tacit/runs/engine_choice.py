@@ -1,4 +1,4 @@
-"""Who evaluates or searches: a simulation here, local nodes, or nodes elsewhere."""
+"""Choose the engine of a run: a simulation, nodes on this machine, or nodes elsewhere."""
 
 from __future__ import annotations
 
@@ -103,6 +103,7 @@ def engine_on_nodes(
             f"nodes need {error.name}; pip install 'tacit[node]', or use the simulated engine"
         ) from None
 
+    # Late as well, since it imports what nodes need.
     pinned = search()
     with ExitStack() as stack:
         if choice.cluster is not None:

@@ -122,6 +122,7 @@ class EvaluatingDriver:
         self._end = self._until = self._told = end_of(self.limits, until)
         if self._end is not None:
             left = self._end - now
+            # In the order in which they come at the end: search, reveal, account.
             self._told = self._end - min(self.account, 0.25 * left)
             self._until = self._told - (min(REVEAL_SECONDS, 0.1 * left) if self.reveals else 0.0)
         # Time spent before an interruption counts in the records, never against the deadline.
@@ -291,6 +292,7 @@ class EvaluatingDriver:
         record, actual = record_generation(
             self.problem, state, evaluation, actual=self._actual, seconds=seconds
         )
+        # Before the snapshot is replaced: `finish` cuts off what an interrupt left beyond it.
         self.history.append(record)
         self.now = Snapshot(
             search=state,

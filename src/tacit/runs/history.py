@@ -113,6 +113,7 @@ def update_best_known(
         now if better else earlier
         for now, earlier, better in zip(disclosed, before, improved, strict=True)
     )
+    # The disclosed best says that this set is no better, so the earlier one stays.
     if known is not None and not any(improved) and must_stay(disclosed, before):
         return replace(known, highest=highest), False
     chosen = state.genomes[state.estimated_best()]

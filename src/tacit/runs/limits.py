@@ -86,6 +86,7 @@ def parse_duration(text: str, /) -> float:
     compact = text.strip().lower().replace(" ", "")
     if re.fullmatch(r"\d+(\.\d+)?", compact):
         compact += "s"
+    # What is left when all parts are taken out is no part of a time.
     if not compact or _PART.sub("", compact):
         raise ParameterError(f"{text!r} is not a time; write it like 30s, 2m, 1m30s or 500ms")
     seconds = sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(compact))

@@ -143,5 +143,6 @@ def _in_units(costs: NDArray[Any]) -> NDArray[Any]:
 def _rounded(exact: NDArray[Any], bits: int) -> NDArray[Any]:
     """The nearest of so many equal steps from 0 to the largest."""
     steps, largest = (1 << bits) - 1, max(exact.flat)
+    # Halves are rounded up, in whole numbers of any size.
     rounded: NDArray[Any] = (2 * exact * steps + largest) // (2 * largest)
     return rounded

@@ -71,6 +71,7 @@ class Pace:
             # The first one shows how long they take; the last ones are small.
             count = min(count, max(1, fits // PART_OF_THE_REST)) if self.measured else 1
             horizon = done + max(1, fits * usual // (usual + SETTLING))
+        # Both limits hold, so the smaller of the two decides.
         if self.generations is not None:
             left = self.generations - done
             if left < 1:

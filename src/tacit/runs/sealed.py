@@ -170,8 +170,10 @@ class SealedDriver:
         self._pace.plans = to_come[0]
         if to_come[0] > 1:
             self._pace.most_in_batch = min(self.most_in_batch, TOGETHER_AT_A_TIME)
+        # The group before ended with iterations; this one begins with generations of its descent.
         if self._schedules and self._descent:
             self._pace.expect(self._pace.seconds / self._ratio)
+        # Recorded per group, so that everybody can derive the temperatures of each batch again.
         self._schedules.append([])
         self._ends.append([])
         return True

@@ -61,6 +61,7 @@ class SimulatedSearch:
     ) -> None:
         """Go on by so many steps; a batch ends at a checkpoint, where `finished` is opened."""
         checkpoints = self._run.checkpoints
+        # Nodes open at a checkpoint whether all is proved, so a batch must not pass one.
         count = min([count, *(step - self.step for step in checkpoints if step > self.step)])
         for twin in self.twins.values():
             twin.advance(count, horizon=horizon)

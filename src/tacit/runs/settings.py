@@ -183,6 +183,7 @@ def changed(settings: AnySettings, changes: Mapping[str, Any], /) -> AnySettings
     for name in changes:
         if name not in setting_names(type(settings)):
             raise ParameterError(_unknown(name, settings))
+    # Not strict, since a command line gives numbers as text.
     try:
         return msgspec.convert({**asdict(settings), **changes}, type(settings), strict=False)
     except msgspec.ValidationError as error:

@@ -81,9 +81,11 @@ def solve(
     if limits.is_unlimited and not (is_sealed(problem) and problem.sealed_moves == "assignment"):
         limits = replace(limits, generations=DEFAULT_GENERATIONS)
     with local_driver(problem, how, limits, choice, announce or _say_nothing, seed=seed) as driver:
+        # Before the clock starts: it is no part of the search.
         reference = known_optimum(problem)
         started = time.monotonic()
         reason = drive(driver, observe=observe)
+        # The last generations are not lost if somebody resumes with more of them.
         driver.checkpoint()
         outcome = driver.outcome()
         timing = Timing(time.monotonic() - started, started - prepared, outcome.ends)

@@ -353,6 +353,7 @@ def warm_up(problem: Problem, parameters: SearchParameters, /) -> float:
     """Make everything ready that this search calls; gives the seconds it took."""
     started = time.monotonic()
     twin = _twin(problem)
+    # Machine code depends on types and not on sizes, so that a tiny search compiles the same.
     few = replace(parameters, population=6, elites=min(parameters.elites, 2))
     search = Evolution(twin, few)
     rng = np.random.Generator(np.random.PCG64(0))

@@ -102,6 +102,7 @@ def scaled(number: Decimal, scale: int, /, *, limit: int) -> int:
 100 or round it
     """
     if number.is_finite() and 0 <= number <= limit:
+        # A product that would be rounded is refused below, with what was wrong.
         with suppress(Inexact):
             product = _NEVER_ROUND.multiply(number, Decimal(scale))
             whole = int(product)

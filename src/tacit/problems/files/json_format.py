@@ -91,6 +91,7 @@ def decode_problem_file(path: Path, /) -> ProblemFile:
     """Read a problem file and check its shape."""
     text = read_text(path)
     try:
+        # The head first: another format or kind is named as such, not as an unknown field.
         head = _READ_HEAD.decode(text)
         if head.format == FORMAT:
             with naming_file(path, "kind"):
@@ -118,6 +119,7 @@ def _with_data(kind: str) -> type[ProblemFile]:
 
 def _shape_error(path: Path, message: str) -> FileError:
     """Say in our words what the decoder says in its own: `Expected ... - at `$.place``."""
+    # The decoder writes "what - at `$.place`".
     what, _, where = message.partition(" - at ")
     place = where.strip("`").removeprefix("$").removeprefix(".") or None
     if unknown := re.fullmatch(r"(?s)Object contains unknown field `(.*)`", what):
@@ -336,6 +338,7 @@ class _Builder:
         self._check_places(len(coordinates))
         objective = objectives[bare[0]]
         entry = self.content.objectives[bare[0]] if self.content.objectives else None
+        # A bound that the file states stays; otherwise the largest distance is the bound.
         bound = -1 if entry is None or entry.weight_bound is None else objective.weight_bound
         with naming_file(self.path, f"objectives[{bare[0]}]"):
             measured = replace(

@@ -65,6 +65,7 @@ def load_problem(
         "ids": ids is not None,
     }
     suffix = file.suffix.lower()
+    # A file of that name in the working folder goes before the one of the package.
     if not _exists(file) and str(path) in shipped_names():
         _refuse_options(path, options | {"scale": scale is not None})
         return with_usual_disclosures(shipped_problem(str(path)))

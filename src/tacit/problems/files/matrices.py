@@ -90,6 +90,7 @@ def read_csv_weights(
     ([[15, 20], [30, 40]], 10, ('F1', 'F2'))
     """
     written = _read_rows(path)
+    # Names are taken as written: a comma in a name is no decimal comma.
     rows = _with_points(written)
     cells = [row.cells for row in rows]
     if ids is None and columns is not None and len(cells[0]) == columns + 1:
@@ -147,6 +148,7 @@ def _read_rows(path: Path) -> list[_Row]:
         raise FileError(
             path, f"line {reader.line_num}", f"the CSV breaks off ({error})", "check its quotes"
         ) from None
+    # Spreadsheets leave empty rows at the end.
     while rows and not any(rows[-1].cells):
         rows.pop()
     if not rows:
@@ -382,6 +384,7 @@ def read_npy_weights(
 def _read_array(path: Path) -> NDArray[Any]:
     raw = read_bytes(path)
     try:
+        # A pickle in the file would run code of whoever wrote it.
         array = np.load(io.BytesIO(raw), allow_pickle=False)
     except Exception:  # NumPy's parser raises many kinds, none of them meant for users
         array = None
@@ -404,6 +407,7 @@ def _scaled_floats(
     candidates = [scale] if scale else [10**k for k in range(7)]
     for candidate in candidates:
         weights = np.rint(array.astype(np.float64) * candidate)
+        # Back in the type that was saved, since 0.1 in 32 bits is not 0.1 in 64.
         inexact = (weights / candidate).astype(array.dtype) != array
         if not inexact.any():
             return weights.astype(np.int64), candidate

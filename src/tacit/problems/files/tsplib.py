@@ -96,6 +96,8 @@ def read_tsplib_text(path: Path, /) -> TsplibText:
                 )
             section.extend(Token(word, number) for word in stripped.split())
             continue
+        # A word before a colon is a keyword, and so is a first word with a value outside of
+        # sections.
         name, colon, value = keyword.group(1).upper(), keyword.group(2), keyword.group(3).strip()
         if name == "EOF":
             break
@@ -301,6 +303,7 @@ def load_tour(path: str | Path, /) -> tuple[int, ...]:
     ids: dict[int, int] = {}
     for token in tokens:
         city = _city_id(path, token)
+        # TSPLIB ends a tour with -1; further tours of the file are left out.
         if city == -1:
             break
         if city in ids:

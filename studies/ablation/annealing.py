@@ -28,7 +28,7 @@ from tacit.errors import ParameterError
 from tacit.evaluators import ObjectiveEvaluation, ObjectiveEvaluator, SimulatedObjective
 from tacit.problems import Problem
 from tacit.search import ClearTour
-from tacit.search.moves import Generation, MoveSet, Schedule, TourParameters
+from tacit.search.moves import Generation, MoveSet, TourParameters, TourSchedule
 
 RANK = 128
 """A rank in units of gains; even, since the middle of a group may lie between two ranks."""
@@ -59,7 +59,7 @@ class PlatformAnnealing:
 
     evaluator: ObjectiveEvaluator
     disclosure: Disclosure
-    schedule: Schedule
+    schedule: TourSchedule
     start: NDArray[np.intp]
     generation: int = 0
 
@@ -91,7 +91,7 @@ class PlatformAnnealing:
         return 1 + self.schedule.blocks * (self.schedule.children - 1)
 
     @cached_property
-    def _by_rank(self) -> Schedule:
+    def _by_rank(self) -> TourSchedule:
         """The same course with the noise of ranks."""
         spread = RANK * self.candidates
         return replace(self.schedule, shape=replace(self.schedule.shape, low=0, spread=spread))

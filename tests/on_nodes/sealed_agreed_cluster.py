@@ -29,7 +29,7 @@ from tacit.problems import (
     shipped_problem,
 )
 from tacit.search import ClearTour, weighted_values
-from tacit.search.moves import AssignmentParameters, Schedule, SealedParameters, TourParameters
+from tacit.search.moves import AssignmentParameters, SealedParameters, TourParameters, TourSchedule
 from tests.on_nodes.agreed_cluster import AgreedCluster
 
 TOURS = TourParameters(children=20)
@@ -169,7 +169,7 @@ class TourTwin:
 
     outcome = None
 
-    def __init__(self, schedule: Schedule, problem: Problem, factors: Any, start: Any) -> None:
+    def __init__(self, schedule: TourSchedule, problem: Problem, factors: Any, start: Any) -> None:
         self.clear = ClearTour(weighted_values(problem, factors), schedule, start)
 
     def advance(self, count: int, /, *, horizon: int) -> None:

@@ -36,9 +36,9 @@ from tacit.search.moves import (
     AssignmentParameters,
     BlockDescent,
     PublicShape,
-    Schedule,
     SealedParameters,
     TourParameters,
+    TourSchedule,
     public_shape,
 )
 
@@ -117,7 +117,7 @@ class SealedGroup(ABC):
 class TourGroup(SealedGroup):
     """One weighting of a tour, which is annealed by itself."""
 
-    schedule: Schedule
+    schedule: TourSchedule
 
     @property
     def table(self) -> TableShape:
@@ -297,7 +297,7 @@ def tour_groups(
         TourGroup(
             searches=(number,),
             seed=seed,
-            schedule=Schedule(public, parameters, seed=seed, stream=number),
+            schedule=TourSchedule(public, parameters, seed=seed, stream=number),
         )
         for number, public in enumerate(publics)
     ]

@@ -114,8 +114,8 @@ def _become(request: Sequence[Any], files: Sequence[int]) -> NoReturn:
         os.setsid()
         for number, file in enumerate((files[0], files[1], files[1])):
             os.dup2(file, number)
-        # The server's end of its socket is among them: while a node held a copy, the client would not
-        # notice that the server has ended.
+        # The server's end of its socket is among them: while a node held a copy, the client would
+        # not notice that the server has ended.
         os.closerange(3, os.sysconf("SC_OPEN_MAX"))
         _draw_apart()
         module, arguments, folder, environment = request

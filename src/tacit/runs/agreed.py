@@ -142,8 +142,8 @@ class AgreedEvaluating(EvaluatingDriver):
         """Write a checkpoint, never ahead of the ledger on the disk."""
         self._saved = time.monotonic()
         self.ledger.sync()
-        # The one before is kept: right after a checkpoint the ledger does not go beyond it, and only
-        # one that it goes beyond can be resumed from.
+        # The one before is kept: right after a checkpoint the ledger does not go beyond it, and a
+        # run is resumed from one that the ledger goes beyond.
         current, previous = (self.folder / name for name in CHECKPOINTS)
         if current.exists():
             current.replace(previous)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tacit.errors import ProblemError
 from tacit.problems import Problem
-from tacit.search.moves import Schedule, TourParameters, public_shape
+from tacit.search.moves import TourParameters, TourSchedule, public_shape
 
 _START_STREAM = 1 << 32
 """Apart from the streams of moves, whose numbers are those of generations."""
@@ -50,7 +50,7 @@ class ClearTour:
     """
 
     leg_values: NDArray[np.int64]
-    schedule: Schedule
+    schedule: TourSchedule
     start: NDArray[np.intp]
     step: int = 0
     """How many generations are done."""
@@ -69,7 +69,7 @@ class ClearTour:
     ) -> ClearTour:
         """Return the search with a start that follows from the seed, in place of a secret one."""
         shape = public_shape(problem, weighting)
-        schedule = Schedule(shape, parameters, seed=seed, stream=stream)
+        schedule = TourSchedule(shape, parameters, seed=seed, stream=stream)
         words = np.random.PCG64([seed, stream, _START_STREAM]).random_raw(
             parameters.parents * shape.columns
         )

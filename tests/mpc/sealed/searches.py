@@ -15,7 +15,7 @@ from tacit.mpc.sealed.generations import advance
 from tacit.mpc.sealed.moves import Step, TableShape
 from tacit.mpc.sealed.state import SealedState, secret_start
 from tacit.mpc.shares import ArithmeticShare
-from tacit.search.moves import PublicShape, Schedule, TourParameters
+from tacit.search.moves import PublicShape, TourParameters, TourSchedule
 
 Masks = Callable[[int], MaskSource]
 
@@ -25,7 +25,7 @@ class Search:
     """The value of each leg, places x places, and how a tour is searched."""
 
     values: NDArray[np.int64]
-    schedule: Schedule
+    schedule: TourSchedule
 
     @classmethod
     def random(
@@ -42,7 +42,7 @@ class Search:
         if not directed:
             values = np.triu(values) + np.triu(values, 1).T
         shape = PublicShape("tour", places, places, low=0, spread=spread, symmetric=not directed)
-        return cls(values, Schedule(shape, TourParameters(**settings), seed=seed))
+        return cls(values, TourSchedule(shape, TourParameters(**settings), seed=seed))
 
     @property
     def about(self) -> TableShape:

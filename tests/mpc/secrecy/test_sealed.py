@@ -19,7 +19,7 @@ from tacit.mpc.sealed.moves import permute_lines
 from tacit.mpc.sealed.state import SealedState, as_plans
 from tacit.mpc.session import Session
 from tacit.mpc.shares import ArithmeticShare
-from tacit.search.moves.move_set import Runs
+from tacit.search.moves.move_set import PositionRuns
 from tests.mpc.both import three_and_four
 from tests.mpc.mask_checks import RememberedMasks
 from tests.mpc.sealed.searches import Search
@@ -146,7 +146,7 @@ class Swap:
     children = 2
     plus = minus = np.zeros((2, 1), dtype=np.intp)
     turns = np.zeros((0, 2), dtype=np.intp)
-    runs = Runs.single([1, 1], [0, 1], [1, 0])
+    runs = PositionRuns.single([1, 1], [0, 1], [1, 0])
 
 
 def in_ring(secret: list[int]) -> NDArray[np.uint64]:

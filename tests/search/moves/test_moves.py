@@ -16,8 +16,8 @@ from tacit.problems import Objective, Tour
 from tacit.search.moves import (
     MoveSet,
     PublicShape,
-    Schedule,
     TourParameters,
+    TourSchedule,
     fitted_parameters,
 )
 from tacit.search.moves.schedule import gumbel_noise, gumbel_quantiles, noise_span
@@ -48,7 +48,7 @@ def moved(table: NDArray[np.int64], moves: MoveSet, winners: NDArray[np.intp]) -
 
 
 @st.composite
-def schedules(draw: st.DrawFn) -> Schedule:
+def schedules(draw: st.DrawFn) -> TourSchedule:
     rows = draw(st.integers(2, 12))
     shape = PublicShape(
         "tour",
@@ -67,12 +67,12 @@ def schedules(draw: st.DrawFn) -> Schedule:
         exchange_percent=exchanges,
         cycles=draw(st.integers(1, 3)),
     )
-    return Schedule(shape, parameters, seed=draw(SEEDS), stream=draw(st.integers(0, 3)))
+    return TourSchedule(shape, parameters, seed=draw(SEEDS), stream=draw(st.integers(0, 3)))
 
 
 @settings(max_examples=120, deadline=None)
 @given(schedules(), st.integers(0, 200), SEEDS)
-def test_gains_are_what_children_change(schedule: Schedule, number: int, seed: int) -> None:
+def test_gains_are_what_children_change(schedule: TourSchedule, number: int, seed: int) -> None:
     shape = schedule.shape
     rng = np.random.default_rng(seed)
     table = table_of(shape, rng)
@@ -89,7 +89,9 @@ def test_gains_are_what_children_change(schedule: Schedule, number: int, seed: i
 
 @settings(max_examples=120, deadline=None)
 @given(schedules(), st.integers(0, 200), SEEDS)
-def test_keys_are_distinct_and_fit_their_bits(schedule: Schedule, number: int, seed: int) -> None:
+def test_keys_are_distinct_and_fit_their_bits(
+    schedule: TourSchedule, number: int, seed: int
+) -> None:
     table = table_of(schedule.shape, np.random.default_rng(seed))
     now = schedule.generation(number, horizon=50)
     gains = now.moves.gains(table)
@@ -102,7 +104,7 @@ def test_keys_are_distinct_and_fit_their_bits(schedule: Schedule, number: int, s
 
 @settings(max_examples=60, deadline=None)
 @given(schedules(), st.integers(0, 50))
-def test_blocks_are_disjoint_and_a_generation_repeats(schedule: Schedule, number: int) -> None:
+def test_blocks_are_disjoint_and_a_generation_repeats(schedule: TourSchedule, number: int) -> None:
     first, second = (schedule.generation(number, horizon=60) for _ in range(2))
     positions = first.moves.positions.reshape(-1)
     assert len(set(positions.tolist())) == len(positions)
@@ -116,7 +118,7 @@ def test_blocks_are_disjoint_and_a_generation_repeats(schedule: Schedule, number
 def test_exchanges_turn_no_leg_and_move_segments_of_any_length() -> None:
     shape = PublicShape("tour", rows=40, columns=40, low=0, spread=9, symmetric=False)
     parameters = TourParameters(children=200, swap_percent=0, exchange_percent=100)
-    runs = Schedule(shape, parameters, seed=3).generation(0, horizon=1).moves.runs
+    runs = TourSchedule(shape, parameters, seed=3).generation(0, horizon=1).moves.runs
     assert (runs.step == 1).all()
     assert runs.length.max() > 15
 
@@ -148,7 +150,7 @@ def test_other_seeds_streams_and_generations_differ() -> None:
     shape = PublicShape("tour", rows=30, columns=30, low=0, spread=1000)
     settings_ = TourParameters(children=20)
     seen = {
-        Schedule(shape, settings_, seed=seed, stream=stream)
+        TourSchedule(shape, settings_, seed=seed, stream=stream)
         .generation(number, horizon=9)
         .offsets.tobytes()
         for seed in range(3)
@@ -160,18 +162,18 @@ def test_other_seeds_streams_and_generations_differ() -> None:
 
 def test_the_temperature_falls_and_rises_again_with_cycles() -> None:
     shape = PublicShape("tour", rows=9, columns=9, low=0, spread=1000)
-    once = Schedule(shape, TourParameters(), seed=1)
+    once = TourSchedule(shape, TourParameters(), seed=1)
     steps = [once.heat_step(g, 100) for g in range(120)]
     assert steps == sorted(steps)
     assert (steps[0], steps[-1]) == (0, 1024)
-    twice = Schedule(shape, TourParameters(cycles=2), seed=1)
+    twice = TourSchedule(shape, TourParameters(cycles=2), seed=1)
     assert [twice.heat_step(g, 100) for g in (0, 49, 50, 99, 100)] == [0, 1003, 0, 1003, 1024]
 
 
 def test_a_run_ends_without_noise_where_that_is_set() -> None:
     shape = PublicShape("tour", rows=9, columns=9, low=0, spread=1000)
     parameters = TourParameters(children=9, heat_end=100, descent_percent=10)
-    schedule = Schedule(shape, parameters, seed=1)
+    schedule = TourSchedule(shape, parameters, seed=1)
     ties = np.arange(schedule.children - 1, -1, -1)
     descends = [np.array_equal(schedule.generation(g, horizon=50).offsets, ties) for g in range(55)]
     assert descends == [g >= 45 for g in range(55)]

@@ -58,7 +58,7 @@ class WeightTable:
 
 
 @dataclass(frozen=True)
-class _Row:
+class _CsvRow:
     number: int
     """As a spreadsheet counts, from 1."""
     cells: list[str]
@@ -136,14 +136,14 @@ def cell_place(row: int, column: int, /) -> str:
     return f"row {row}, column {column} (cell {letters}{row})"
 
 
-def _read_rows(path: Path) -> list[_Row]:
+def _read_rows(path: Path) -> list[_CsvRow]:
     text = read_text(path)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), strict=True)
-    rows: list[_Row] = []
+    rows: list[_CsvRow] = []
     try:
         for number, cells in enumerate(reader, start=1):
             if cells:
-                rows.append(_Row(number, [cell.strip() for cell in cells]))
+                rows.append(_CsvRow(number, [cell.strip() for cell in cells]))
     except csv.Error as error:
         raise FileError(
             path, f"line {reader.line_num}", f"the CSV breaks off ({error})", "check its quotes"
@@ -164,7 +164,7 @@ def _read_rows(path: Path) -> list[_Row]:
     return rows
 
 
-def _with_points(rows: list[_Row]) -> list[_Row]:
+def _with_points(rows: list[_CsvRow]) -> list[_CsvRow]:
     """Decimal commas as points, where nothing else can be meant.
 
     They stand in files with semicolons or tabs, or in quotes. `1,500` may be a thousand and a half,
@@ -177,7 +177,7 @@ def _with_points(rows: list[_Row]) -> list[_Row]:
     if all(len(cell.partition(",")[2]) == 3 for cell in commas):
         return rows
     return [
-        _Row(
+        _CsvRow(
             row.number,
             [
                 cell.replace(",", ".") if _DECIMAL_COMMA.fullmatch(cell) else cell
@@ -209,7 +209,7 @@ def _delimiter(text: str) -> str:
     return max(";\t,", key=quality)
 
 
-def _parse_row(path: Path, row: _Row, first: int, *, is_first: bool) -> list[Decimal]:
+def _parse_row(path: Path, row: _CsvRow, first: int, *, is_first: bool) -> list[Decimal]:
     numbers = []
     for column, cell in enumerate(row.cells[first:], start=first + 1):
         try:
@@ -225,7 +225,7 @@ def _parse_row(path: Path, row: _Row, first: int, *, is_first: bool) -> list[Dec
 
 
 def _scale_row(
-    path: Path, row: _Row, first: int, numbers: Sequence[Decimal], scale: int, limit: int
+    path: Path, row: _CsvRow, first: int, numbers: Sequence[Decimal], scale: int, limit: int
 ) -> list[int]:
     values = []
     for column, number in enumerate(numbers, start=first + 1):

@@ -36,7 +36,7 @@ LAYOUTS = (
 
 
 @dataclass(frozen=True)
-class Token:
+class TsplibToken:
     """One number or word of a section and the line it stands in."""
 
     text: str
@@ -48,8 +48,8 @@ class TsplibText:
     """A file taken apart, nothing interpreted yet."""
 
     path: Path
-    values: dict[str, Token] = field(default_factory=dict)
-    sections: dict[str, list[Token]] = field(default_factory=dict)
+    values: dict[str, TsplibToken] = field(default_factory=dict)
+    sections: dict[str, list[TsplibToken]] = field(default_factory=dict)
 
     def word(self, keyword: str, /) -> str | None:
         """The first word of a keyword's value, in capitals; comments may follow it."""
@@ -80,7 +80,7 @@ def read_tsplib_text(path: Path, /) -> TsplibText:
     text = TsplibText(path)
     # Old files carry names in old encodings, in comments only: those bytes may be anything.
     lines = read_bytes(path).decode("utf-8-sig", errors="replace").splitlines()
-    section: list[Token] | None = None
+    section: list[TsplibToken] | None = None
     for number, line in enumerate(lines, start=1):
         stripped = line.strip()
         if not stripped:
@@ -94,7 +94,7 @@ def read_tsplib_text(path: Path, /) -> TsplibText:
                     f"{_shown(stripped)!r} stands before any section",
                     "check that this is a TSPLIB file",
                 )
-            section.extend(Token(word, number) for word in stripped.split())
+            section.extend(TsplibToken(word, number) for word in stripped.split())
             continue
         # A word before a colon is a keyword, and so is a first word with a value outside of
         # sections.
@@ -103,10 +103,10 @@ def read_tsplib_text(path: Path, /) -> TsplibText:
             break
         if name.endswith("_SECTION"):
             section = text.sections.setdefault(name, [])
-            section.extend(Token(word, number) for word in value.split())
+            section.extend(TsplibToken(word, number) for word in value.split())
         elif colon or (section is None and value):
             section = None
-            text.values[name] = Token(value, number)
+            text.values[name] = TsplibToken(value, number)
         else:
             raise FileError(
                 path,
@@ -386,7 +386,7 @@ def _explicit(text: TsplibText, n: int, scale: int | None) -> tuple[NDArray[np.i
     return matrix_from_layout(layout, weights, n), scale
 
 
-def _number(path: Path, token: Token) -> Decimal:
+def _number(path: Path, token: TsplibToken) -> Decimal:
     try:
         number = parse_decimal(token.text)
         if number.copy_abs() > LARGEST_COORDINATE:
@@ -396,7 +396,7 @@ def _number(path: Path, token: Token) -> Decimal:
     return number
 
 
-def _city_id(path: Path, token: Token) -> int:
+def _city_id(path: Path, token: TsplibToken) -> int:
     number = _number(path, token)
     if number != number.to_integral_value():
         what = f"{token.text!r} is not the id of a city"

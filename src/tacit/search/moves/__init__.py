@@ -24,6 +24,6 @@ if TYPE_CHECKING:
         named_settings,
         sealed_parameters_for,
     )
-    from tacit.search.moves.schedule import Generation, PublicShape, Schedule, public_shape
+    from tacit.search.moves.schedule import Generation, PublicShape, TourSchedule, public_shape
 else:
     __getattr__ = lazily(__name__)

@@ -19,7 +19,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.search.moves.move_set import Indices, MoveSet, Runs
+from tacit.search.moves.move_set import Indices, MoveSet, PositionRuns
 
 TERMS = 3
 """The largest number of rows that a move changes."""
@@ -173,7 +173,7 @@ def moves_of(positions: Indices, /) -> MoveSet:
         # What stays in place is cell 0 of the block on both sides and so cancels out.
         plus=(table + moving * (source * size + to)).reshape(-1, TERMS),
         minus=(table + moving * to * (size + 1)).reshape(-1, TERMS),
-        runs=Runs.single(
+        runs=PositionRuns.single(
             (first + child).reshape(-1),
             np.tile(to[child, entry], blocks),
             np.tile(source[child, entry], blocks),

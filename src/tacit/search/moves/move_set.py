@@ -19,12 +19,12 @@ Indices = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, eq=False)
-class Runs:
+class PositionRuns:
     """Each: a child fills `length` positions from `to` on with what was from `source` on.
 
     The source goes on by `step`, 1 or -1. Positions are counted inside the child's block.
 
-    >>> turned = Runs(*(np.array([k]) for k in (7, 2, 4, 3, -1)))
+    >>> turned = PositionRuns(*(np.array([k]) for k in (7, 2, 4, 3, -1)))
     >>> [each.tolist() for each in turned.expanded()]
     [[7, 7, 7], [2, 3, 4], [4, 3, 2]]
     """
@@ -41,15 +41,15 @@ class Runs:
         child: Indices | Sequence[int],
         to: Indices | Sequence[int],
         source: Indices | Sequence[int],
-    ) -> Runs:
-        """Runs of one position each."""
+    ) -> PositionRuns:
+        """PositionRuns of one position each."""
         ones = np.ones(len(child), dtype=np.intp)
         first, second, third = (np.asarray(each, dtype=np.intp) for each in (child, to, source))
         return cls(first, second, third, ones, ones)
 
-    def __getitem__(self, which: NDArray[np.bool_]) -> Runs:
+    def __getitem__(self, which: NDArray[np.bool_]) -> PositionRuns:
         every = (self.child, self.to, self.source, self.length, self.step)
-        return Runs(*(each[which] for each in every))
+        return PositionRuns(*(each[which] for each in every))
 
     def expanded(self) -> tuple[Indices, Indices, Indices]:
         """Child, new position and old position of everything that moves."""
@@ -66,7 +66,7 @@ class MoveSet:
     A child is numbered block * children + its number in the block.
 
     >>> swap = MoveSet(positions=np.array([[4, 7]]), children=2, plus=np.array([[0], [5]]),
-    ...                minus=np.array([[0], [6]]), runs=Runs.single([1, 1], [0, 1], [1, 0]))
+    ...                minus=np.array([[0], [6]]), runs=PositionRuns.single([1, 1], [0, 1], [1, 0]))
     >>> to, source = swap.chosen(np.array([1]))
     >>> to, source
     (array([4, 7]), array([7, 4]))
@@ -80,7 +80,7 @@ class MoveSet:
     """Cells of the table, counted row by row, that a child's gain adds; one line per child."""
     minus: Indices
     """Cells that it subtracts."""
-    runs: Runs
+    runs: PositionRuns
     """What moves where, inside the block."""
     turns: Indices = field(default_factory=lambda: np.zeros((0, 2), dtype=np.intp))
     """Directed tours: along each parent's arc the cell of each leg, and of the leg back.
@@ -98,7 +98,7 @@ class MoveSet:
 
         >>> table = np.array([[1, 2], [5, 9]])
         >>> MoveSet(np.array([[0, 1]]), 2, np.array([[0], [1]]), np.array([[0], [0]]),
-        ...         Runs.single([], [], [])).gains(table)
+        ...         PositionRuns.single([], [], [])).gains(table)
         array([[0, 1]])
         """
         flat = self.with_turns(table.reshape(-1))

@@ -186,14 +186,14 @@ class Generation:
 
 
 @dataclass(frozen=True)
-class Schedule:
+class TourSchedule:
     """The public course of one sealed search of a tour.
 
     `stream` numbers the searches of one agreement. A child's key is its gain times `gain_factor`
     plus its offset; in its block no two keys are equal.
 
     >>> shape = PublicShape("tour", rows=9, columns=9, low=0, spread=1000)
-    >>> schedule = Schedule(shape, TourParameters(windows=2), seed=1)
+    >>> schedule = TourSchedule(shape, TourParameters(windows=2), seed=1)
     >>> schedule.generation(3, horizon=10).moves.blocks
     2
     """
@@ -212,7 +212,7 @@ class Schedule:
         """Children per block, the parent among them; the same in all generations.
 
         >>> shape = PublicShape("tour", rows=5, columns=5, low=0, spread=1000)
-        >>> Schedule(shape, TourParameters(children=20), seed=1).children
+        >>> TourSchedule(shape, TourParameters(children=20), seed=1).children
         21
         """
         return 1 if self._window < 2 else self.parameters.children + 1
@@ -274,7 +274,7 @@ class Schedule:
         """The progress of the cooling, given the expected number of generations.
 
         >>> shape = PublicShape("tour", rows=5, columns=5, low=0, spread=1000)
-        >>> Schedule(shape, TourParameters(cycles=2), seed=1).heat_step(60, 100)
+        >>> TourSchedule(shape, TourParameters(cycles=2), seed=1).heat_step(60, 100)
         204
         """
         cooling = horizon * (100 - self.parameters.descent_percent) // 100

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.search.moves.move_set import Indices, MoveSet, Runs
+from tacit.search.moves.move_set import Indices, MoveSet, PositionRuns
 
 LONGEST_SEGMENT = 3
 """The largest number of cities that an or-opt move relocates."""
@@ -132,7 +132,7 @@ def _draw(drawn: NDArray[np.int64], inner: int, inversions: int, exchanges: int 
     )
 
 
-def _runs(segment: _Segment) -> Runs:
+def _runs(segment: _Segment) -> PositionRuns:
     """The segment at its new place, and what lies between its old and its new place."""
     windows, children = segment.first.shape
     child = (np.arange(windows)[:, None] * (children + 1) + np.arange(1, children + 1)).reshape(-1)
@@ -144,14 +144,14 @@ def _runs(segment: _Segment) -> Runs:
     # The new start of the segment: right after m, or so far before that it ends at m.
     begin = np.where(forth, m - length + 1, m + 1)
     moved = ~stays
-    between = Runs(
+    between = PositionRuns(
         child=child,
         to=np.where(forth, i, begin + length),
         source=np.where(forth, e + 1, m + 1),
         length=np.where(forth, m - e, i - m - 1),
         step=np.ones_like(child),
     )[moved]
-    return Runs(
+    return PositionRuns(
         child=np.concatenate([child, between.child]),
         # The first position of the arc stays and is none of the block's.
         to=np.concatenate([begin, between.to]) - 1,

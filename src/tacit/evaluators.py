@@ -169,7 +169,7 @@ def as_evaluation(
     """What labels and best fitness mean; `best` is a value, a bit or nothing, as disclosed."""
     # Nodes send numbers for all methods; the search takes flags where the simulation gives them.
     disclosed: NDArray[Any] = labels
-    if objective.disclosure.tells_flags:
+    if objective.disclosure.discloses_flags:
         disclosed = labels.astype(np.bool_)
     known = None
     if objective.best_mode is BestMode.VALUE and best is not None:

@@ -50,17 +50,17 @@ def wrapped(lines: Iterable[str], width: int, /) -> list[str]:
     >>> wrapped(["  no plan has F1 in 08:10 or earlier"], 24)
     ['  no plan has F1 in', '    08:10 or earlier']
     """
-    found = []
+    broken = []
     for line in lines:
         margin = line[: len(line) - len(line.lstrip())]
-        found += textwrap.wrap(
+        broken += textwrap.wrap(
             line,
             max(width, 20),
             subsequent_indent=f"{margin}  ",
             break_long_words=False,
             break_on_hyphens=False,
         ) or [""]
-    return found
+    return broken
 
 
 def decoders_words(error: object, /) -> str:

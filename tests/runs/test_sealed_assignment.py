@@ -391,7 +391,7 @@ def test_what_is_named_stands() -> None:
     known = KnownTime(deadline=60)
     assert chosen(HUNDRED, known, iterations="7").iterations == 7
     assert chosen(HUNDRED, known, iterations="7").least == 3
-    assert chosen(HUNDRED, known, checkpoints="48:64").told_after == (48, 64)
+    assert chosen(HUNDRED, known, checkpoints="48:64").checkpoint_iterations == (48, 64)
     assert chosen(HUNDRED, KnownTime(deadline=60, steps=50), iterations=1000).iterations == 30
 
 

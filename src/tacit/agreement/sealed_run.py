@@ -187,7 +187,7 @@ class SealedRun:
         settings = self._assignment
         if settings is None:
             return ()
-        named = (settings.generations + iteration for iteration in settings.told_after)
+        named = (settings.generations + iteration for iteration in settings.checkpoint_iterations)
         return tuple(step for step in named if step < settings.steps)
 
     @property
@@ -269,7 +269,7 @@ def _check_steps(parameters: AssignmentParameters, agreed: int) -> None:
         raise AgreementError(
             f"{parameters.least} iterations at least of {parameters.iterations}; name fewer"
         )
-    late = [each for each in parameters.told_after if each >= parameters.iterations]
+    late = [each for each in parameters.checkpoint_iterations if each >= parameters.iterations]
     if late:
         raise AgreementError(
             f"a checkpoint after iteration {late[0]} of {parameters.iterations} comes with the "

@@ -245,7 +245,7 @@ def check_record(
             raise InputError(f"{objective.name!r} does not disclose its best once per evaluation")
         disclosure = parse_disclosure(objective.disclosure)
         method = disclosure.method
-        if disclosure.tells_flags and not np.isin(values, (0, 1)).all():
+        if disclosure.discloses_flags and not np.isin(values, (0, 1)).all():
             raise InputError(f"{objective.name!r} discloses values other than true and false")
         if method != "none" and (values.min() < 0 or values.max() >= max(record.sizes) + 1):
             raise InputError(f"{objective.name!r} discloses ranks or groups that do not exist")

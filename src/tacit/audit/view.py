@@ -199,7 +199,7 @@ def view_of(record: Record, objective: int = 0, /) -> View:
     disclosed = record.disclosed_array(objective)
     sizes = np.array(record.sizes, dtype=np.int64)
     exact = disclosure.method == "none"
-    binary = disclosure.tells_flags
+    binary = disclosure.discloses_flags
     best = None
     levels = np.empty(0, dtype=np.int64)
     if len(sizes):

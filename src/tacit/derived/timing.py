@@ -201,7 +201,7 @@ def _checkpoints_before(length: int, settings: AssignmentParameters) -> str:
     if settings.iterations:
         return settings.checkpoints
     # How many iterations there are is not known to whoever names checkpoints.
-    return ":".join(str(each) for each in settings.told_after if each < length)
+    return ":".join(str(each) for each in settings.checkpoint_iterations if each < length)
 
 
 def _descends(problem: Problem, places: int) -> bool:

@@ -70,7 +70,7 @@ class Disclosure(ABC):
     """What is disclosed of the best where nobody says."""
 
     @property
-    def tells_flags(self) -> bool:
+    def discloses_flags(self) -> bool:
         """Whether it reveals true or false of each individual, and not a number."""
         return False
 
@@ -291,7 +291,7 @@ class Flagged(Disclosure):
     """Reveals true for good individuals and false for the others."""
 
     @property
-    def tells_flags(self) -> bool:
+    def discloses_flags(self) -> bool:
         return True
 
     def levels(self, disclosed: NDArray[Any], /) -> NDArray[np.int64]:
@@ -403,8 +403,8 @@ class Pareto(Disclosure):
             )
 
     @property
-    def tells_flags(self) -> bool:
-        return self.shown.tells_flags
+    def discloses_flags(self) -> bool:
+        return self.shown.discloses_flags
 
     @property
     def least_individuals(self) -> int:

@@ -143,8 +143,8 @@ class LocalCluster:
         """Raise an error with what a node said last, if one has ended by itself."""
         for i, process in enumerate(self.processes):
             if process.poll() is not None:
-                said = (self.folder / f"node-{i}.err").read_text()[-500:].strip()
-                raise EngineError(f"node {i} ended with code {process.returncode}: {said}")
+                last_words = (self.folder / f"node-{i}.err").read_text()[-500:].strip()
+                raise EngineError(f"node {i} ended with code {process.returncode}: {last_words}")
 
     def stop(self) -> None:
         """Stop all nodes, those that hang too, and remove their folder."""

@@ -115,7 +115,7 @@ def _least_words(parameters: AssignmentParameters) -> str:
             "the first changes were worth it"
         )
     earlier = []
-    if parameters.told_after:
+    if parameters.checkpoint_iterations:
         earlier.append("all is proved after one of the iterations named above")
     if parameters.seconds:
         earlier.append(f"the deadline has come, {parameters.seconds:,} s after the nodes began")
@@ -152,7 +152,7 @@ def _opened(agreement: Agreement) -> list[str]:
         groups, times = len(run.groups), len(run.checkpoints)
         of_each = ", of each group of weightings" * (groups > 1)
         disclosed.append(
-            f"{checkpoint_words(run.parameters.told_after, of_each=of_each)}. It is opened at most "
+            f"{checkpoint_words(run.parameters.checkpoint_iterations, of_each=of_each)}. It is opened at most "
             f"{groups * times} times, and tells when the plan was found, "
             f"{groups * log2(times + 1):.1f} bits at most, and so something of what kind of costs "
             "these are"

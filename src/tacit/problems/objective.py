@@ -108,10 +108,10 @@ class Objective:
         return ceil(self.sign * Decimal(str(value)) * self.scale)
 
     @property
-    def tells_values(self) -> bool:
+    def discloses_values(self) -> bool:
         """Whether an evaluation tells the best fitness as a number.
 
-        >>> Objective("pay", None, weight_bound=9).tells_values
+        >>> Objective("pay", None, weight_bound=9).discloses_values
         True
         """
         exact = not self.confidential or isinstance(self.disclosure, Exact)

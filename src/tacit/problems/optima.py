@@ -115,9 +115,9 @@ def ground_truth(problem: Problem, /) -> GroundTruth:
     fitness = np.stack([problem.fitness(i, plans) for i in range(count)], axis=1)
     # Several weightings find plans of the same values; one of each is enough.
     _, first = np.unique(fitness, axis=0, return_index=True)
-    kept = first[::-1][_nondominated(fitness[first[::-1]])]
+    optimal = first[::-1][_nondominated(fitness[first[::-1]])]
     signs = np.array([objective.sign for objective in problem.objectives], dtype=np.int64)
-    return GroundTruth(plans[kept], fitness[kept] * signs)
+    return GroundTruth(plans[optimal], fitness[optimal] * signs)
 
 
 def simplex_grid(objectives: int, /) -> Iterator[NDArray[np.float64]]:

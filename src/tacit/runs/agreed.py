@@ -194,10 +194,10 @@ def resumed(
             count=None if agreement.equity is None else count,
         )
 
-    there = min(answered(folder / LEDGER, agreement.evaluated()).values())
+    answers = min(answered(folder / LEDGER, agreement.evaluated()).values())
     chosen = plan_counted(folder)
     if chosen is not None:  # whatever was answered too late took no part in the choice
-        there = min(there, chosen.evaluations)
+        answers = min(answers, chosen.evaluations)
     driver: AgreedEvaluating | None = None
     # The newest checkpoint that the ledger goes beyond, so that the last is asked anew: what it
     # evaluated last may have to be computed again on the nodes, and a checkpoint no longer knows
@@ -207,12 +207,12 @@ def resumed(
             snapshot, history = load_checkpoint(folder / name, problem, parameters, seed=seed)
         except FileError:
             continue
-        if snapshot.evaluations < there:
+        if snapshot.evaluations < answers:
             driver = fresh(snapshot.evaluations)
             driver.resume(snapshot, history)
             break
     driver = driver or fresh(0)
-    search_up_to(driver, there)
+    search_up_to(driver, answers)
     return driver
 
 

@@ -113,7 +113,7 @@ class LedgerObjective:
     def _from_ledger(self, entry: Disclosed, candidates: NDArray[np.int32]) -> ObjectiveEvaluation:
         """What an entry discloses of these candidates, or a `LogError` if it is about others."""
         assert isinstance(entry.payload, DisclosedLabels)
-        k, asked = self._objective, self._problem.objectives[self._objective]
+        k, objective = self._objective, self._problem.objectives[self._objective]
         terms = self._agreement.objectives[k]
         packed = pack_candidates(self._agreement.known_problem, candidates)
         if request_hash("evaluate", terms.disclosure, terms.best, packed).hex() != entry.request:
@@ -124,7 +124,7 @@ class LedgerObjective:
         # What was evaluated last may have to be computed again on the nodes, from its candidates.
         self._last = (entry.number, candidates)
         labels = np.array(entry.payload.labels, dtype=np.int64)
-        return self._noted(as_evaluation(labels, entry.payload.best, asked, self._estimator))
+        return self._noted(as_evaluation(labels, entry.payload.best, objective, self._estimator))
 
     def _noted(self, evaluation: ObjectiveEvaluation) -> ObjectiveEvaluation:
         best, before = evaluation.best, self.best_so_far
@@ -145,7 +145,7 @@ def objectives_from(
 ) -> SeparateObjectives:
     """What the ledger has answered after the first so many evaluations, then the nodes."""
 
-    def asked(objective: int) -> LedgerObjective:
+    def on_ledger(objective: int) -> LedgerObjective:
         return LedgerObjective(
             agreement,
             problem,
@@ -156,9 +156,9 @@ def objectives_from(
         )
 
     if agreement.together:
-        return ParetoObjectives(asked(0), len(problem.objectives))
+        return ParetoObjectives(on_ledger(0), len(problem.objectives))
     evaluators: list[ObjectiveEvaluator] = [
-        asked(k) if terms.confidential else ClearObjective(problem, k)
+        on_ledger(k) if terms.confidential else ClearObjective(problem, k)
         for k, terms in enumerate(agreement.objectives)
     ]
     return SeparateObjectives(tuple(evaluators))
@@ -177,15 +177,15 @@ def run_from_ledger(
 
     `public` has the weights of public objectives.
     """
-    there = min(answered(ledger, agreement.evaluated()).values())
-    if not there:
+    answers = min(answered(ledger, agreement.evaluated()).values())
+    if not answers:
         raise LogError(f"{ledger} has no answers; give the ledger of a run that has begun")
     problem, parameters = (
         with_public_weights(agreement, public or {}),
         agreed_parameters(agreement),
     )
     evaluator = objectives_from(agreement, problem, ledger, estimator=parameters.estimator)
-    limits = Limits(evaluations=there)
+    limits = Limits(evaluations=answers)
     driver = EvaluatingDriver(problem, parameters, evaluator, seed=seed, limits=limits)
     drive(driver, observe=observe)
     return driver

@@ -43,7 +43,7 @@ def checked_search(
     if limits.target is not None:
         if len(problem.objectives) > 1:
             raise ParameterError("a target needs a single objective; leave it out")
-        if not problem.objectives[0].tells_values:
+        if not problem.objectives[0].discloses_values:
             raise ParameterError(
                 "a target needs a disclosed best value, and this objective withholds it; "
                 "leave the target out, or disclose the best as value"
@@ -98,7 +98,7 @@ class EvaluatingDriver:
         self._actual = all(each.weights is not None for each in self.problem.objectives)
         self._end: float | None = None
         self._until: float | None = None
-        self._told: float | None = None
+        self._reveal_until: float | None = None
         self._begun, self._best_plan = 0.0, 0
         self._front: RevealedFront | None = None
         self._view: GenerationView | None = None
@@ -119,12 +119,14 @@ class EvaluatingDriver:
     def start(self, *, until: float | None = None) -> None:
         """Start the clock, and set aside what the final reveal and the account take."""
         now = time.monotonic()
-        self._end = self._until = self._told = end_of(self.limits, until)
+        self._end = self._until = self._reveal_until = end_of(self.limits, until)
         if self._end is not None:
             left = self._end - now
             # In the order in which they come at the end: search, reveal, account.
-            self._told = self._end - min(self.account, 0.25 * left)
-            self._until = self._told - (min(REVEAL_SECONDS, 0.1 * left) if self.reveals else 0.0)
+            self._reveal_until = self._end - min(self.account, 0.25 * left)
+            self._until = self._reveal_until - (
+                min(REVEAL_SECONDS, 0.1 * left) if self.reveals else 0.0
+            )
         # Time spent before an interruption counts in the records, never against the deadline.
         self._begun = now - self.now.seconds
 
@@ -159,10 +161,10 @@ class EvaluatingDriver:
         plans, several = self.problem.plans(known.genomes), self.problem.evaluates_together
         try:
             if several:
-                self._front = self.reveal_front(plans, until=self._told)
+                self._front = self.reveal_front(plans, until=self._reveal_until)
                 self._best_plan = self._front.nondominated[0]
             else:
-                self._best_plan = self.reveal(plans, until=self._told)
+                self._best_plan = self.reveal(plans, until=self._reveal_until)
         except TacitError as error:
             what = "which plans are non-dominated" if several else "the truly best plan"
             self.notes.append(f"{what} was not revealed: {error}")

@@ -180,11 +180,11 @@ def _check(problem: Problem, choice: EngineChoice, saving: Checkpointing) -> Non
         raise ParameterError(
             "only a sealed search can keep its plan for the owners; give --disclose sealed"
         )
-    kept = any(
+    withholds_best = any(
         objective.confidential and objective.best_mode is BestMode.IMPROVEMENT
         for objective in problem.objectives
     )
-    if choice.engine == "nodes" and saving.resume is not None and kept:
+    if choice.engine == "nodes" and saving.resume is not None and withholds_best:
         raise ParameterError(
             "the best so far of an 'improvement' objective stays with the nodes of its run, so a "
             "checkpoint cannot go on with new ones; resume with the simulated engine"

@@ -152,11 +152,11 @@ def with_disclosures(
     problem = with_usual_disclosures(replace(problem, objectives=tuple(changed)))
     if best is None:
         return problem
-    told = [
+    objectives = [
         replace(each, best_mode=parse_best_mode(best)) if each.confidential else each
         for each in problem.objectives
     ]
-    return replace(problem, objectives=tuple(told))
+    return replace(problem, objectives=tuple(objectives))
 
 
 def known_optimum(problem: Problem, /) -> int | None:

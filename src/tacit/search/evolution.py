@@ -127,13 +127,13 @@ class TournamentAndTruncation:
         orders: Orders,
         count: int,
     ) -> SearchState:
-        kept = truncation(estimates[:, 0], count, orders[0])
+        best_first = truncation(estimates[:, 0], count, orders[0])
         return SearchState(
             generation=0,
-            genomes=genomes[kept],
-            estimates=estimates[kept],
-            front_of=np.zeros(len(kept), dtype=np.int32),
-            crowding=np.zeros(len(kept)),
+            genomes=genomes[best_first],
+            estimates=estimates[best_first],
+            front_of=np.zeros(len(best_first), dtype=np.int32),
+            crowding=np.zeros(len(best_first)),
         )
 
 
@@ -163,13 +163,13 @@ class CrowdedComparison:
         """Whole fronts first, then the least crowded of the front that does not fit."""
         front_of = nondominated_fronts(estimates)
         crowding = crowding_distances(estimates, front_of, orders[1:])
-        kept = crowded_truncation(front_of, crowding, count, orders[0])
+        best_first = crowded_truncation(front_of, crowding, count, orders[0])
         return SearchState(
             generation=0,
-            genomes=genomes[kept],
-            estimates=estimates[kept],
-            front_of=front_of[kept],
-            crowding=crowding[kept],
+            genomes=genomes[best_first],
+            estimates=estimates[best_first],
+            front_of=front_of[best_first],
+            crowding=crowding[best_first],
         )
 
 

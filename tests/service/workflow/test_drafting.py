@@ -169,7 +169,7 @@ def test_checkpoints_stay_agreeable_where_distant_nodes_make_fewer_steps() -> No
     near, far = agreed(terms), agreed(terms, delay=1.0)
     for each in (near, far):
         settings = settings_of(each)
-        assert all(told < settings.iterations for told in settings.told_after)
+        assert all(told < settings.iterations for told in settings.checkpoint_iterations)
     assert settings_of(near).checkpoints != settings_of(far).checkpoints
 
 

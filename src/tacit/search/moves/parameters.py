@@ -31,7 +31,7 @@ class AssignmentParameters:
     is rounded up to 0, 1, or a power of that number. Of several weightings, that many are solved
     `together`, in the same messages; with 0, as many as fit messages of a few megabytes.
 
-    >>> AssignmentParameters(checkpoints="48:64").told_after
+    >>> AssignmentParameters(checkpoints="48:64").checkpoint_iterations
     (48, 64)
     >>> AssignmentParameters(gap=1)
     Traceback (most recent call last):
@@ -69,16 +69,16 @@ none
                 f"gap is {self.gap}; give 2 to {MOST_GAP}, to whose powers it is rounded, or 0 for "
                 "none"
             )
-        told = self.told_after
-        rises = all(before < after for before, after in pairwise((0, *told)))
-        if not rises or len(told) > MOST_CHECKPOINTS:
+        opened = self.checkpoint_iterations
+        rises = all(before < after for before, after in pairwise((0, *opened)))
+        if not rises or len(opened) > MOST_CHECKPOINTS:
             raise ParameterError(
                 f"checkpoints is {self.checkpoints!r}; give 1 to {MOST_CHECKPOINTS} iterations in "
                 "their order, as in 48:64:96, or none"
             )
 
     @property
-    def told_after(self) -> tuple[int, ...]:
+    def checkpoint_iterations(self) -> tuple[int, ...]:
         """The iterations after which it is opened whether all is proved."""
         try:
             return tuple(int(each) for each in self.checkpoints.split(":") if self.checkpoints)

@@ -191,8 +191,8 @@ def _with_turned_legs(
     The sums of each window are cells from `first` on.
     """
     none = plus[:, :1, :1]
-    made = []
+    turned = []
     for cells, end in ((plus, segment.last), (minus, segment.first)):
         sums = np.where(segment.reversed, end + first, none[:, :, 0])
-        made.append(np.concatenate([cells, np.concatenate([none, sums[:, :, None]], 1)], 2))
-    return made[0], made[1]
+        turned.append(np.concatenate([cells, np.concatenate([none, sums[:, :, None]], 1)], 2))
+    return turned[0], turned[1]

@@ -7,11 +7,10 @@ from itertools import product
 import numpy as np
 
 from tacit.problems import Assignment, Objective, Problem, generate_assignment, generate_tour
-from tacit.runs import Limits
 from tacit.search import SearchParameters
 from tacit.search.crossover import crossovers
 from tacit.search.mutation import mutations
-from tests.support.simulated import solve
+from tests.runs.flat import solve_with
 
 
 def small_runs() -> list[tuple[str, Problem, SearchParameters, str]]:
@@ -55,14 +54,7 @@ def small_runs() -> list[tuple[str, Problem, SearchParameters, str]]:
 
 def all_small_runs() -> dict[str, str]:
     return {
-        name: solve(
-            problem,
-            settings=parameters,
-            disclose=disclosure,
-            limits=Limits(generations=6),
-            seed=i,
-            engine="simulated",
-        )
+        name: solve_with(problem, parameters=parameters, disclose=disclosure, generations=6, seed=i)
         .to_json(timing=False)
         .decode()
         for i, (name, problem, parameters, disclosure) in enumerate(small_runs())

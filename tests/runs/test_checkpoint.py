@@ -328,7 +328,7 @@ def test_checkpoints_every_zero_generations_are_refused() -> None:
 
 CHECKPOINT_FOR_EVER = """
 import sys
-from tests.runs.checkpointed import KINDS, resume_from
+from tests.runs.checkpointed import KINDS
 from tacit.runs import Checkpointing
 from tests.runs.flat import solve_with
 problem, options = KINDS["none"]

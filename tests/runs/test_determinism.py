@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from tacit.problems import Assignment
-from tacit.runs import Limits
 from tacit.search import SearchParameters
+from tests.runs.flat import solve_with
 from tests.runs.small_runs import all_small_runs
-from tests.support.simulated import solve
 
 RUNS = """
 import json, sys
@@ -73,9 +72,9 @@ def test_other_seeds_give_other_results(
     small_assignment: Assignment, small_search: SearchParameters
 ) -> None:
     results = {
-        solve(
-            small_assignment, settings=small_search, limits=Limits(generations=3), seed=seed
-        ).to_json(timing=False)
+        solve_with(small_assignment, parameters=small_search, generations=3, seed=seed).to_json(
+            timing=False
+        )
         for seed in range(5)
     }
     assert len(results) == 5
@@ -85,15 +84,9 @@ def test_other_seeds_give_other_results(
 def test_paired_seeds_start_from_the_same_population_under_any_disclosure(
     small_assignment: Assignment, small_search: SearchParameters, disclosure: str
 ) -> None:
-    hidden = solve(
-        small_assignment,
-        disclose=disclosure,
-        settings=small_search,
-        limits=Limits(generations=0),
-        seed=4,
+    hidden = solve_with(
+        small_assignment, disclose=disclosure, parameters=small_search, generations=0, seed=4
     )
-    open_to_all = solve(
-        small_assignment, settings=small_search, limits=Limits(generations=0), seed=4
-    )
+    open_to_all = solve_with(small_assignment, parameters=small_search, generations=0, seed=4)
     assert hidden.history.disclosed_best == open_to_all.history.disclosed_best
     assert open_to_all.plan in hidden.best_known.plans

@@ -9,6 +9,7 @@ from tacit.problems import Assignment, Evaluation
 from tacit.runs import Limits
 from tacit.runs.history import BestKnown, is_better, update_best_known
 from tacit.search import SearchParameters, SearchState
+from tests.runs.flat import solve_with
 from tests.support.simulated import solve
 
 Told = tuple[int | bool | None, ...]
@@ -85,9 +86,7 @@ def test_under_none_the_plan_has_the_best_value_that_was_ever_told(
     # Without elites the best may get lost again, and the run must remember it.
     forgetful = small_search.with_changes(elites=0, tournament=1)
     for seed in range(5):
-        result = solve(
-            small_assignment, settings=forgetful, limits=Limits(generations=30), seed=seed
-        )
+        result = solve_with(small_assignment, parameters=forgetful, generations=30, seed=seed)
         told = [float(values[0] or 0) for values in result.history.disclosed_best]
         latest = max(i for i, value in enumerate(told) if value == max(told))
         assert result.best_known.generation == latest
@@ -99,8 +98,8 @@ def test_under_none_the_plan_has_the_best_value_that_was_ever_told(
 def test_under_a_disclosure_the_best_known_set_contains_the_best_individual(
     small_assignment: Assignment, small_search: SearchParameters, disclosure: str
 ) -> None:
-    result = solve(
-        small_assignment, disclose=disclosure, settings=small_search, limits=Limits(generations=30)
+    result = solve_with(
+        small_assignment, disclose=disclosure, parameters=small_search, generations=30
     )
     assert result.best_known.actual is not None
     values = [each[0] for each in result.best_known.actual]
@@ -112,12 +111,8 @@ def test_under_a_disclosure_the_best_known_set_contains_the_best_individual(
 def test_withheld_values_show_nowhere_but_in_what_the_caller_knows_himself(
     small_assignment: Assignment, small_search: SearchParameters, best: str
 ) -> None:
-    result = solve(
-        small_assignment,
-        disclose="top:5",
-        best=best,
-        settings=small_search,
-        limits=Limits(generations=20),
+    result = solve_with(
+        small_assignment, disclose="top:5", best=best, parameters=small_search, generations=20
     )
     told = [values[0] for values in result.history.disclosed_best]
     if best == "nothing":

@@ -110,9 +110,7 @@ def test_the_first_limit_reached_ends_the_run(
 def test_a_stalled_run_ends_so_many_generations_after_its_last_better_value(
     small_assignment: Assignment, small_search: SearchParameters
 ) -> None:
-    result = solve(
-        small_assignment, settings=small_search, limits=Limits(generations=5000, stall=9)
-    )
+    result = solve_with(small_assignment, parameters=small_search, generations=5000, stall=9)
     assert result.stopped == "stalled"
     told = [values[0] for values in result.history.disclosed_best]
     best = [max(float(t or 0) for t in told[: i + 1]) for i in range(len(told))]
@@ -124,12 +122,13 @@ def test_a_stalled_run_ends_so_many_generations_after_its_last_better_value(
 def test_a_stall_counts_told_improvements_where_the_value_is_withheld(
     small_assignment: Assignment, small_search: SearchParameters
 ) -> None:
-    result = solve(
+    result = solve_with(
         small_assignment,
         disclose="order",
         best="improvement",
-        settings=small_search,
-        limits=Limits(generations=5000, stall=6),
+        parameters=small_search,
+        generations=5000,
+        stall=6,
     )
     told = [values[0] for values in result.history.disclosed_best]
     assert result.stopped == "stalled"
@@ -141,12 +140,13 @@ def test_a_stall_counts_told_improvements_where_the_value_is_withheld(
 def test_where_nothing_is_told_a_stall_ends_the_run_at_once(
     small_assignment: Assignment, small_search: SearchParameters
 ) -> None:
-    result = solve(
+    result = solve_with(
         small_assignment,
         disclose="order",
         best="nothing",
-        settings=small_search,
-        limits=Limits(generations=5000, stall=4),
+        parameters=small_search,
+        generations=5000,
+        stall=4,
     )
     assert (result.stopped, result.generations) == ("stalled", 4)
 
@@ -155,25 +155,27 @@ def test_where_nothing_is_told_a_stall_ends_the_run_at_once(
 def test_a_target_ends_the_run_at_the_first_told_value_that_is_as_good(
     small_assignment: Assignment, small_search: SearchParameters, disclosure: str
 ) -> None:
-    free = solve(
-        small_assignment, disclose=disclosure, settings=small_search, limits=Limits(generations=60)
+    free = solve_with(
+        small_assignment, disclose=disclosure, parameters=small_search, generations=60
     )
     told = [float(values[0] or 0) for values in free.history.disclosed_best]
     rises = [i for i in range(1, len(told)) if told[i] > max(told[:i])]
     first = rises[len(rises) // 2]
     target = told[first]
-    result = solve(
+    result = solve_with(
         small_assignment,
         disclose=disclosure,
-        settings=small_search,
-        limits=Limits(generations=60, target=target),
+        parameters=small_search,
+        generations=60,
+        target=target,
     )
     assert (result.stopped, result.generations) == ("target", first)
-    better = solve(
+    better = solve_with(
         small_assignment,
         disclose=disclosure,
-        settings=small_search,
-        limits=Limits(generations=60, target=target + 1),
+        parameters=small_search,
+        generations=60,
+        target=target + 1,
     )
     assert better.generations > first, "one more is not met by the same value"
 
@@ -206,13 +208,7 @@ def test_a_target_is_refused_where_no_value_is_told(
     small_assignment: Assignment, small_search: SearchParameters, best: str
 ) -> None:
     with pytest.raises(ParameterError, match="withholds it"):
-        solve(
-            small_assignment,
-            disclose="order",
-            best=best,
-            limits=Limits(target=1),
-            settings=small_search,
-        )
+        solve_with(small_assignment, disclose="order", best=best, target=1, parameters=small_search)
 
 
 @pytest.mark.parametrize("value", [2.5, 2.1, 3.0])

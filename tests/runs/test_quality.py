@@ -9,6 +9,7 @@ import pytest
 
 from tacit.problems import generate_assignment, ground_truth, shipped_problem
 from tacit.runs import Limits
+from tests.runs.flat import solve_with
 from tests.support.simulated import solve
 
 pytestmark = pytest.mark.slow
@@ -61,12 +62,9 @@ def test_more_disclosure_finds_better_plans() -> None:
     by_disclosure = {
         disclosure: median(
             float(
-                (
-                    solve(
-                        problem, disclose=disclosure, limits=Limits(generations=300), seed=seed
-                    ).value
-                    or [0]
-                )[0]
+                (solve_with(problem, disclose=disclosure, generations=300, seed=seed).value or [0])[
+                    0
+                ]
             )
             for seed in SEEDS
         )

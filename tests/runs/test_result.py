@@ -23,6 +23,7 @@ from tacit.problems import (
 from tacit.runs import Limits, SolveSettings, load_result
 from tacit.runs.plots import plot_result
 from tacit.search import SearchParameters
+from tests.runs.flat import solve_with
 from tests.support.pictures import colliding_ticks, drawn, texts_outside
 from tests.support.simulated import solve
 
@@ -30,12 +31,8 @@ from tests.support.simulated import solve
 def test_a_result_says_what_was_solved_and_how(
     small_assignment: Assignment, small_search: SearchParameters
 ) -> None:
-    result = solve(
-        small_assignment,
-        disclose="top:5",
-        settings=small_search,
-        limits=Limits(generations=9),
-        seed=8,
+    result = solve_with(
+        small_assignment, disclose="top:5", parameters=small_search, generations=9, seed=8
     )
     shown: dict[str, Any] = json.loads(result.to_json())
     assert shown["format"] == "tacit-result/1"
@@ -76,8 +73,8 @@ def test_without_timing_nothing_of_it_is_left(
 def test_the_history_tells_what_was_told_estimated_and_actual(
     small_assignment: Assignment, small_search: SearchParameters, disclosure: str
 ) -> None:
-    result = solve(
-        small_assignment, disclose=disclosure, settings=small_search, limits=Limits(generations=15)
+    result = solve_with(
+        small_assignment, disclose=disclosure, parameters=small_search, generations=15
     )
     history = result.history
     assert history.actual_best is not None
@@ -239,9 +236,7 @@ def test_nothing_of_a_plot_is_clipped_or_collides(
 @pytest.mark.parametrize("best", ["improvement", "nothing"])
 @pytest.mark.slow
 def test_plots_do_without_told_values(tmp_path: Path, best: str) -> None:
-    result = solve(
-        generate_assignment(1, rows=8), disclose="order", best=best, limits=Limits(generations=6)
-    )
+    result = solve_with(generate_assignment(1, rows=8), disclose="order", best=best, generations=6)
     plot_result(result, tmp_path / "run.svg")
     assert "best value disclosed" not in (tmp_path / "run.svg").read_text()
 
@@ -265,8 +260,7 @@ def test_a_plot_without_any_told_value_says_so() -> None:
     from tacit.runs.plots import NOTHING_DISCLOSED, draw_convergence
 
     axes = Figure().subplots()
-    result = solve(generate_assignment(1, rows=8), disclose="sealed", limits=Limits(generations=6),
-                   engine="simulated")  # fmt: skip
+    result = solve_with(generate_assignment(1, rows=8), disclose="sealed", generations=6)
     draw_convergence(result, axes)
     assert [each.get_text() for each in axes.texts] == [NOTHING_DISCLOSED]
     assert not axes.lines

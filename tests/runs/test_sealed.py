@@ -402,7 +402,7 @@ def test_an_assignment_on_nodes_ends_with_its_proof_long_before_its_deadline(
 ) -> None:
     seen: list[Progress] = []
     problem = generate_assignment(1, rows=12, participants=2)
-    found = solve(
+    found = solve_with(
         problem,
         disclose="sealed",
         deadline=300.0,
@@ -432,7 +432,7 @@ def test_a_node_that_dies_does_not_cost_the_answer(own_cluster: LocalCluster) ->
 
     with CpuWaits() as waits:
         called = time.monotonic()
-        found = solve(
+        found = solve_with(
             problem,
             disclose="sealed",
             deadline=2.5,

@@ -50,9 +50,7 @@ def test_the_preset_follows_the_kind_of_problem(
 def test_the_caller_may_choose(small_assignment: Assignment) -> None:
     by_name = solve(small_assignment, settings="paper-tsp", limits=Limits(generations=0))
     assert by_name.parameters["crossover"] == "edge"
-    other = solve(
-        small_assignment, settings=SolveSettings(algorithm="nsga2"), limits=Limits(generations=0)
-    )
+    other = solve_with(small_assignment, algorithm="nsga2", generations=0)
     assert other.algorithm == "nsga2"
 
 
@@ -154,9 +152,7 @@ def test_mistakes_are_named(
 def test_a_population_as_large_as_k_will_do(
     small_assignment: Assignment, small_search: SearchParameters
 ) -> None:
-    result = solve(
-        small_assignment, disclose="top:20", settings=small_search, limits=Limits(generations=2)
-    )
+    result = solve_with(small_assignment, disclose="top:20", parameters=small_search, generations=2)
     assert result.generations == 2
 
 
@@ -184,10 +180,10 @@ def test_observers_see_every_generation_and_announcements_come_first(
         assert seen.evaluation.estimates.shape == (20, 1)
         events.append(str(view.generation))
 
-    solve(
+    solve_with(
         small_assignment,
-        settings=small_search,
-        limits=Limits(generations=3),
+        parameters=small_search,
+        generations=3,
         observe=observe,
         announce=lambda line: events.append("announced"),
     )
@@ -197,9 +193,7 @@ def test_observers_see_every_generation_and_announcements_come_first(
 def test_forbidden_pairs_and_extra_columns(
     small_forbidden: Assignment, small_search: SearchParameters
 ) -> None:
-    result = solve(
-        small_forbidden, disclose="top:5", settings=small_search, limits=Limits(generations=30)
-    )
+    result = solve_with(small_forbidden, disclose="top:5", parameters=small_search, generations=30)
     small_forbidden.check_plan(result.plan)
     for plan in result.estimated_best.plans:
         small_forbidden.check_plan(plan)

@@ -19,6 +19,7 @@ from tacit.search import PRESETS, Evolution, SearchParameters, SearchState
 from tacit.search.crossover import crossovers
 from tacit.search.evolution import DisclosedGroups, selection_scheme
 from tacit.search.mutation import mutations
+from tests.runs.flat import solve_with
 from tests.support.simulated import solve
 
 
@@ -289,14 +290,7 @@ def test_it_is_chosen_where_objectives_are_evaluated_together() -> None:
 @pytest.mark.parametrize("disclose", ["pareto:order", "pareto:quantiles:5", "pareto:top:6"])
 def test_it_finds_better_plans_in_both_objectives(disclose: str) -> None:
     problem = generate_assignment(3, rows=12, objectives=2)
-    result = solve(
-        problem,
-        disclose=disclose,
-        settings=TWO,
-        limits=Limits(generations=40),
-        seed=1,
-        engine="simulated",
-    )
+    result = solve_with(problem, disclose=disclose, parameters=TWO, generations=40, seed=1)
     first, last = (np.array(result.history.actual_mean)[k] for k in (0, -1))
     assert (last > 1.15 * first).all()
     sizes = set(result.history.set_size)

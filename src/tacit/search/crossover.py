@@ -98,6 +98,17 @@ def edge(
     >>> children.tolist()
     [[0, 3, 2, 1], [0, 3, 2, 1]]
     """
+    _recombine_edges(parents, chosen, words, offspring, False)
+
+
+@kernel
+def _recombine_edges(
+    parents: NDArray[np.int32],
+    chosen: NDArray[np.bool_],
+    words: RandomWords,
+    offspring: NDArray[np.int32],
+    from_both_ends: bool,
+) -> None:
     length = parents.shape[1]
     if length < 3:
         return  # with so few items all tours are equal
@@ -112,7 +123,11 @@ def edge(
         for child in range(2):
             unvisited_neighbours[:] = degree
             child_words = words[pair, child * length : (child + 1) * length]
-            _path(neighbours, unvisited_neighbours, child_words, offspring[2 * pair + child])
+            path = offspring[2 * pair + child]
+            if from_both_ends:
+                _path_from_both_ends(neighbours, unvisited_neighbours, child_words, path)
+            else:
+                _path(neighbours, unvisited_neighbours, child_words, path)
 
 
 @kernel
@@ -232,22 +247,7 @@ def edge_both_ends(
     >>> children.tolist()
     [[0, 3, 2, 1], [0, 3, 2, 1]]
     """
-    length = parents.shape[1]
-    if length < 3:
-        return  # with so few items all tours are equal
-    neighbours = np.empty((length, MOST_NEIGHBOURS), dtype=np.int32)
-    degree = np.empty(length + 1, dtype=np.int32)
-    unvisited_neighbours = np.empty(length + 1, dtype=np.int32)
-    for pair in range(chosen.shape[0]):
-        if not chosen[pair]:
-            continue
-        edge_table(parents[2 * pair], parents[2 * pair + 1], neighbours, degree)
-        for child in range(2):
-            unvisited_neighbours[:] = degree
-            child_words = words[pair, child * length : (child + 1) * length]
-            _path_from_both_ends(
-                neighbours, unvisited_neighbours, child_words, offspring[2 * pair + child]
-            )
+    _recombine_edges(parents, chosen, words, offspring, True)
 
 
 @kernel

@@ -152,8 +152,8 @@ def _opened(agreement: Agreement) -> list[str]:
         groups, times = len(run.groups), len(run.checkpoints)
         of_each = ", of each group of weightings" * (groups > 1)
         disclosed.append(
-            f"{checkpoint_words(run.parameters.checkpoint_iterations, of_each=of_each)}. It is opened at most "
-            f"{groups * times} times, and tells when the plan was found, "
+            f"{checkpoint_words(run.parameters.checkpoint_iterations, of_each=of_each)}. "
+            f"It is opened at most {groups * times} times, and tells when the plan was found, "
             f"{groups * log2(times + 1):.1f} bits at most, and so something of what kind of costs "
             "these are"
         )

@@ -1,4 +1,4 @@
-"""What everybody signs: agreements about runs, and series of runs, with what is sealed for them."""
+"""Agreements and series, which everybody signs, with the rows and plans that are sealed."""
 
 from __future__ import annotations
 

@@ -55,12 +55,15 @@ def check_agreement(agreement: Agreement, /, *, offered: bool = True) -> None:
 
     Without `offered` it is the pattern of a series, for which no node has drawn keys yet.
     """
+    # A node runs this on whatever a platform sends. So what is cheap to see comes first, and each
+    # check may take for granted what those before it have seen.
     _check_size(agreement)
     check_counts(agreement)
     _check_names(agreement)
     _check_keys(agreement)
     _check_limits(agreement)
     if offered:
+        # Signed by each node for this nonce: a platform cannot put a sealing key of its own here.
         check_offers(agreement)
     names = [terms.name for terms in agreement.objectives]
     if not names or len(set(names)) < len(names):
@@ -80,6 +83,7 @@ def check_agreement(agreement: Agreement, /, *, offered: bool = True) -> None:
     check_equity(agreement, offered=offered)
     check_sealed(agreement)
     check_plan_for(agreement)
+    # Encoding takes time, so it comes after everything that is cheap to refuse.
     check_agreement_bytes(len(canonical(agreement)))
     check_frame_sizes(agreement)
 
@@ -163,6 +167,7 @@ def _check_keys(agreement: Agreement) -> None:
         for key in keys:
             if not is_hash(key):
                 raise AgreementError(f"{key[:70]!r} is not a {what}; give 64 hexadecimal digits")
+        # With one key two parties could sign for each other, and open each other's boxes.
         if len(set(keys)) < len(keys):
             raise AgreementError(f"two parties share a {what}; each has its own")
 
@@ -186,6 +191,8 @@ def is_hash(text: str, /) -> bool:
 
 def check_nonce(nonce: str, /) -> None:
     """Refuse a nonce that somebody could draw again."""
+    # Sealing keys are offered for a nonce. One that comes again would let an old offer pass for
+    # new.
     if len(nonce) < 32 or len(nonce) % 2 or not _KEY_CHARACTERS.issuperset(nonce):
         raise AgreementError("the nonce is short or not hexadecimal; draw 16 bytes or more")
 
@@ -231,6 +238,7 @@ def _check_bounds(agreement: Agreement) -> None:
     limits = agreement.limits
     for number in agreement.confidential():
         terms = agreement.objectives[number]
+        # The text is part of every request's hash, so a disclosure has one form only.
         if agreement.known_problem.objectives[number].disclosure.text != terms.disclosure:
             raise AgreementError(
                 f"objective {terms.name!r}: write {terms.disclosure!r} in its plain form"
@@ -252,6 +260,7 @@ def _check_bounds(agreement: Agreement) -> None:
                 agreement.pareto_widths(limits.population_max)
             bound = agreement.fitness_bound(number)
             check_bound_fits(bound, limits.population_max, terms.spec)
+            # The final reveal compares under `top:1`, whatever evaluations disclose.
             check_bound_fits(bound, limits.population_max, Spec.parse("top:1"))
         except InputError as error:
             raise AgreementError(f"objective {terms.name!r}: {error}") from error
@@ -318,6 +327,7 @@ def with_front(agreement: Agreement, front: FrontReveal, /) -> Agreement:
 
 
 def _participant(name: str, signing_key: str, plan: PlanFor) -> ParticipantTerms:
+    # Where nothing is sealed to participants, the agreement names no key that somebody could use.
     sealing_key = sealing_public(signing_key) if plan == "owners" else ""
     return ParticipantTerms(name, signing_key, sealing_key)
 

@@ -40,6 +40,7 @@ def check_equity(agreement: Agreement, /, *, offered: bool = True) -> None:
     if equity is None:
         return
     _check_disclosure(agreement)
+    # A balance is carried from run to run; a run by itself has none.
     if agreement.series is None and offered:
         raise AgreementError("balances are those of a series; equity is for runs of one")
     if len(equity.head) != 64 or not _HASH.issuperset(equity.head):
@@ -260,6 +261,8 @@ def open_told(
     numbers = np.zeros(telling.numbers, dtype=np.uint64)
     for component, words in said.items():
         word, count = Counter(words).most_common(1)[0] if words else (b"", 0)
+        # Of three nodes two hold a component, so both must say the same; of four three do, and two
+        # outvote a liar.
         if count < 2 or len(word) != 8 * telling.numbers:
             raise SealError(
                 f"no two nodes sealed the same as component {component} of your balance{trouble}; "
@@ -279,6 +282,7 @@ def _open_account(
         raise SealError(
             f"node {node}: the box with your balance does not open with your key"
         ) from None
+    # A box of another run, node or participant must not pass for this one.
     expected = agreement_hash(agreement), node, name
     if (body.agreement, body.node, body.participant) != expected:
         raise SealError(f"node {node}: the box with your balance is of another run, or not yours")

@@ -73,6 +73,7 @@ def check_plan_for(agreement: Agreement, /) -> None:
             )
     for group in agreement.sealed_run.groups:
         hashes = (len(agreement.nodes) - 1) * agreement.problem.rows * HASH_BYTES
+        # A node sends the boxes of all participants in one reply.
         size = len(agreement.participants) * contents_size(agreement, group.searches[0]) + hashes
         if size > ROOM:
             raise AgreementError(
@@ -211,6 +212,8 @@ def seal_plan(
     signing: Ed25519PrivateKey,
 ) -> SealedParts:
     """Commit to a node's components of a plan, a word per row, and seal each owner its own."""
+    # All holders of a component draw its nonces from one key. So their commitments are equal, and
+    # two that differ show a liar before anything is opened.
     held, about = context.held_by(node), context.digest
     words = {c: _words(parts[c]) for c in held}
     rows = range(agreement.problem.rows)
@@ -243,6 +246,7 @@ def _words(part: NDArray[np.unsignedinteger]) -> list[bytes]:
 
 
 def _signed(body: _PartBody, signing: Ed25519PrivateKey) -> bytes:
+    # A sealed box does not say who closed it, so what is inside is signed.
     written = msgspec.msgpack.encode(body)
     return msgspec.msgpack.encode(_PartContents(written, sign(signing, "plan part", written)))
 
@@ -281,9 +285,12 @@ def open_part(
     place = names.index(participant)
     if part.node not in range(len(agreement.nodes)) or len(part.box_hashes) != len(names):
         raise SealError(f"{who}: the platform brings boxes that do not fit the agreement")
+    # The node's log is bound to the list of its boxes: a box that is exchanged later contradicts
+    # it.
     if _sha256(part.box) != part.box_hashes[place]:
         raise SealError(f"{who}: the box is not the one that the list of its boxes names for you")
     body = _opened(agreement, part, key)
+    # A node's true box of another run or search would fit its own commitments too.
     if body.context.agreement != agreement_hash(agreement) or body.context.search != search:
         raise SealError(f"{who}: the box is of another run or another plan; ask for yours")
     if (body.node, body.participant) != (part.node, place):
@@ -393,8 +400,11 @@ def put_together(
             opened[part.node] = open_part(agreement, search, participant, part, key=key)
         except SealError as error:
             rejected.append(str(error))
+    # Shares of two attempts do not belong together: only boxes of one context are added up.
     context = _common_context(opened, rejected, len(agreement.nodes))
     fitting = {node: part for node, part in opened.items() if part.context == context}
+    # Before anything is added: one false component would change every row, and nobody would see
+    # whose it was.
     whole = [_agreed(fitting, c, rejected) for c in range(len(context.members))]
     values = from_ring(np.sum(whole, axis=0, dtype=whole[0].dtype))
     rows = rows_for(agreement, participant)
@@ -424,6 +434,7 @@ def whole_plan(
 def _common_context(opened: dict[int, OpenedPart], rejected: list[str], nodes: int) -> PlanContext:
     contexts = Counter(part.context for part in opened.values())
     ranked = contexts.most_common(2)
+    # Each component has two holders at least, so without one node all components are still here.
     if not ranked or ranked[0][1] < len(ranked[0][0].members) - 1:
         found = f"; {'; '.join(rejected)}" if rejected else ""
         raise SealError(

@@ -337,6 +337,8 @@ def assignment_groups(
 
 def _dealt(alone: Sequence[AssignmentGroup], together: int) -> list[list[int]]:
     """Return the numbers of these weightings in groups of about one size."""
+    # Groups of about one size: the largest message decides how many fit, and a small rest would
+    # take all rounds too.
     largest = max(each.largest_message for each in alone)
     most = together or max(1, GROUP_BYTES // largest)
     count = -(-len(alone) // most)
@@ -348,6 +350,7 @@ def _dealt(alone: Sequence[AssignmentGroup], together: int) -> list[list[int]]:
 def layout_of(problem: Problem, public: PublicShape, /) -> Layout:
     """Return the square of a problem, or refuse one that no message holds."""
     places = len(problem.sealed_items)
+    # Before anything of this size is made: anybody may send a node such an agreement.
     if places * places * 8 > ROOM:
         raise AgreementError(
             f"a sealed assignment works on {places} x {places} numbers, more than a message "
@@ -371,6 +374,7 @@ def _group(
 ) -> AssignmentGroup:
     """Return one group, with the bounds of the weighting of the largest range."""
     layout = layout_of(problem, max(publics, key=lambda each: each.unit))
+    # One shape serves all weightings of a group, so its bounds are those of the widest.
     descent_bits = 0
     if parameters.generations:
         descent_bits = BlockDescent(layout.rows, layout.size, layout.widest, seed).key_bits
@@ -392,6 +396,8 @@ def _group(
 
 def _public_start(problem: Problem) -> tuple[int, ...] | None:
     """Return the place of each row of the square in a plan without forbidden pairs."""
+    # A secret random start might use forbidden pairs. Where there are some, all start from one
+    # public plan without them.
     if problem.forbidden is None or not problem.forbidden.any():
         return None
     items = problem.sealed_items

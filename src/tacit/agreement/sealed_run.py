@@ -97,6 +97,7 @@ class SealedRun:
         opens_value: bool,
     ) -> SealedRun:
         """Read the settings that an agreement pins, or refuse them with an `AgreementError`."""
+        # The settings name no kind of problem; only tours have children.
         named = dict(settings)
         written = str(named.pop("weightings", ""))
         kind: type[SealedParameters] = (
@@ -118,6 +119,7 @@ class SealedRun:
     def groups(self) -> tuple[SealedGroup, ...]:
         """Return the searches, those that run together as one group, with the seed 0."""
         try:
+            # Sizes do not depend on the seed, which is known only when the inputs are frozen.
             return grouped_searches(self.problem, self.weightings, self.parameters)
         except ProblemError as error:
             raise AgreementError(str(error)) from None
@@ -158,6 +160,8 @@ class SealedRun:
         >>> [(stage.kind.value, stage.end) for stage in run.stages_between(18, 24)]
         [('descent', 20), ('cycles', 24)]
         """
+        # The start comes before the first step and takes none, so a batch without steps is the
+        # start.
         if end == 0:
             return [self.stages[0]]
         cut = (Stage(each.kind, max(first, each.first), min(end, each.end)) for each in self.stages)
@@ -235,6 +239,7 @@ class SealedRun:
                     f"the weighting {':'.join(map(str, factors))} does not fit; give each "
                     f"objective a factor of 0 to {MOST_FACTOR}, not all 0"
                 )
+        # Two plans of one weighting would tell more of the costs than the one that was agreed on.
         if len({reduced(factors) for factors in weightings}) < len(weightings):
             raise AgreementError(
                 "two searches have the same weighting, perhaps scaled, and would open two plans of "

@@ -93,6 +93,8 @@ def seal_rows(
             f"gave an array of shape {weights.shape}; give its rows only"
         )
     digest, nodes = agreement_hash(agreement), len(agreement.nodes)
+    # A salt per component goes to all its holders: each sees in the manifest that the others got
+    # the same numbers. Without it, small weights could be guessed from the hash.
     salts = [secrets.token_bytes(32) for _ in range(nodes)]
     hashes: dict[int, str] = {}
     boxes = []
@@ -111,6 +113,7 @@ def seal_rows(
                 salts=[salts[c] for c in held],
             )
         )
+        # Signed before it is sealed, since a sealed box does not say who closed it.
         contents = msgspec.msgpack.encode(_Contents(body, sign(key, "box", body)))
         to = PublicKey(bytes.fromhex(agreement.nodes[node].sealing_key))
         boxes.append(SealedBox(to).encrypt(contents))
@@ -162,6 +165,8 @@ def open_box(
 ) -> ArithmeticShare:
     """Return a node's shares from its box, after checking everything that they are bound to."""
     who = repr(manifest.participant)
+    # The nodes compare manifests before they freeze the inputs. So a box that the manifest names is
+    # one that all other nodes know of.
     if box_hash(box) != manifest.boxes[node]:
         raise SealError(f"the box is not the one that the manifest of {who} names for node {node}")
     contents = _contents(box, key, who)
@@ -169,6 +174,7 @@ def open_box(
     if not is_signed(signer, "box", contents.body, contents.signature):
         raise SealError(f"what is in the box is not signed by {who}")
     body = _body(contents, who)
+    # Everything that the body is bound to: a box that was recorded elsewhere must not count here.
     if body.agreement != agreement_hash(agreement):
         raise SealError(f"the box of {who} was sealed for another agreement")
     if (body.participant, body.objective, body.node) != (
@@ -232,6 +238,7 @@ def search_seed(
         return agreement.search.seed
     text = ",".join(f"{k}:{digests[k]}:{contributions[k]}" for k in agreement.confidential())
     digest = hashlib.sha256(b"tacit seed/1\n" + agreement_hash(agreement) + text.encode()).digest()
+    # 63 bits, so that it is positive wherever integers are signed.
     return int.from_bytes(digest[:8], "little") >> 1
 
 
@@ -240,6 +247,9 @@ CONTRIBUTION_BYTES = 32
 
 def commitment_to(contribution: bytes, /, *, agreement: bytes, objective: int, node: int) -> bytes:
     """Return the hash that binds a node to its contribution; `agreement` is a hash too."""
+    # A node draws its contribution once per objective and never again. Peers see this hash before
+    # the inputs are frozen and the contribution after, so nobody chooses one that it likes. It has
+    # 256 random bits and cannot be found by trying.
     about = f"tacit contribution/1\n{objective}\n{node}\n".encode()
     return hashlib.sha256(about + agreement + contribution).digest()
 

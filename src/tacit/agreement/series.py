@@ -139,6 +139,7 @@ class Series(AgreedRules, frozen=True, dict=True, kw_only=True, omit_defaults=Tr
             problem=self.problem,
             participants=self.participants,
             nodes=[
+                # All different, since parties that share a key are refused.
                 NodeTerms(each.host, each.port, each.signing_key, f"{i:064x}", f"{i:064x}", "")
                 for i, each in enumerate(self.nodes, start=1)
             ],
@@ -210,6 +211,8 @@ def sign_series(series: Series, key: Ed25519PrivateKey, /) -> bytes:
 
 def check_series_signed(signed: SignedSeries, /) -> None:
     """Refuse a series that not all of its participants signed, before more of it is read."""
+    # Signatures first, from the little that names the signers: reading a series takes time and
+    # memory, which a stranger must not cause.
     check_agreement_bytes(len(signed.data))
     try:
         parties = _READ_PARTIES.decode(signed.data)
@@ -259,6 +262,8 @@ def objection_to_run(taken: Sequence[TakenRun], new: TakenRun, /) -> str | None:
         if each.agreement == new.agreement:
             again = each.run != new.run
             return "the same run was taken under another name before" if again else None
+    # Gaps are allowed, since runs may never start. Going back is not: it would replay an earlier
+    # day.
     last = max((each.number for each in taken), default=0)
     if any(each.number == new.number for each in taken):
         return f"number {new.number} of the series was used for another run"
@@ -277,6 +282,7 @@ def objection_to_pace(
     '1 runs of the series were taken in the last 23.5 hours, and no more were agreed on'
     >>> objection_to_pace([first], TakenRun(2, "bb", 86390.0), runs_per_day=1)
     """
+    # A run that is handed in again after a crash is the same run, and takes no further place.
     if any(each.agreement == new.agreement for each in taken):
         return None
     recent = sum(each.at > new.at - PACE_SECONDS for each in taken)
@@ -307,6 +313,8 @@ class RunRecord:
 
     def add(self, new: TakenRun, /) -> None:
         """Write a run down for good, once, however often it is taken."""
+        # A line is on the disk before the run counts. One that a crash could take would let its
+        # number be used again.
         known = self.runs()
         if any(each.agreement == new.agreement for each in known):
             return

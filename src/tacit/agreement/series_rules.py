@@ -48,6 +48,7 @@ def check_series(series: Series, /) -> None:
                 f"objective {terms.name!r}: owners and public weights are those of a run; leave "
                 "them out of the series"
             )
+    # Whoever knows the seed before costs are sealed can try which costs suit the search.
     if series.search.seed is not None:
         raise AgreementError("the seed of a series is drawn in each run by the nodes; leave it out")
     _check_varying(series)
@@ -154,6 +155,7 @@ Found = Iterator[str]
 def departures(series: Series, agreement: Agreement, /, *, now: float) -> list[str]:
     """Return everything in a run that is not within what was signed; empty if all is."""
     found = [why for rule in RULES.values() for why in rule(series, agreement)]
+    # The clock here may be behind that of whoever drew up the run.
     latest = min(series.limits.expires, now + 3600 * series.limits.run_hours + CLOCK_SECONDS)
     if agreement.limits.expires > latest:
         found.append(
@@ -231,6 +233,8 @@ def _participants(series: Series, agreement: Agreement) -> Found:
 
 
 def _nodes(series: Series, agreement: Agreement) -> Found:
+    # Not their sealing keys, which are drawn anew for each run, nor certificates, which may be
+    # renewed.
     signed = [(each.host, each.port, each.signing_key) for each in series.nodes]
     shown = [(each.host, each.port, each.signing_key) for each in agreement.nodes]
     if signed != shown:
@@ -238,6 +242,7 @@ def _nodes(series: Series, agreement: Agreement) -> Found:
 
 
 def _objectives(series: Series, agreement: Agreement) -> Found:
+    # The rest of an objective is what costs are protected by: bound, disclosure, what is told.
     shown = [replace(each, owners=[], public_weights=None) for each in agreement.objectives]
     if shown != series.objectives:
         yield "its objectives are not those that were signed (bound, disclosure or what is told)"
@@ -280,6 +285,7 @@ def _equity(series: Series, agreement: Agreement) -> Found:
         return
     if shown.terms != signed:
         yield "its rule of equity, or what is told of it, is not the one that was signed"
+    # The platform gives it in each run, so there is nothing to derive it from.
     if signed.reference == "given":
         return
     try:

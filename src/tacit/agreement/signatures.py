@@ -37,6 +37,7 @@ Purpose = Literal[
 
 
 def _message(purpose: Purpose, data: bytes) -> bytes:
+    # The purpose comes first: no signature for one purpose is ever valid for another.
     return f"tacit {purpose}/1\n".encode() + data
 
 
@@ -111,6 +112,7 @@ def check_all_signed(
     """Refuse the agreement, or series, of this hash unless all these participants signed it."""
     for participant in participants:
         signature = signatures.get(participant.name, b"")
+        # Every one, also those without rows: whoever is named has agreed to be.
         if not is_signed(participant.signing_key, purpose, digest, signature):
             raise AgreementError(
                 f"{participant.name!r} has not signed this {purpose}; every participant must"

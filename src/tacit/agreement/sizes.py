@@ -77,6 +77,7 @@ def check_frame_sizes(agreement: Agreement, /) -> None:
         raise AgreementError(
             f"populations of up to {most} candidates; nodes take {MOST_CANDIDATES}"
         )
+    # Checked now, since a message that no frame holds would end the run in its middle.
     entries = most * agreement.known_problem.plan_length
     _check_message("a population", entries * (1 if problem.columns <= 256 else 2))
     for objective in agreement.confidential():
@@ -201,6 +202,7 @@ def working_bytes(agreement: Agreement, /) -> int:
     if agreement.sealed:
         groups = agreement.sealed_run.groups
         steps += [steps_bytes(each, nodes=len(agreement.nodes)) for each in groups]
+    # A node does one step of an agreement at a time, so only the largest counts.
     return weights_bytes(agreement) + search_bytes(agreement) + max(steps)
 
 

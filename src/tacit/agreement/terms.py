@@ -325,6 +325,8 @@ def read_agreement(data: bytes) -> Agreement:
         other = other_version(data, FORMAT)
         what = f"the agreement {other}" if other else f"this is not a valid agreement ({error})"
         raise AgreementError(f"{what}; draft it again") from None
+    # Its hash names the bytes that were signed. With a second form there were two agreements of one
+    # content.
     if canonical(agreement) != data:
         raise AgreementError("the agreement is not in canonical form; sort keys, leave out spaces")
     return agreement

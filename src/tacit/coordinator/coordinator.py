@@ -135,6 +135,8 @@ class Coordinator:
         self, signatures: Mapping[str, bytes], sealed: Iterable[SealedRows], /, *, within: float
     ) -> None:
         """Hand over the agreement and the sealed rows, and have the inputs checked and frozen."""
+        # In this order: a node takes rows for agreements that it knows, and checks them once all
+        # are there.
         taken = await self.start_agreement(signatures, within=within)
         for rows in sealed:
             await self.ask_all(partial(self.submission, rows), within=within)
@@ -243,8 +245,12 @@ class Coordinator:
 
         Where all nodes must take part, none is done without.
         """
+        # Objectives are evaluated side by side. Two that find the link broken must not open two
+        # epochs.
         async with self._opening:
             if self.loss.is_back:
+                # Only between attempts, and with fresh keys for all four: nothing of the three's
+                # epoch may be used with it.
                 lost, self._epoch = self.loss.let_in(), None
                 try:
                     return await self._open_epoch(everybody=True)
@@ -258,6 +264,7 @@ class Coordinator:
 
     async def _open_epoch(self, *, everybody: bool) -> int:
         before = self.loss.without
+        # This decides who takes part, so it comes before the epoch is named.
         await self.loss.connect(everybody=everybody)
         number, without = self._next_epoch(), self.loss.without
         evidence = self.naming.evidence if self.loss.is_proven else []
@@ -268,6 +275,8 @@ class Coordinator:
         except RefusedError as error:
             if without is None or without == before:
                 raise
+            # A node still reaches the one that we do not. A platform that cuts off its own link
+            # must not get four nodes down to three.
             self.loss.is_not_gone()
             raise PeerError(error.node, error.reason) from error
         self._learn(replies)
@@ -278,6 +287,8 @@ class Coordinator:
     def _learn(self, replies: list[EpochOpened]) -> None:
         """Take over what all nodes have evaluated and keep."""
         for k in self.numbers:
+            # A number is used as soon as one node says so: nobody evaluates two requests under one
+            # number.
             highest = max(reply.numbers.get(k, 0) for reply in replies)
             self.numbers[k] = max(self.numbers[k], highest)
             self.kept[k] = [reply.kept.get(k, []) for reply in replies]
@@ -285,6 +296,7 @@ class Coordinator:
             if len(parents) == 1:
                 self.parent_attempts.setdefault(k, parents.pop())
         for search in replies[0].states:
+            # A step can go on only from what all have.
             kept = [set(reply.states.get(search, [])) for reply in replies]
             self.states[search] = sorted(set.intersection(*kept))
 
@@ -311,6 +323,8 @@ class Coordinator:
         """
         members = self.loss.members
         request = msgspec.structs.replace(request, signed=self._signs)
+        # New ones for each attempt: parts of an attempt that failed prove nothing and must not be
+        # mixed in.
         records = {at: RecordingMux(client.mux) for at, client in enumerate(members)}
         context = context_of(request, digest)
         asked: list[asyncio.Future[R]] = []
@@ -322,6 +336,7 @@ class Coordinator:
                     asked.append(await client.ask(request))
                 result = await self.watch(asyncio.ensure_future(receive(session)), asked)
         except BaseException:
+            # Masks of this epoch may have been used in part. No other attempt may use them.
             if self._epoch == request.epoch:
                 self._epoch = None
             await self.cancel(asked)

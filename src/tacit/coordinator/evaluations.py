@@ -81,12 +81,16 @@ class Evaluations:
         """Evaluate plans; at `until` at the latest there is an error that names a node."""
         candidates = pack_candidates(self._coordinator.agreement.known_problem, plans)
 
+        # It was begun and not heard of. Nodes may have used its number, and the next builds on its
+        # best.
         if self._keeps_best and self._started is not None:
             self._aborted = self._started
         self._started = None
 
         async def once() -> tuple[Started, Evaluated]:
             epoch = await self._coordinator.epoch()
+            # First what an earlier coordinator left, then what was answered and perhaps not logged,
+            # then what ran out of time. Each builds on the one before, and the new one on all.
             await self._resume(epoch)
             await self._settle(epoch)
             await self._make_up(epoch)
@@ -155,6 +159,8 @@ class Evaluations:
 
     def _start(self, candidates: bytes, individuals: int) -> Started:
         """Begin with the next free number, or the one that these candidates already have."""
+        # The same candidates keep their number: a second number would count as a second evaluation,
+        # and disclose the same again.
         number = self._used + 1
         # Where it may have begun, no other follows before it has left its best.
         if self._started is not None and (self._keeps_best or self._started.number >= self._used):
@@ -214,6 +220,7 @@ class Evaluations:
             if self._keeps_best or (self._chosen and reveals):
                 raise
             return None
+        # All nodes have logged this attempt; of the one before, a line may be missing for good.
         self._answered_again(again)
         return started, again
 

@@ -47,6 +47,8 @@ class Naming:
         """One of these departed from the protocol; nobody is known to have, if it is empty."""
 
     def hear(self, reason: BaseException, /) -> None:
+        # Signing costs time, so it begins only when something did not fit. Whoever lies again then
+        # leaves proof.
         if isinstance(reason, MismatchError):
             self.signed = True
             self.examine(reason.evidence)
@@ -61,6 +63,7 @@ class Naming:
             left = suspects(read)
         except LogError:
             return
+        # Kept as small as possible: nodes refuse evidence that is too long to be sent.
         if left != self.suspects:
             signed = dict(zip(read, [*self.evidence, *more], strict=True))
             self.suspects = left
@@ -157,6 +160,7 @@ class Loss:
 
     def exclude(self, number: int, /) -> None:
         """Go on without a node that is proven to cheat, unless one was lost before."""
+        # Once in a run: the protocols allow for one faulty node of four, not for two.
         if self.without is None and self._phase is None:
             self.without, self.is_proven, self._may_lose = number, True, False
 
@@ -190,12 +194,14 @@ class Loss:
         if not failed:
             return
         gone = self._long_gone(failed)
+        # Only what all nodes must do, such as freezing inputs, waits for a lost one.
         if everybody or gone is None:
             raise next(iter(failed.values()))
         self._lose(gone)
 
     def _note(self, failed: Iterable[int]) -> None:
         now = asyncio.get_running_loop().time()
+        # Whoever answered once is not gone; its time begins anew.
         self._gone_since = {n: self._gone_since.get(n, now) for n in failed}
 
     def _long_gone(self, failed: Iterable[int]) -> int | None:
@@ -298,6 +304,8 @@ class Watch:
         self, work: asyncio.Future[T], replies: list[asyncio.Future[R]]
     ) -> BaseException:
         """Find the reason of a failure; a refusal counts most, and comes right after its notice."""
+        # Nodes that fail with one another report it within a moment. A refusal among these reports
+        # says more than the failures that follow from it.
         missing = [reply for reply in replies if not reply.done()]
         if missing:
             await asyncio.wait(missing, timeout=PING_SECONDS)
@@ -330,6 +338,8 @@ class Watch:
         On a busy machine every node is silent for a moment, so that says least. May be called from
         any thread.
         """
+        # From what is certain to what is likely: no link, then proof, then silence, then what was
+        # said last.
         gone = next((client for client in self._loss.members if not client.connected), None)
         if gone is not None:
             return PeerTimeoutError(gone.name, "cannot be reached, and time is up; start it")

@@ -139,6 +139,8 @@ class NodeClient:
     async def _read(self, talk: Conversation) -> None:
         while True:
             try:
+                # A link is idle between requests for as long as there are none; `ping` finds out
+                # who is gone.
                 frame = await talk.receive(timeout=3600.0)
                 reply = decode_reply(frame.payload, peer=self.name)
             except PeerTimeoutError:
@@ -151,6 +153,7 @@ class NodeClient:
 
     def _settle(self, reply: Reply) -> None:
         future, expected = self._waiting.pop(reply.id, (None, Message))
+        # The reply to a request that was cancelled meanwhile.
         if future is None or future.done():
             return
         match reply:
@@ -219,6 +222,7 @@ class NodeClient:
             return
         try:
             cancel = Cancel(target=waiting[0])
+            # Whatever the node still replies to it is dropped.
             del self._waiting[waiting[0]]
             await self._line.talk.send(1, encode_message(cancel), timeout=SEND_SECONDS)
         except TacitError:
@@ -279,6 +283,7 @@ def head_of_series(offers: Iterable[NodeOffer], /) -> str:
 
     A node that lacks the last run has prepared it, and counts it when it hears of the next.
     """
+    # The heads are those that each node counted itself; the node that lacks a run catches up.
     known = [each for each in offers if each.head]
     return max(known, key=lambda each: each.counted).head if known else FIRST_HEAD
 
@@ -325,6 +330,8 @@ async def _ask(
     nonce, platform = request.nonce, request.platform
     request = replace(request, signing_key=node.signing_key)
     offer = await (await client.ask(request))
+    # Participants check the same signature; here a wrong key in cluster.toml is found before
+    # anybody is asked to sign.
     made = replace(node, sealing_key=offer.sealing_key, sealing_signature=offer.signature)
     if not is_offered(made, nonce=nonce, platform=platform):
         raise EngineError(

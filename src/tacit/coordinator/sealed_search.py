@@ -129,6 +129,7 @@ class SealedSearch:
 
     async def _advance(self, count: int, horizon: int, /, *, until: float | None) -> Advanced:
         first = self.step
+        # A batch ends where something is disclosed, since nodes refuse one that goes beyond.
         ends = [step - first for step in self._checkpoints if step > first]
         count = min([count, *ends])
         batch = self._batches.setdefault(first, Batch(first, count, horizon))
@@ -176,6 +177,7 @@ class SealedSearch:
             attempt=coordinator.new_attempt(),
             parent_attempt=parent,
         )
+        # Unknown until all have replied: some may keep the state after these steps, and some not.
         self._common = None
         replies: list[asyncio.Future[BatchDone]] = []
         try:
@@ -233,6 +235,8 @@ class SealedSearch:
         await self.count(until=until)
         answers: dict[int, PlanOpened] = {}
         nodes = len(self._coordinator.clients)
+        # Each node decides for itself whether it may open, and binds itself on its disk first. All
+        # but one are enough, so that one that is away holds up nobody.
         asking = [
             asyncio.ensure_future(self._ask_for_plan(client, search, answers))
             for client in self._asked_for_plan()
@@ -297,6 +301,7 @@ class SealedSearch:
 
     def _joined(self, search: int, answers: Mapping[int, PlanOpened]) -> SealedPlan | None:
         """Return the plan, if enough nodes have sent their parts of it and these fit together."""
+        # Fewer cannot be checked against each other.
         if len(answers) < len(self._coordinator.clients) - 1:
             return None
         try:

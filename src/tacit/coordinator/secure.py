@@ -147,6 +147,8 @@ class SecureSealedSearch:
         if engine.agreement.for_owners:
             # First the boxes, which are as good as the plan: the ledger says that they are here.
             engine.plan_parts.keep(number, opened.sealed)
+        # Written before the caller sees the plan: whatever is shown must be in the ledger, also
+        # after a crash.
         engine.ledger.add(opened.entry)
         if not engine.agreement.for_owners or not engine.owners:
             return opened
@@ -203,6 +205,7 @@ class SecureEngine:
         return self
 
     def __exit__(self, *_: object) -> None:
+        # On its own loop, since links belong to it.
         leaving = self.submit(self._leave())
         try:
             # The run is over and has its result: who leaves slowly must not make an error of it.

@@ -1,4 +1,4 @@
-"""Who is who: keys, certificates, and the config files that name them."""
+"""Identities: keys, certificates, and the config files that name them."""
 
 from __future__ import annotations
 

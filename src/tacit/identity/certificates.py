@@ -163,6 +163,7 @@ def _stamp(path: Path) -> _Stamp:
         found = path.stat()
     except OSError:
         return 0, 0, 0
+    # The inode too: a file that is replaced within one tick of the clock may have the same size.
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
@@ -182,12 +183,14 @@ class HttpsCertificate:
 
 def make_https_certificate(hosts: Sequence[str], /, *, days: float = 365) -> HttpsCertificate:
     """Make a certificate for these names and addresses, and the authority that signs it."""
+    # X.509 allows no longer one; the alternative names below are what counts.
     common = hosts[0][:LONGEST_COMMON_NAME]
     authority_name = f"tacit platform {common}"[:LONGEST_COMMON_NAME]
     whose = x509.Name(_named(authority_name))
     if not any(_is_name(host) for host in hosts):
         # OpenSSL takes it for a name otherwise, and the authority vouches for none.
         common = f"platform at {common}"
+    # This key signs two certificates and is forgotten with the function: nobody can make a third.
     signer = ec.generate_private_key(ec.SECP256R1())
     signer_id = x509.SubjectKeyIdentifier.from_public_key(signer.public_key())
     authority = (
@@ -196,6 +199,7 @@ def make_https_certificate(hosts: Sequence[str], /, *, days: float = 365) -> Htt
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(_usage(authority=True), critical=True)
         .add_extension(signer_id, critical=False)
+        # Critical, so that software which does not know name constraints refuses the authority.
         .add_extension(_nothing_but(hosts), critical=True)
         .sign(signer, hashes.SHA256())
     )

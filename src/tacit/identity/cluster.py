@@ -72,9 +72,12 @@ def join_cluster(folder: Path, files: Sequence[Path], /, *, replace: bool = Fals
     A party that is pinned with another certificate already, or another cluster, is replaced only
     where `replace` says so.
     """
+    # Everything is checked before anything is written: a folder that trusts some and not others
+    # would be hard to see.
     own = own_half(folder)
     halves = _distinct([own, *(load_half(path) for path in files)], own)
     _check_alike(halves)
+    # Numbers follow from names, so that all who join get the same without asking each other.
     nodes = sorted((each for each in halves if each.kind == "node"), key=lambda each: each.name)
     platforms = sorted(
         (each for each in halves if each.kind == "platform"), key=lambda each: each.name
@@ -159,6 +162,7 @@ def _check_numbers(nodes: list[PublicHalf], platforms: list[PublicHalf]) -> None
 def _check_known(folder: Path, others: list[PublicHalf]) -> None:
     for each in others:
         path = folder / f"{each.name}.pem"
+        # A pinned certificate is one that somebody compared by phone. Another one takes that again.
         if path.exists() and read_certificate(path) != "".join(
             split_certificates(each.certificate)
         ):

@@ -89,10 +89,12 @@ class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def _load(path: Path, kind: type[T]) -> T:
     table = read_toml(path)
+    # What `tacit node init` writes lacks the cluster, and nothing else.
     if kind is NodeConfig and "keys" in table and "peers" not in table:
         remedy = "give the public halves of all to tacit cluster join"
         raise FileError(path, None, "has joined no cluster yet", remedy)
     try:
+        # Not strict, since people write 10 where 10.0 is meant.
         return msgspec.convert({**table, "folder": str(path.parent)}, type=kind, strict=False)
     except msgspec.ValidationError as error:
         what = decoders_words(error)
@@ -216,6 +218,7 @@ def joined_text(
     text: str, number: int, peers: Sequence[PeerConfig], platforms: Sequence[str], /
 ) -> str | None:
     """Return the file with what a cluster consists of; None if the line is gone."""
+    # What stands above the line is the operator's and stays as it is, comments included.
     settings, line, _ = text.partition(JOINED)
     if not line:
         return None

@@ -108,6 +108,7 @@ class Keyring:
     def _current(self) -> list[Keys]:
         try:
             stamps = self._stamps_now()
+            # A running node takes rotated keys without a restart.
             if stamps != self._stamps:
                 self._keys, self._stamps = self._load(), stamps
         except (FileError, OSError):
@@ -116,5 +117,7 @@ class Keyring:
 
     def signing(self, public: str, /) -> Ed25519PrivateKey | None:
         """Return the key with this public half, if it is ours."""
+        # An agreement names the key that the node signs with: during a rotation that may be an old
+        # one.
         found = (each.signing for each in self._current() if each.signing_public == public)
         return next(found, None)

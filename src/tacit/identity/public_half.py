@@ -111,7 +111,9 @@ def load_half(path: Path, /) -> PublicHalf:
         raise FileError(path, None, "is not the public half of a node or platform", _REMEDY)
     try:
         half = msgspec.convert(table, type=PublicHalf)
+        # The file comes from strangers; its parts are read before its signature can be checked.
         half.certificate_fingerprint  # noqa: B018 - refuses what is no certificate
+        # A name becomes the name of files, beside others in the same folder.
         if half.name in RESERVED or (half.address == "") != (half.kind == "platform"):
             raise ValueError("no node or platform has such a name and address")
     except (msgspec.ValidationError, ValueError) as error:
@@ -178,6 +180,7 @@ def _verify(half: PublicHalf) -> None:
 
 
 def _signed_bytes(half: PublicHalf) -> bytes:
+    # In their plain form, so that white space around them changes no signature.
     certificates = "".join(split_certificates(half.certificate))
     bare = replace(half, signature="", certificate=certificates)
     return f"{FORMAT}\n".encode() + msgspec.json.encode(bare, order="deterministic")

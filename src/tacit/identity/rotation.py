@@ -57,12 +57,14 @@ class Rotated:
                 return  # it is prepared already
             what = "holds two certificates: a rotation is under way"
             raise FileError(self.certificate, None, what, "finish it first")
+        # Each part is made only if it is not there yet: a step that was interrupted is repeated.
         if self.keys is not None and not beside(self.keys, "next").exists():
             save_keys(Keys.new(load_keys(self.keys).name), beside(self.keys, "next"))
             _give_to_owner_of(self.keys, beside(self.keys, "next"))
         next_key = beside(self.tls_key, "next")
         next_key.unlink(missing_ok=True)  # of an attempt whose certificate was not written
         pem, secret = self._draw(current[0])
+        # The key is on the disk before anybody can pin the certificate that belongs to it.
         create_secret(next_key, secret.encode())
         _give_to_owner_of(self.tls_key, next_key)
         self._write([*current, pem])
@@ -86,6 +88,8 @@ class Rotated:
         if next_key.exists():
             check_secret(next_key)
             certificates = split_certificates(read_certificate(self.certificate))
+            # The certificate file is written first. Until the key is renamed, the step counts as
+            # not done and is repeated.
             new = [each for each in certificates if _belong_together(each, next_key)]
             if not new:
                 what = "is not the key of any certificate in the certificate file"
@@ -97,6 +101,7 @@ class Rotated:
         if self.keys is not None and beside(self.keys, "next").exists():
             previous = beside(self.keys, "previous")
             if not previous.exists():
+                # A second name, not a move: at no instant is the node without its current key.
                 os.link(self.keys, previous)
             beside(self.keys, "next").replace(self.keys)
 
@@ -111,6 +116,7 @@ class Rotated:
         """
         if beside(self.tls_key, "next").exists():
             raise FileError(self.certificate, None, "is not switched to the new one yet", _STEPS)
+        # Peers and participants check its logs with the key that these agreements name.
         if agreements:
             what = f"{len(agreements)} agreements that are kept here know the node by it"
             remedy = "wait until they are removed, keep_days after they expire"

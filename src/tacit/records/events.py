@@ -158,6 +158,7 @@ class Sent(LogEvent, frozen=True, omit_defaults=True, tag="sent"):
     salt: str
     digest: str
     """The hash of the salt and of all that is sent to the platform."""
+    # In the same line, so that no crash comes between what left the node and what it knows by it.
     known: DisclosedProof | HeardBoxes | None = None
     """What the node knows of it itself and acts on from now on."""
 

@@ -47,6 +47,8 @@ def read_evidence(agreement: Agreement, evidence: Iterable[bytes], /) -> list[St
             statement = Statement.decode(data)
         except ValueError as error:
             raise LogError(f"what is shown as evidence is {error}; it was made up") from None
+        # Whoever shows evidence may have made it up. Only what a node of this agreement signed
+        # counts.
         if max([statement.to, *(n for g in statement.groups for n in g.senders)]) >= len(
             agreement.nodes
         ) or not signer.is_signed(statement.author, data, signature):
@@ -63,6 +65,7 @@ def suspects(statements: Sequence[Statement], /) -> frozenset[int]:
     found = _contradictions(statements)
     if not found:
         raise LogError("the statements that are shown as evidence do not contradict each other")
+    # At most one of four nodes departs from the protocol, so it is in every one of these sets.
     left = frozenset.intersection(*found)
     if not left:
         raise LogError("more than one node departed from the protocol, so none can be named")
@@ -75,12 +78,15 @@ def _contradictions(statements: Sequence[Statement]) -> list[frozenset[int]]:
     found: list[frozenset[int]] = []
     said: dict[tuple[object, ...], dict[bytes, set[int]]] = {}
     for each in statements:
+        # Two different statements of one place: their author lies, whoever is right otherwise.
         if made.setdefault((each.place, each.author), each) != each:
             found.append(frozenset({each.author}))
         for group in each.groups:
             for sender, digest in zip(group.senders, group.digests, strict=True):
                 authors = said.setdefault((each.place, group.senders, sender), {})
                 authors.setdefault(digest, set()).add(each.author)
+    # Honest nodes never differ here, since all senders of a group know the same pieces. So one of
+    # these authors lies, and nobody else needs to be believed for that.
     found += [_liars(list(claims.values())) for claims in said.values() if len(claims) > 1]
     return found
 
@@ -88,6 +94,7 @@ def _contradictions(statements: Sequence[Statement]) -> list[frozenset[int]]:
 def _liars(sides: list[set[int]]) -> frozenset[int]:
     """Return who lies among nodes that say different things: one against two, or any of them."""
     fewer, *more = sorted(sides, key=len)
+    # With one liar at most, two that say the same are right.
     outvoted = len(fewer) == 1 and len(more) == 1 and len(more[0]) > 1
     return frozenset(fewer) if outvoted else frozenset().union(*sides)
 

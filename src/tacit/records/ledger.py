@@ -285,6 +285,8 @@ class PlanParts:
     def keep(self, search: int, sealed: Sequence[SealedParts | None], /) -> None:
         """Keep what nodes released; of a node that is away now, what it released before."""
         before = self.of(search) or [None] * len(sealed)
+        # A platform that was killed asks for the plan again, and may hear of other nodes than
+        # before.
         merged = [new or old for new, old in zip(sealed, before, strict=True)]
         self._kept[search] = merged
         if (path := self._path(search)) is not None:

@@ -81,6 +81,7 @@ def read_chain(
     """
     file.seek(offset)
     for number, written in enumerate(iter(lambda: file.readline(LONGEST_LINE), b""), lines + 1):
+        # Also a line that is longer than any that nodes write.
         if not written.endswith(b"\n"):
             raise LogError(f"line {number} is cut off; the log was damaged")
         line = written[:-1]
@@ -118,6 +119,8 @@ def _event(number: int, line: bytes, previous: str) -> LogEvent:
         ) from None
     except (msgspec.DecodeError, RecursionError):
         raise LogError(f"line {number} is not an event; the log was changed") from None
+    # Whoever changes, reorders or cuts out a line would have to change all that follow, and the
+    # signed head.
     if event.previous != previous:
         raise LogError(f"line {number} does not follow line {number - 1}; the log was changed")
     if isinstance(event, AgreementAccepted) and event.format != FORMAT:
@@ -164,10 +167,12 @@ NOWHERE = LogHead(0, FIRST)
 
 def has_reached(path: Path, head: LogHead, /) -> bool:
     """Return whether the log in a file contains a head."""
+    # Whoever never heard of a log remembers its beginning, which every log has.
     if head.size == 0:
         return head == NOWHERE
     with path.open("rb") as file:
         line, end = b"", head.size
+        # Backwards from the head: a log may be long, and only the line that ends there is needed.
         while end > 0 and b"\n" not in line[:-1]:
             begin = max(0, end - _CHUNK)
             file.seek(begin)
@@ -216,6 +221,7 @@ def frozen_after(
 
 
 def _drawn(agreement: Agreement, frozen: FrozenInputs | None, event: SeedDrawn) -> FrozenInputs:
+    # A second draw would let a node try again that does not like the seed.
     if frozen is None or frozen.seed_contribution:
         raise LogError(
             f"the seed contribution of objective {event.objective} was drawn twice, or before the "
@@ -230,6 +236,7 @@ def _drawn(agreement: Agreement, frozen: FrozenInputs | None, event: SeedDrawn) 
         commitment_to(each, agreement=digest, objective=event.objective, node=node).hex()
         for node, each in enumerate(opened)
     )
+    # A node that saw the others' contributions first could choose its own, if it were not bound.
     if committed != frozen.commitments or len(opened) != len(agreement.nodes):
         raise LogError(
             f"a node's contribution to the seed of objective {event.objective} is not the one that "
@@ -281,6 +288,7 @@ def check_log(
         raise LogError(f"this log is not of this agreement; ask node {node} for the right one")
     lines = log.splitlines()
     head = line_hash(lines[-1]) if lines else FIRST
+    # Without the nonce of this question, a platform could show a log of before something happened.
     if not is_head_signed(agreement, node, head, nonce=nonce, seconds=seconds, signature=signature):
         raise LogError(
             f"node {node} did not sign this log for this question; it may be an old one, fetch it "

@@ -410,10 +410,13 @@ def context_of(request: Computation[Any], digest: bytes, /) -> Context:
         case Evaluate(objective=about, number=number):
             parent = request.parent_attempt
         case Advance(search=about, first=first):
+            # The step after `first`. Further attempts at these steps share it and differ by their
+            # count.
             number, parent = first + 1, request.parent_attempt
         case Reveal(objective=about):
             number, parent = REVEAL_NUMBER, NO_ATTEMPT
         case Prepare(objective=about):
+            # Evaluations are counted from 1, so nothing else has this number.
             number, parent = 0, NO_ATTEMPT
         case CountRun(search=about):
             number, parent = COUNT_NUMBER, request.state
@@ -425,6 +428,8 @@ def context_of(request: Computation[Any], digest: bytes, /) -> Context:
     return Context(request.agreement, about, number, request.attempt, bound)
 
 
+# Lists, texts and bytes are bounded in their types: a request is refused while it is decoded,
+# before a node has done or kept anything for it.
 AnyRequest = (
     Ping
     | OfferSealingKey

@@ -79,6 +79,7 @@ class RecentEvents:
     def add(self, kept: Kept, /) -> None:
         """Remember an event, and forget the oldest of its kind above the limit."""
         event = kept.event
+        # A platform can cause any number of these, which must not push out what counts.
         if not isinstance(event, _WITHOUT_STATE):
             # What was sent is kept apart by what it was: many evaluations push no plan out.
             names = ("objective", "search", "participant", "kind", "about")
@@ -112,6 +113,7 @@ def load_checkpoint(path: Path, log: BinaryIO, /) -> tuple[Checkpoint, RecentEve
     try:
         checkpoint = _READ_CHECKPOINT.decode(path.read_bytes())
         recent = RecentEvents()
+        # The checkpoint may be of another log, or of one that was replaced by an old copy.
         if line_hash(_line_before(log, checkpoint.offset)) != checkpoint.head:
             return Checkpoint(), RecentEvents()
         for offset, length in checkpoint.kept:
@@ -187,6 +189,8 @@ class NodeLog:
             self._size, self.lines, self.head = last.offset, last.lines, last.head
             self._checkpoint_at = last.offset
             for line in read_chain(file, offset=last.offset, previous=last.head, lines=last.lines):
+                # What was read before the checkpoint is trusted: the node wrote it. Whoever
+                # verifies the log reads all of it.
                 self._recent.add(Kept(self._size, line.end - self._size - 1, line.event))
                 self._size, self.head = line.end, line.hash
                 self.lines += 1
@@ -202,8 +206,10 @@ class NodeLog:
     def append(self, event: LogEvent, /) -> None:
         """Write an event; it survives the end of this process, and after `sync` a power cut."""
         event = msgspec.structs.replace(event, at=int(time.time()), previous=self.head)
+        # In one canonical form, since the hash is of the bytes.
         line = _ENCODER.encode(event)
         self._write(line + b"\n")
+        # The head moves only when the whole line is written: after an error the chain is as it was.
         self.head = line_hash(line)
         self.lines += 1
         self._recent.add(Kept(self._size - len(line) - 1, len(line), event))
@@ -243,6 +249,8 @@ class NodeLog:
 
     def _take_back(self) -> None:
         try:
+            # If not even this works, nothing may be appended after half a line: the log stays
+            # closed until a start drops it.
             os.truncate(self.path, self._size)
         except OSError:
             self._torn = True
@@ -265,6 +273,7 @@ class NodeLog:
     def sync(self) -> None:
         if self.is_synced:
             return
+        # Lines that are appended from here on are not covered.
         size = self._size
         try:
             with self._opened() as file:
@@ -278,5 +287,7 @@ class NodeLog:
 
 def head_of(log: NodeLog, /) -> LogHead:
     """Return the head of a log, which is on the disk then."""
+    # A peer keeps this head. If a power cut could take lines before it, an honest node would look
+    # as if it had been set back.
     log.sync()
     return LogHead(log.size, log.head)

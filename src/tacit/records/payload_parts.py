@@ -1,4 +1,4 @@
-"""What nodes sent, put together into a payload: as it arrives, and again whenever it is checked.
+"""Put together what nodes sent into a payload: as it arrives, and again when it is checked.
 
 Most disclosures are received in a session (`receive_payload`). Plans of sealed searches come as
 shares in the nodes' replies (`join_parts`). With three nodes each component of a plan has two
@@ -131,6 +131,8 @@ def payload_from_parts(agreement: Agreement, entry: Disclosed, /) -> FromParts:
             "confirmed"
         )
     try:
+        # Plans are joined from shares in replies; everything else is received again as in its
+        # session.
         if entry.kind.opens_plan:
             return _plan_from_parts(agreement, entry)
         return FromParts(_received_again(agreement, entry), dict(enumerate(entry.parts)))
@@ -155,6 +157,7 @@ def _received_again(agreement: Agreement, entry: Disclosed) -> Payload:
     def receive(session: Session) -> Awaitable[Payload]:
         return receive_payload(session, agreement, entry.kind, entry.about, candidates)
 
+    # Three nodes that went on have other places in their session than four.
     parts = [dict(part) for node, part in enumerate(entry.parts) if node != entry.without]
     return receive_again(parts, receive)
 
@@ -163,6 +166,8 @@ def _plan_from_parts(agreement: Agreement, entry: Disclosed) -> FromParts:
     payload = entry.payload
     # What binds the nodes to the boxes of a plan for owners is compared with their logs.
     heads = payload.heads if isinstance(payload, DisclosedToOwners) else None
+    # Each holder sent all its components, also one whose part was not kept: its log has the hash of
+    # them.
     joined = join_plan(agreement, entry.about, entry.parts, for_owners=heads is not None)
     made = joined.payload(heads)
     holders = senders_of(entry.parts)
@@ -214,6 +219,7 @@ def join_parts(agreement: Agreement, search: int, parts: Parts, /) -> SealedPlan
     whole = _joined(agreement, search, parts, words=agreement.problem.rows + heads)
     values = _sum(agreement, search, whole)
     read = _read_heads(agreement, search, values[:heads])
+    # Parts that fit each other may still be wrong, if a node computed wrongly before.
     if not agreement.known_problem.have_the_form(values[None, heads:]):
         raise AbortError("the nodes", "opened something that is not a plan")
     plan = [int(item) for item in values[heads:]]
@@ -245,6 +251,7 @@ def _read_heads(agreement: Agreement, search: int, heads: NDArray[np.int64]) -> 
     if not rung:
         return SealedPlan([], value, outcome=OUTCOMES[proved])
     top = len(group.ladder) - 1
+    # The last rung is a gap of 0, which is the same as a proof.
     if not 0 <= rung[0] <= top or (rung[0] == top) != bool(proved):
         raise AbortError("the nodes", "opened a gap that does not fit what is proved")
     gap = bound_of(rung[0], group.ladder)
@@ -261,10 +268,12 @@ def _joined(agreement: Agreement, search: int, parts: Parts, *, words: int) -> l
     size = words * agreement.sealed_run.group_of(search).word.itemsize
     senders = senders_of(parts)
     nodes = len(senders)
+    # Each component has several holders. Nothing is added up before enough of them say the same.
     said: list[Counter[bytes]] = [Counter() for _ in range(nodes)]
     for position, node in enumerate(senders):
         sent = parts[node][0][1] if parts[node] else []
         if sent and [len(part) for part in sent] != [size] * (nodes - 1):
+            # Of three nodes none is outvoted: a part that does not fit is that node's fault.
             if _needed(nodes) == 1:
                 raise AbortError(f"node {node}", "sent something that is not part of a plan")
             continue  # it is outvoted, like one that sends other numbers

@@ -53,6 +53,7 @@ def _hashed(frames: Iterable[Buffer]) -> hashlib._Hash:
 
 
 def _add(whole: hashlib._Hash, frame: Buffer) -> None:
+    # With its length, so that two frames never hash like one.
     whole.update(memoryview(frame).nbytes.to_bytes(8, "little"))
     whole.update(frame)
 
@@ -67,6 +68,7 @@ class _RecordedWire:
 
     async def send(self, depth: int, payload: Buffer, *, timeout: float) -> None:
         self.sent = self.sent or hashlib.sha256()
+        # Hashed before it is sent: what a node logs covers everything that may have left it.
         _add(self.sent, payload)
         await self._wire.send(depth, payload, timeout=timeout)
 
@@ -96,6 +98,7 @@ class RecordingMux(ForwardingMux):
 
     def digest(self, salt: bytes, /) -> str:
         """Hash all that was sent, in the order of the substreams."""
+        # By their numbers: which one came first depends on the network.
         sent = sorted((k, each.sent) for k, each in self._substreams.items() if each.sent)
         return _digest(salt, ((k, digest.digest()) for k, digest in sent))
 

@@ -58,6 +58,7 @@ def encode_attempt(value: object, /) -> str:
 
 
 def decode_attempt(kind: type, value: object, /) -> Attempt:
+    # Names of attempts come from platforms and peers, and are written into logs.
     if kind is not Attempt or not isinstance(value, str) or not _TEXT.fullmatch(value):
         raise ValueError(f"{str(value)[:80]!r} does not name an attempt")
     return Attempt(value)
@@ -87,6 +88,7 @@ def unpack_candidates(problem: Problem, data: bytes, /) -> NDArray[np.integer[An
     """Return plans from their bytes, or None if these are not a whole number of plans."""
     dtype = _dtype(problem.columns)
     size = problem.plan_length * dtype.itemsize
+    # From a platform: refused by its length alone, before it becomes an array.
     if not data or len(data) % size or len(data) // size > MOST_CANDIDATES:
         return None
     return np.frombuffer(data, dtype=dtype).reshape(-1, problem.plan_length)
@@ -100,6 +102,7 @@ def request_hash(kind: str, disclosure: str, best: str, candidates: bytes, /) ->
 
 def candidate_hashes(plans: NDArray[np.integer[Any]], /) -> set[bytes]:
     """Return a short hash of each plan, to know it again."""
+    # One width whatever the number of columns, so that a plan has one hash.
     rows = np.ascontiguousarray(plans, dtype="<u2")
     size = rows.shape[1] * 2
     data = rows.tobytes()

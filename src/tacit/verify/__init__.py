@@ -1,4 +1,4 @@
-"""Whether nodes and platform did what was signed: logs and ledgers, checked and replayed."""
+"""Checks that nodes and platform did what was signed, from logs and ledgers."""
 
 from __future__ import annotations
 

@@ -125,6 +125,7 @@ def write_bundle(bundle: Bundle, /) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         for name in sorted(files):
+            # A fixed date, so that the same bundle has the same bytes.
             entry = zipfile.ZipInfo(name, _EPOCH)
             entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o600 << 16
             archive.writestr(entry, files[name], compresslevel=6)
@@ -136,6 +137,7 @@ def _json(value: Any) -> bytes:  # noqa: ANN401 - whatever msgspec can write
 
 
 def _head(data: bytes) -> _BundleHead:
+    # Said before anything else is decoded, which would fail with less clear words.
     if other := other_version(data, FORMAT):
         raise LogError(f"this audit bundle {other}")
     return _HEAD.decode(data)
@@ -228,6 +230,7 @@ def check_bundle(bundle: Bundle, /) -> Verdict:
     verdict = Verdict(bundle.run, bundle.state)
     verdict.findings.append(Finding.of("signatures", read.signed))
     logs = bundled_logs(bundle, agreement, verdict)
+    # With fewer verified logs the rest could not be proven, and would only look as if.
     if len(logs) == len(agreement.nodes):
         check_rest(bundle, agreement, logs, verdict, participant="", own={}, claim=claim_of(bundle))
     return verdict

@@ -1,4 +1,4 @@
-"""What the platform claims of plans, held against what the nodes opened and proved."""
+"""Hold what the platform claims of plans against what the nodes opened and proved."""
 
 from __future__ import annotations
 
@@ -56,6 +56,7 @@ class Claim:
                 "the platform shows several plans and not which of them is the first; ask the "
                 "operator"
             )
+        # A platform may show one plan to act upon and another when it is checked.
         if self.shown is not None and self.plan != self.shown:
             raise LogError(
                 "the plan is another than tacit participant result has shown here; compare both "
@@ -169,6 +170,7 @@ def check_proved(ledger: Sequence[Disclosed], claim: Claim, /) -> None:
     """Check that plans are said to be proved only if the nodes said so of all of them."""
     opened = opened_plans(ledger)
     proved = bool(opened) and all(each.outcome == "optimum" for each in opened.values())
+    # Of all plans: one that is not proved could be called proved among others that are.
     if claim.proved and not proved:
         raise LogError(
             "the platform says that no plan is better, and the nodes did not prove it; ask the "

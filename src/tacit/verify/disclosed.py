@@ -1,4 +1,4 @@
-"""Did the nodes disclose what the ledger says? One check for everything that they disclose.
+"""Hold the ledger against the logs: one check for everything that nodes disclose.
 
 An entry keeps the parts that the nodes sent, and each node logs a salted hash of its own. So an
 entry is confirmed if it was agreed on, if its payload is what its parts add up to, and if the log
@@ -75,6 +75,8 @@ def confirm(
     agreement: Agreement, entry: Disclosed, logs: Sequence[LoggedDisclosures], /
 ) -> Confirmed:
     """Hold an entry against the logs; a `LogError` if something contradicts it."""
+    # Three questions in this order: whether it was agreed on, whether its parts add up to it, and
+    # whether the logs have exactly these parts. Each takes the one before for granted.
     if not is_agreed(agreement, entry):
         raise LogError(
             f"the ledger has {entry.words}, which was not agreed on; the platform changed it"
@@ -85,6 +87,7 @@ def confirm(
             f"the nodes disclosed something else as {entry.words} than the ledger says; the "
             "platform changed it"
         )
+    # A node that was lost meanwhile has no line, and need not have one.
     involved = _took_part(entry, logs)
     found = {k: logs[k].senders(entry, made) for k in involved}
     return Confirmed(entry, involved, {k: nodes for k, nodes in found.items() if nodes})
@@ -153,11 +156,13 @@ def check_answers(
     groups: dict[Key, list[Confirmed]] = {}
     for entry in ledger:
         groups.setdefault(key_of(entry), []).append(confirm(agreement, entry, nodes))
+    # Two copies of one node's log would otherwise count as two witnesses.
     _check_different_nodes([each for group in groups.values() for each in group])
     last = {(kind, about): number for kind, about, number in sorted(groups)}
     found = Answers({}, {})
     for key, group in groups.items():
         first, confirmed = group[0].entry, max(len(each.senders) for each in group)
+        # Repeated attempts disclose the same, so that a platform gains nothing by repeating.
         if any((e.entry.request, e.entry.payload) != (first.request, first.payload) for e in group):
             raise LogError(f"the ledger has two answers to {first.words}; one is invented")
         # One may have been given by four nodes, and again by three.
@@ -165,6 +170,8 @@ def check_answers(
             found.proven[key] = confirmed
             continue
         for each in group:
+            # Only the last may be cut off: nodes begin the next when all have logged the one
+            # before.
             _check_may_lack_proof(each, nodes, is_last=key[2] == last[key[:2]])
         found.unproven[key] = confirmed
     return found

@@ -1,4 +1,4 @@
-"""Whether a run counts for the balances of its series: once, alike at all nodes, and in time."""
+"""Check that a run counts for the balances of its series: once, in time, and alike everywhere."""
 
 from __future__ import annotations
 
@@ -55,11 +55,13 @@ def check_counted(agreement: Agreement, logs: Sequence[Log], claim: Claim, /) ->
         left = [at for at, event in enumerate(log) if _opens_plan(event)]
         if len(own) > 1:
             raise LogError(f"node {node} counted the run {len(own)} times; balances are wrong")
+        # Once a plan is out, a platform that does not like the balances would let the run fail.
         if left and (not own or left[0] < own[0]):
             raise LogError(
                 f"node {node} opened its part of a plan before the run counted: balances may lack "
                 "it; tell the others"
             )
+    # Of a sealed run nobody knows a plan before it is opened, and it is opened only once it counts.
     if not agreement.sealed:
         _check_plan(agreement, logs, claim)
     if found is None:
@@ -67,6 +69,7 @@ def check_counted(agreement: Agreement, logs: Sequence[Log], claim: Claim, /) ->
     _check_entry(agreement, found)
     for node, log in enumerate(logs):
         said = counted_run([log])
+        # Heads are chained, so nodes that counted differently could never agree on a next run.
         if said is not None and _public(agreement, said) != _public(agreement, found):
             raise LogError(f"node {node} counted another run than others did; tell them")
         if said is not None and said.opened != found.opened:

@@ -90,6 +90,7 @@ def took_part(logs: Sequence[Log], lost: int | None, /) -> list[Log]:
     if lost is None:
         return list(logs)
     found = [log for log in logs if lost_by(log) == lost]
+    # The lost node's own log may be among them, and one log may lie.
     if len(found) < len(logs) - 1 or not found:
         raise LogError(
             f"the ledger says that node {lost} was lost, and the nodes' logs do not; the platform "
@@ -162,8 +163,11 @@ def _checked(agreement: Agreement, node: int, event: RequestFailed | NodeNamed) 
     statements = read_evidence(agreement, evidence)
     left = suspects(statements)
     if isinstance(event, NodeNamed):
+        # A node goes on without another and never without itself, and what it shows must prove just
+        # what its line says.
         if left != {event.node} or node == event.node:
             raise LogError(f"it does not prove that node {event.node} cheated")
+    # A node can only have evidence that was sent to it; anything else was handed to it to be shown.
     elif any(statement.to != node for statement in statements):
         raise LogError("it was not sent to this node")
     return evidence
@@ -214,6 +218,7 @@ class LoggedDisclosures:
                     reveals[k] = found.begun[k, event.attempt] = event.request
                 case EvaluationRepeated(objective=k, number=n):
                     known = reveals.get(k) if n == REVEAL_NUMBER else found.requests.get((k, n))
+                    # A repeat names no request: it is the one that was begun under this number.
                     found.begun[k, event.attempt] = known or ""
                 case BatchBegun(search=k):
                     found.begun[k, event.attempt] = event.request
@@ -242,6 +247,7 @@ class LoggedDisclosures:
         made for two requests, and no attempt sends two things.
         """
         lines = self.sent.get(key_of(entry), {})
+        # Whatever the attempt, a node answers one request under one number.
         if any(line.request != entry.request for each in lines.values() for line in each):
             raise another_answer(entry)
         nodes = set(made.sent) if entry.attempt in lines else set[int]()
@@ -262,6 +268,7 @@ class LoggedDisclosures:
         """Return whether the node began the attempt of an entry, or may have lost the line."""
         begun = self.bound if entry.kind.opens_plan else self.begun
         request = begun.get((entry.about, entry.attempt))
+        # A node says itself after a power cut up to which number it may have lost lines.
         asked = request == entry.request or (request is None and self.has_lost(key_of(entry)))
         return asked and self.fits(entry)
 

@@ -1,4 +1,4 @@
-"""Did the platform follow the agreed search? Replay it from the ledger, compare with a node's log.
+"""Replay the agreed search from the ledger, and compare it with what a node logged.
 
 The search is a function of the agreement, its seed and what was revealed. So each population can be
 computed again, and its hash must be the one that the node logged under that number.
@@ -75,6 +75,8 @@ def replay(
     frozen = frozen_inputs(agreement, log) if agreement.search.seed is None else {}
     digests = {k: each.manifests for k, each in frozen.items()}
     contributions = {k: each.seed_contribution for k, each in frozen.items()}
+    # The same search that the nodes follow. It draws from the seed alone, so it asks for the same
+    # populations.
     search = _search(agreement, search_seed(agreement, digests, contributions), public)
     known: list[BestKnown] = []
     values: list[KnownValues] = []
@@ -132,6 +134,7 @@ def check_search(
     public: Problem | None = None,
 ) -> str:
     """Check that populations are those of the agreed search, and the plan its result."""
+    # What was shown before counts too: a platform might lie to `result` and tell the truth here.
     claim.check_shown()
     check_nothing_proved(claim)
     if not LoggedDisclosures.of(log).begun:
@@ -149,6 +152,7 @@ def check_search(
             f"the ledger has {len(found.best_known)} generations and the nodes have "
             f"{found.generations}; the platform leaves something out"
         )
+    # Without this, a platform could show any other plan of the best-known set as the best one.
     for entry in ledger:
         _check_revealed(agreement, found.best_known, entry, claim)
     words = f"all {found.followed} populations are those of the agreed search"

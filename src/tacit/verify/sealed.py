@@ -78,6 +78,7 @@ def check_generations_asked(logs: Sequence[Log], /) -> int:
         longest = max(runs, key=len)
         for each, log in zip(runs, logs, strict=True):
             if id(log) in steady:
+                # What was asked for last may have reached some nodes only: none computes it alone.
                 fits = each == longest[: len(each)] and len(each) >= len(longest) - 1
                 fits = fits and _end(each) >= (opened or 0)
             else:
@@ -136,6 +137,7 @@ def check_told(agreement: Agreement, logs: Sequence[Log], /) -> dict[_Step, bool
     ):
         raise LogError("a node does not say whether it heard that all was proved; ask its operator")
     for at, finished in _told(logs):
+        # The bit is opened to all nodes at once, so they cannot honestly differ.
         if found.setdefault(at, finished) != finished:
             raise LogError(
                 f"nodes say both that all was proved after step {at[1]} and that it was not; one "
@@ -146,6 +148,7 @@ def check_told(agreement: Agreement, logs: Sequence[Log], /) -> dict[_Step, bool
         if any(search == event.search and first < step < end for search, step in agreed):
             raise LogError(f"steps {first + 1} to {end} go beyond a checkpoint; ask the operator")
         over = [step for (search, step), yes in found.items() if yes and search == event.search]
+        # Once all is proved a further step could only show more of how the search went.
         if over and first >= min(over):
             raise LogError(f"steps were begun after all was proved, after step {min(over)}")
     return found
@@ -186,6 +189,7 @@ def _course(log: Log, *, gaps: bool) -> dict[int, list[_Run]]:
 
     Without `gaps`, unless it builds on what others computed meanwhile.
     """
+    # A node that is back gets the state of the three, and goes on behind a gap.
     handed = {event.attempt for event in events_of(BuiltOnThree, log)} if gaps else set()
     course: dict[int, list[_Run]] = {}
     for event in events_of(BatchBegun, log):
@@ -235,6 +239,8 @@ def _check_heads(
         held = held_by(members.index(node), len(members))
         for component, root in zip(held, heads.commitments, strict=True):
             other, known = roots.setdefault(component, (node, root))
+            # Equal nonces give equal commitments, so holders of one component differ only if one
+            # lies.
             if known != root:
                 raise LogError(
                     f"nodes {other} and {node} are bound to different numbers as component "
@@ -263,6 +269,8 @@ def _check_releases(log: Log, entry: Disclosed, heads_of_nodes: Sequence[PlanHea
         pairs = zip(heard, named, strict=True)
         if any(said and name and said != name for said, name in pairs):
             raise LogError("a node heard of other boxes of a peer than the ledger names")
+        # Bound first, then released: otherwise a node could choose its boxes after it has seen
+        # others.
         if not sealed or sealed[0].boxes not in heard:
             raise LogError("a node released boxes that it was not bound to before")
 

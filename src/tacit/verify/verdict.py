@@ -39,6 +39,7 @@ def check_inputs(
     known = True
     for objective in agreement.confidential():
         common = frozen[0].get(objective)
+        # Shares of different inputs would add up to numbers that nobody gave.
         if common is None or any(each.get(objective) != common for each in frozen):
             raise LogError(
                 f"the nodes did not freeze the same inputs of objective {objective}; the result "
@@ -94,6 +95,7 @@ def _check_own(frozen: tuple[bytes, Manifest], own: Sequence[bytes], logs: Seque
             raise LogError(f"node {node} took in another box than your manifest names")
     if not own:
         return False
+    # A platform might replay what somebody sealed earlier and took back.
     if data != own[-1]:
         when = "an earlier submission of yours" if data in own else "rows that it did not seal"
         raise LogError(
@@ -137,6 +139,7 @@ class Finding:
             return cls(about, True, check(*arguments))
         except LogError as error:
             return cls(about, False, str(error), unproven=isinstance(error, UnprovenError))
+        # A bundle that crashes the check must not count as one that passed or was never checked.
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
             # What is checked comes from others, and whatever is not well-formed counts as wrong.
             what = f"{about}: what was sent cannot be checked ({type(error).__name__}: {error})"
@@ -224,6 +227,8 @@ def check_run(
     counted = []
     if agreement.equity is not None:
         counted = [Finding.of("balances", check_counted, agreement, logs, claim)]
+    # Each check is a finding of its own, so that one failure hides no other, but for those that
+    # follow from it.
     if findings[-1].ok or findings[-1].unproven:  # wrong answers lead a search anywhere
         findings.append(Finding.of("search", checks["search"]))
     return [*findings, *counted]

@@ -5,17 +5,18 @@ from __future__ import annotations
 import secrets
 from itertools import permutations
 
-import msgspec
 import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tacit.agreement import plan_parts
 from tacit.agreement.draft import check_agreement
 from tacit.agreement.plan_parts import (
     CarriedPart,
+    OpenedPart,
     SealedParts,
     commitment,
     open_part,
@@ -37,6 +38,15 @@ THREE, FOUR = owners_cast(3), owners_cast(4, on_loss="three")
 CASTS = {"three nodes": THREE, "four nodes": FOUR, "three of four": FOUR.lost(1)}
 NORTH, SOUTH, WEST = (each.name for each in THREE.agreement.participants)
 cases = pytest.mark.parametrize("cast", CASTS.values(), ids=CASTS)
+
+
+def opened(part: CarriedPart, cast: OwnersCast = THREE) -> OpenedPart:
+    """The part as the first participant opens it."""
+    return open_part(cast.agreement, 0, NORTH, part, key=cast.participants[NORTH])
+
+
+def fresh_keys(components: int = 3) -> dict[int, bytes]:
+    return {c: secrets.token_bytes(32) for c in range(components)}
 
 
 def present(sealed: list[SealedParts | None]) -> list[SealedParts]:
@@ -78,12 +88,9 @@ def test_any_plan_comes_through(items: list[int], away: int) -> None:
 def with_rows(agreement: Agreement, rows: list[list[int]]) -> Agreement:
     """The same agreement with other rows for its owners."""
     terms = agreement.objectives[0]
-    owners = [
-        msgspec.structs.replace(each, rows=own)
-        for each, own in zip(terms.owners, rows, strict=True)
-    ]
-    changed = msgspec.structs.replace(terms, owners=owners)
-    return msgspec.structs.replace(agreement, objectives=[changed])
+    owners = [replace(each, rows=own) for each, own in zip(terms.owners, rows, strict=True)]
+    changed = replace(terms, owners=owners)
+    return replace(agreement, objectives=[changed])
 
 
 @pytest.mark.parametrize("nodes", [3, 4])
@@ -161,7 +168,7 @@ def test_commitments_of_one_plan_differ_whenever_it_is_sealed() -> None:
 def other_numbers(cast: OwnersCast, liar: int, *, component: int) -> list[SealedParts | None]:
     """A node commits to another component than the other holders, and seals that."""
     shares = cast.shares()
-    keys = {c: secrets.token_bytes(32) for c in range(len(cast.context.members))}
+    keys = fresh_keys(len(cast.context.members))
     lies = {c: part.copy() for c, part in shares[liar].parts.items()}
     lies[component] += np.uint32(1)
     return [
@@ -197,7 +204,7 @@ def test_of_four_nodes_one_that_lies_is_outvoted_and_named(liar: int) -> None:
 
 def seals_otherwise(cast: OwnersCast, liar: int, monkeypatch: pytest.MonkeyPatch) -> CarriedPart:
     """A node that is bound to the true numbers, and puts others into a box."""
-    keys = {c: secrets.token_bytes(32) for c in range(3)}
+    keys = fresh_keys()
     honest = cast.shares()[liar].parts
     whole = seal_plan(
         cast.agreement, cast.context, liar, honest, keys, signing=cast.nodes[liar].signing
@@ -215,9 +222,9 @@ def seals_otherwise(cast: OwnersCast, liar: int, monkeypatch: pytest.MonkeyPatch
 def test_a_box_that_does_not_fit_its_commitment_is_rejected_by_node_and_component(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    lie = msgspec.structs.replace(seals_otherwise(THREE, 0, monkeypatch), node=0)
+    lie = replace(seals_otherwise(THREE, 0, monkeypatch), node=0)
     with pytest.raises(SealError, match="node 0: component 1 of row 0 is not what the node is"):
-        open_part(THREE.agreement, 0, NORTH, lie, key=THREE.participants[NORTH])
+        opened(lie)
     # The others have all of it, and it is said whose box does not count.
     own = THREE.own(NORTH, [lie, *THREE.parts(NORTH, THREE.sealed())[1:]])
     assert own.columns == THREE.rows(NORTH)
@@ -226,23 +233,23 @@ def test_a_box_that_does_not_fit_its_commitment_is_rejected_by_node_and_componen
 
 def test_a_node_cannot_seal_in_the_name_of_another() -> None:
     sealed = present(THREE.sealed())
-    part = msgspec.structs.replace(THREE.parts(NORTH, [*sealed])[0], node=1)
+    part = replace(THREE.parts(NORTH, [*sealed])[0], node=1)
     with pytest.raises(SealError, match="not signed by the node"):
-        open_part(THREE.agreement, 0, NORTH, part, key=THREE.participants[NORTH])
+        opened(part)
     # Also with its own signature under another's components.
     shares = THREE.shares()
-    keys = {c: secrets.token_bytes(32) for c in range(3)}
+    keys = fresh_keys()
     forged = seal_plan(
         THREE.agreement, THREE.context, 1, shares[1].parts, keys, signing=THREE.nodes[0].signing
     )
     part = THREE.parts(NORTH, [None, forged])[0]
     with pytest.raises(SealError, match="node 1: what is in the box is not signed by the node"):
-        open_part(THREE.agreement, 0, NORTH, part, key=THREE.participants[NORTH])
+        opened(part)
 
 
 def sealed_as_if(agreement: Agreement, *, to: int) -> CarriedPart:
     """What node 0 seals by another agreement, in the context of the true one, and for whom."""
-    keys = {c: secrets.token_bytes(32) for c in range(3)}
+    keys = fresh_keys()
     sealed = seal_plan(
         agreement,
         THREE.context,
@@ -258,28 +265,16 @@ def sealed_as_if(agreement: Agreement, *, to: int) -> CarriedPart:
 def test_a_node_cannot_give_a_participant_the_part_of_another() -> None:
     first, second, *others = THREE.agreement.participants
     swapped = [
-        msgspec.structs.replace(first, sealing_key=second.sealing_key),
-        msgspec.structs.replace(second, sealing_key=first.sealing_key),
+        replace(first, sealing_key=second.sealing_key),
+        replace(second, sealing_key=first.sealing_key),
         *others,
     ]
-    agreement = msgspec.structs.replace(THREE.agreement, participants=swapped)
+    agreement = replace(THREE.agreement, participants=swapped)
     with pytest.raises(SealError, match=r"node 0: .* or for another participant"):
-        open_part(
-            THREE.agreement,
-            0,
-            NORTH,
-            sealed_as_if(agreement, to=1),
-            key=THREE.participants[NORTH],
-        )
+        opened(sealed_as_if(agreement, to=1))
     more_rows = with_rows(THREE.agreement, [[0, 1, 2], [3], [4, 5]])
     with pytest.raises(SealError, match="node 0: the box does not go with the commitments"):
-        open_part(
-            THREE.agreement,
-            0,
-            NORTH,
-            sealed_as_if(more_rows, to=0),
-            key=THREE.participants[NORTH],
-        )
+        opened(sealed_as_if(more_rows, to=0))
 
 
 def test_what_is_put_together_must_be_rows_of_a_plan() -> None:
@@ -291,18 +286,12 @@ def test_what_is_put_together_must_be_rows_of_a_plan() -> None:
 
 def test_others_than_the_agreed_nodes_hold_no_plan() -> None:
     for members in ((0, 1, 5), (0, 1, 1)):
-        odd = msgspec.structs.replace(FOUR.context, members=members)
-        keys = {c: secrets.token_bytes(32) for c in range(3)}
+        odd = replace(FOUR.context, members=members)
+        keys = fresh_keys()
         three = FOUR.lost(3).shares()[0].parts
         sealed = seal_plan(FOUR.agreement, odd, 0, three, keys, signing=FOUR.nodes[0].signing)
         with pytest.raises(SealError, match="held by other nodes than were agreed on"):
-            open_part(
-                FOUR.agreement,
-                0,
-                NORTH,
-                FOUR.parts(NORTH, [sealed])[0],
-                key=FOUR.participants[NORTH],
-            )
+            opened(FOUR.parts(NORTH, [sealed])[0], FOUR)
     # Three of four may have gone on without one that is proven to have cheated.
     waits = owners_cast(4).lost(1)
     assert waits.own(NORTH, waits.parts(NORTH, waits.sealed())).columns == waits.rows(NORTH)
@@ -314,22 +303,22 @@ def test_others_than_the_agreed_nodes_hold_no_plan() -> None:
 def test_boxes_that_were_swapped_between_participants_do_not_pass() -> None:
     sealed = THREE.sealed()
     mine, theirs = (THREE.parts(name, sealed)[0] for name in (NORTH, SOUTH))
-    swapped = msgspec.structs.replace(mine, box=theirs.box)
+    swapped = replace(mine, box=theirs.box)
     with pytest.raises(SealError, match="not the one that the list of its boxes names for you"):
-        open_part(THREE.agreement, 0, NORTH, swapped, key=THREE.participants[NORTH])
+        opened(swapped)
     names = list(theirs.box_hashes)
     names[0], names[1] = names[1], names[0]
-    relisted = msgspec.structs.replace(swapped, box_hashes=names)
+    relisted = replace(swapped, box_hashes=names)
     with pytest.raises(SealError, match="does not open with your key"):
-        open_part(THREE.agreement, 0, NORTH, relisted, key=THREE.participants[NORTH])
+        opened(relisted)
 
 
 def test_a_box_of_another_run_or_another_attempt_does_not_pass() -> None:
-    again = msgspec.structs.replace(THREE.agreement, nonce="ab" * 16)
+    again = replace(THREE.agreement, nonce="ab" * 16)
     other_run = OwnersCast(THREE.participants, THREE.nodes, again, THREE.plan)
     old = other_run.parts(NORTH, other_run.sealed())
     with pytest.raises(SealError, match="node 0: the box is of another run"):
-        open_part(THREE.agreement, 0, NORTH, old[0], key=THREE.participants[NORTH])
+        opened(old[0])
     other_attempt = OwnersCast(
         THREE.participants, THREE.nodes, THREE.agreement, THREE.plan[::-1], attempt="8:1:1"
     )
@@ -347,9 +336,9 @@ def test_commitments_that_the_platform_changed_do_not_go_with_the_box() -> None:
     part = THREE.parts(NORTH, THREE.sealed())[0]
     changed = [part.commitments[1], part.commitments[0]]
     for commitments in (changed, part.commitments[:1], [b"", b""]):
-        false = msgspec.structs.replace(part, commitments=commitments)
+        false = replace(part, commitments=commitments)
         with pytest.raises(SealError, match="node 0: the box does not go with the commitments"):
-            open_part(THREE.agreement, 0, NORTH, false, key=THREE.participants[NORTH])
+            opened(false)
 
 
 @given(st.integers(0, 10**6), st.integers(1, 255))
@@ -359,15 +348,15 @@ def test_a_changed_byte_is_noticed(place: int, change: int) -> None:
     box = bytearray(part.box)
     box[place % len(box)] ^= change
     hashes = [plan_parts._sha256(bytes(box)), *part.box_hashes[1:]]
-    changed = msgspec.structs.replace(part, box=bytes(box), box_hashes=hashes)
+    changed = replace(part, box=bytes(box), box_hashes=hashes)
     with pytest.raises(SealError, match="node 1: the box does not open"):
-        open_part(THREE.agreement, 0, NORTH, changed, key=THREE.participants[NORTH])
+        opened(changed)
 
 
 def with_sealing_key(agreement: Agreement, key: str) -> Agreement:
     first, *others = agreement.participants
-    changed = msgspec.structs.replace(first, sealing_key=key)
-    return msgspec.structs.replace(agreement, participants=[changed, *others])
+    changed = replace(first, sealing_key=key)
+    return replace(agreement, participants=[changed, *others])
 
 
 def test_keys_that_the_platform_put_into_the_agreement_are_refused() -> None:
@@ -394,9 +383,9 @@ def test_an_agreement_for_everybody_is_written_as_before() -> None:
 def test_only_sealed_searches_keep_a_plan_for_its_owners() -> None:
     open_plan = example_cast().agreement
     with pytest.raises(AgreementError, match="only a sealed search can keep its plan"):
-        check_agreement(msgspec.structs.replace(open_plan, plan="owners"))
+        check_agreement(replace(open_plan, plan="owners"))
     with pytest.raises(AgreementError, match="leave their sealing keys out"):
-        check_agreement(msgspec.structs.replace(THREE.agreement, plan="everybody"))
+        check_agreement(replace(THREE.agreement, plan="everybody"))
 
 
 def test_a_key_that_nothing_can_be_sealed_to_is_refused() -> None:

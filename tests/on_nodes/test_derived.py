@@ -22,6 +22,7 @@ from tacit.local.cluster import LocalCluster
 from tacit.local.engine import open_engine
 from tacit.node.store import Store, folder_name
 from tacit.problems import Problem, generate_assignment
+from tacit.records.ledger import DisclosedBest
 from tacit.records.log import frozen_inputs
 from tacit.records.messages import Evaluate
 from tacit.records.requests import request_hash
@@ -197,9 +198,10 @@ def test_only_the_best_of_the_search_are_compared_at_the_end(cluster: LocalClust
             await generation(search, evaluations)
             until = time.monotonic() + 60
             with pytest.raises(RefusedError, match="not the best plans"):
-                await evaluations.reveal_best(evaluated[:2], until=until)
+                await evaluations.reveal(evaluated[:2], until=until)
             best = search.problem.plans(search.state.genomes[search.state.estimated_best()])
-            revealed = await evaluations.reveal_best(best, until=until)
+            revealed = await evaluations.reveal(best, until=until)
+            assert isinstance(revealed.payload, DisclosedBest)
             assert 0 <= revealed.payload.index < len(best)
 
     run(attack())

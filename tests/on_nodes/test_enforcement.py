@@ -14,6 +14,7 @@ from tacit.coordinator.evaluations import Started
 from tacit.errors import RefusedError
 from tacit.local.cluster import LocalCluster
 from tacit.records.events import EvaluationBegun
+from tacit.records.ledger import DisclosedBest
 from tacit.records.messages import Agree, Computed, Submit
 from tacit.records.requests import NO_ATTEMPT, pack_candidates
 from tests.on_nodes.agreed_cluster import AgreedCluster, ask, outcomes, populations, problem, run
@@ -176,12 +177,13 @@ def test_the_reveal_is_agreed_once_and_among_the_evaluated(cluster: LocalCluster
         async with agreed.ready() as (_, evaluations):
             await evaluations.evaluate(mine, until=time.monotonic() + 60)
             with pytest.raises(RefusedError, match="never evaluated"):
-                await evaluations.reveal_best(other, until=time.monotonic() + 60)
-            best = await evaluations.reveal_best(mine, until=time.monotonic() + 60)
-            again = await evaluations.reveal_best(mine, until=time.monotonic() + 60)
+                await evaluations.reveal(other, until=time.monotonic() + 60)
+            best = await evaluations.reveal(mine, until=time.monotonic() + 60)
+            again = await evaluations.reveal(mine, until=time.monotonic() + 60)
             assert best.payload == again.payload
             with pytest.raises(RefusedError, match="revealed already"):
-                await evaluations.reveal_best(mine[:3], until=time.monotonic() + 60)
+                await evaluations.reveal(mine[:3], until=time.monotonic() + 60)
+            assert isinstance(best.payload, DisclosedBest)
             return best.payload.index
 
     assert run(attack()) == int(agreed.problem.fitness(0, mine).argmax())
@@ -194,7 +196,7 @@ def test_the_reveal_must_be_agreed(cluster: LocalCluster) -> None:
         async with agreed.ready() as (_, evaluations):
             await evaluations.evaluate(PLANS, until=time.monotonic() + 60)
             with pytest.raises(RefusedError, match="does not allow"):
-                await evaluations.reveal_best(PLANS, until=time.monotonic() + 60)
+                await evaluations.reveal(PLANS, until=time.monotonic() + 60)
 
     run(attack())
 

@@ -7,7 +7,7 @@ import pytest
 from tacit.errors import LogError
 from tacit.verify.sealed import check_generations_asked
 from tacit.verify.verdict import WOULD_SHOW, Finding, Verdict
-from tests.verify.batches import batch_begun
+from tests.verify.test_sealed import batch_begun
 
 
 def test_a_verdict_is_good_only_if_every_check_was_made() -> None:

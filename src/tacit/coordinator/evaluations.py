@@ -12,9 +12,9 @@ one left the nodes: what was asked for and not answered is asked for again under
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +22,10 @@ from numpy.typing import NDArray
 from tacit.coordinator.coordinator import Answered, Coordinator, Counted, count_run
 from tacit.errors import EngineError, MpcError, PeerError, RefusedError
 from tacit.mpc import Session
-from tacit.records.ledger import DisclosedBest, DisclosedFront, DisclosedLabels
+from tacit.records.ledger import DisclosedLabels, DisclosureKind, Payload
 from tacit.records.messages import Computed, Evaluate, Reveal
-from tacit.records.payload_parts import receive_best, receive_front, receive_labels
+from tacit.records.payload_parts import receive_labels, receive_payload
 from tacit.records.requests import NO_ATTEMPT, Attempt, pack_candidates, request_hash
-
-P = TypeVar("P")
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,50 +269,35 @@ class Evaluations:
         packed = pack_candidates(self._coordinator.agreement.known_problem, plan[None, :])
         return await count_run(self._coordinator, plan=packed, before=all_have_answers, until=until)
 
-    async def reveal_best(
+    async def reveal(
         self, plans: NDArray[np.integer[Any]], /, *, until: float | None
-    ) -> Answered[DisclosedBest, Computed]:
-        agreement, objective = self._coordinator.agreement, self._objective
-        return await self._reveal(
-            plans,
-            lambda session: receive_best(session, agreement, objective, len(plans)),
-            until=until,
-        )
-
-    async def reveal_front(
-        self, plans: NDArray[np.integer[Any]], /, *, until: float | None
-    ) -> Answered[DisclosedFront, Computed]:
-        agreement = self._coordinator.agreement
-        return await self._reveal(
-            plans, lambda session: receive_front(session, agreement, len(plans)), until=until
-        )
-
-    async def _reveal(
-        self,
-        plans: NDArray[np.integer[Any]],
-        receive: Callable[[Session], Awaitable[P]],
-        *,
-        until: float | None,
-    ) -> Answered[P, Computed]:
-        """Ask for the final reveal, under the same hash again as long as a node fails."""
-        coordinator = self._coordinator
-        candidates = pack_candidates(coordinator.agreement.known_problem, plans)
-        word = coordinator.agreement.final_reveal or "nothing"  # which the nodes refuse
+    ) -> Answered[Payload, Computed]:
+        """Have the best of evaluated plans revealed, or their front: once, as agreed."""
+        coordinator, about = self._coordinator, self._objective
+        agreement = coordinator.agreement
+        kind = DisclosureKind.FRONT if agreement.together else DisclosureKind.BEST
+        candidates = pack_candidates(agreement.known_problem, plans)
+        # Asked for under the same hash as long as a node fails: nodes allow one reveal in all.
+        word = agreement.final_reveal or "nothing"  # which the nodes refuse
         digest = request_hash("reveal", word, "nothing", candidates)
 
-        async def once() -> Answered[P, Computed]:
+        async def once() -> Answered[Payload, Computed]:
             epoch = await coordinator.epoch()
             # What was evaluated last must be known to all nodes before they choose among it.
             await self._resume(epoch)
             await self._settle(epoch)
             request = Reveal(
                 agreement=coordinator.hash,
-                objective=self._objective,
+                objective=about,
                 epoch=epoch,
                 attempt=coordinator.new_attempt(),
                 candidates=candidates,
             )
-            revealed = await coordinator.attempt(request, digest, receive)
+            revealed = await coordinator.attempt(
+                request,
+                digest,
+                lambda session: receive_payload(session, agreement, kind, about, len(plans)),
+            )
             # Its line in all logs is what proves it, and nothing follows that would wait for it.
             await coordinator.replies(revealed)
             return revealed

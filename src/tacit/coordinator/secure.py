@@ -31,7 +31,7 @@ from tacit.disclosure import Estimator, linear
 from tacit.errors import EngineError, TacitError
 from tacit.evaluators import ObjectiveEvaluation, RevealedFront, as_evaluation
 from tacit.identity.config import ClusterConfig
-from tacit.records.ledger import Ledger, PlanParts
+from tacit.records.ledger import DisclosedBest, DisclosedFront, Ledger, Payload, PlanParts
 from tacit.records.messages import LogPage
 
 
@@ -78,19 +78,23 @@ class SecureObjective:
 
     def reveal_best(self, candidates: NDArray[np.int32], /, *, until: float | None) -> int:
         """Return which candidate is truly best: once, if the agreement allows it."""
-        work = self._engine.evaluations(self._objective).reveal_best(candidates, until=until)
-        revealed = self._engine.wait(self._engine.submit(work), until=until)
-        self._engine.ledger.add(revealed.entry(self._objective))
-        return revealed.payload.index
+        revealed = self._reveal(candidates, until)
+        assert isinstance(revealed, DisclosedBest)
+        return revealed.index
 
     def reveal_front(
         self, candidates: NDArray[np.int32], /, *, until: float | None
     ) -> RevealedFront:
         """Return which candidates are non-dominated: once, if that was agreed."""
-        work = self._engine.evaluations(self._objective).reveal_front(candidates, until=until)
+        revealed = self._reveal(candidates, until)
+        assert isinstance(revealed, DisclosedFront)
+        return RevealedFront(revealed.nondominated, revealed.values)
+
+    def _reveal(self, candidates: NDArray[np.int32], until: float | None) -> Payload:
+        work = self._engine.evaluations(self._objective).reveal(candidates, until=until)
         revealed = self._engine.wait(self._engine.submit(work), until=until)
         self._engine.ledger.add(revealed.entry(self._objective))
-        return RevealedFront(revealed.payload.nondominated, revealed.payload.values)
+        return revealed.payload
 
 
 class SecureSealedSearch:

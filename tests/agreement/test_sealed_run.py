@@ -1,4 +1,4 @@
-"""Sealed assignments in agreements: settings that contradict each other or the problem."""
+"""Sealed runs in agreements: settings that contradict each other or the problem."""
 
 from __future__ import annotations
 

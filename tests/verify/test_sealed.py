@@ -1,4 +1,4 @@
-"""What nodes log of sealed searches, and how logs and ledger are compared."""
+"""Logs of sealed searches, compared with each other and with the ledger."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tacit.records import (
     PlanBound,
     Sent,
 )
-from tacit.records.requests import Attempt
+from tacit.records.requests import NO_ATTEMPT, Attempt
 from tacit.search.moves import AssignmentParameters
 from tacit.verify.disclosed import check_disclosed
 from tacit.verify.sealed import check_asked, check_own_parts, early_words
@@ -29,7 +29,11 @@ from tests.on_nodes.agreed_cluster import run
 from tests.on_nodes.entries import about_search, lying
 from tests.on_nodes.owners_cast import owners_cast
 from tests.on_nodes.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, symmetric_tour
-from tests.verify.batches import batch_begun
+
+
+def batch_begun(first: int, count: int, attempt: Attempt = NO_ATTEMPT) -> BatchBegun:
+    """A batch of the first search, of 9 steps in all."""
+    return BatchBegun(0, first, count, 9, "ab", attempt, NO_ATTEMPT)
 
 
 def test_logs_tell_generations_and_one_opening(cluster: LocalCluster) -> None:

@@ -11,7 +11,7 @@ from tacit.identity.config import (
     PeerConfig,
     joined_text,
     node_file_text,
-    show_cluster_config,
+    show_config,
 )
 from tacit.service.server.settings import settings_text
 from tests.support.repository import ROOT
@@ -38,7 +38,7 @@ def samples() -> dict[str, str]:
     )
     return {
         "node.toml": joined,
-        "cluster.toml": CLUSTER_HEAD + show_cluster_config(cluster),
+        "cluster.toml": CLUSTER_HEAD + show_config(cluster),
         "service.toml": service,
     }
 

@@ -11,7 +11,7 @@ import pytest
 
 from tacit.client import InvitationFile, certificate_fingerprint, read_invitation
 from tacit.errors import FileError
-from tacit.identity.config import ClusterConfig, ClusterNode, show_cluster_config
+from tacit.identity.config import ClusterConfig, ClusterNode, show_config
 from tacit.mpc.transport import make_certificate
 
 OWN, OTHER = (make_certificate(name)[0] for name in ("own", "other"))
@@ -65,5 +65,5 @@ def test_what_a_node_says_of_itself_adds_nothing_to_the_file_of_a_platform() -> 
         nodes=[ClusterNode(said, "e.pem", "cd")],
         folder="",
     )
-    (node,) = tomllib.loads(show_cluster_config(config))["nodes"]
+    (node,) = tomllib.loads(show_config(config))["nodes"]
     assert node == {"address": said, "certificate": "e.pem", "signing_key": "cd"}

@@ -28,8 +28,7 @@ from tacit.identity.config import (
     load_cluster_config,
     load_node_config,
     parse_address,
-    show_cluster_config,
-    show_node_config,
+    show_config,
 )
 from tacit.identity.keys import Keys, save_keys
 from tacit.identity.public_half import (
@@ -188,7 +187,7 @@ def _node_text(
 
 
 def _cluster_text(path: Path, own: PublicHalf, nodes: list[PublicHalf], *, replace: bool) -> str:
-    text = CLUSTER_HEAD + show_cluster_config(
+    text = CLUSTER_HEAD + show_config(
         ClusterConfig(
             certificate=f"{own.name}.pem",
             tls_key=f"{own.name}.tls.key",
@@ -246,7 +245,7 @@ def write_cluster(
             most_working_megabytes=most_working_megabytes,
         )
         files.append(folder / f"{names[i]}.toml")
-        files[-1].write_text(show_node_config(config))
+        files[-1].write_text(show_config(config))
     cluster = ClusterConfig(
         certificate="platform.pem",
         tls_key="platform.tls.key",
@@ -257,7 +256,7 @@ def write_cluster(
         delay_ms=delay_ms,
     )
     files.append(folder / "cluster.toml")
-    files[-1].write_text(show_cluster_config(cluster))
+    files[-1].write_text(show_config(cluster))
     return tuple(files)
 
 

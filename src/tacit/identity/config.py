@@ -5,7 +5,7 @@ Paths in them are relative to the file's own folder.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -135,45 +135,25 @@ def quoted(text: str, /) -> str:
     return msgspec.json.encode(text).decode()
 
 
-def show_node_config(config: NodeConfig, /) -> str:
-    platforms = ", ".join(quoted(each) for each in config.platforms)
-    lines = [
-        f"node = {config.node}",
-        f"listen = {quoted(config.listen)}",
-        f"keys = {quoted(config.keys)}",
-        f"certificate = {quoted(config.certificate)}",
-        f"tls_key = {quoted(config.tls_key)}",
-        f"data = {quoted(config.data)}",
-        f"platforms = [{platforms}]",
-        f"timeout_seconds = {config.timeout_seconds}",
-    ]
-    if config.delay_ms:
-        lines.append(f"delay_ms = {config.delay_ms}")
-    if config.any_search:
-        lines.append("any_search = true")
-    if config.chosen_populations:
-        lines.append("chosen_populations = true")
-    if config.most_working_megabytes != MOST_WORKING_MEGABYTES:
-        lines.append(f"most_working_megabytes = {config.most_working_megabytes}")
-    if not config.relay:
-        lines.append("relay = false")
-    if config.metrics:
-        lines.append(f"metrics = {quoted(config.metrics)}")
-    for peer in config.peers:
-        lines += ["", "[[peers]]", f"node = {peer.node}", f"address = {quoted(peer.address)}"]
-        lines.append(f"certificate = {quoted(peer.certificate)}")
-    return "\n".join(lines) + "\n"
+def show_config(config: NodeConfig | ClusterConfig, /) -> str:
+    """Return a config file with everything that is not as by default."""
+    return "\n".join(_toml(config)) + "\n"
 
 
-def show_cluster_config(config: ClusterConfig, /) -> str:
-    lines = [f"certificate = {quoted(config.certificate)}", f"tls_key = {quoted(config.tls_key)}"]
-    if config.delay_ms:
-        lines.append(f"delay_ms = {config.delay_ms}")
-    for node in config.nodes:
-        lines += ["", "[[nodes]]", f"address = {quoted(node.address)}"]
-        lines.append(f"certificate = {quoted(node.certificate)}")
-        lines.append(f"signing_key = {quoted(node.signing_key)}")
-    return "\n".join(lines) + "\n"
+def _toml(table: msgspec.Struct) -> Iterator[str]:
+    tables: list[tuple[str, msgspec.Struct]] = []
+    for field in msgspec.structs.fields(table):
+        value = getattr(table, field.name)
+        if field.name == "folder" or value == field.default:
+            continue
+        if isinstance(value, list) and isinstance(value[0], msgspec.Struct):
+            # In TOML, whatever follows a table belongs to it.
+            tables += [(field.name, each) for each in value]
+        else:
+            # What JSON writes for texts, numbers, truth values and lists of these is TOML too.
+            yield f"{field.name} = {msgspec.json.encode(value).decode()}"
+    for name, each in tables:
+        yield from ("", f"[[{name}]]", *_toml(each))
 
 
 JOINED = "# ---- Below this line tacit cluster join writes; it keeps what stands above. ----"
@@ -228,6 +208,5 @@ def joined_text(
         f"platforms = [{', '.join(map(quoted, platforms))}]  # those that may connect",
     ]
     for peer in peers:
-        lines += ["", "[[peers]]", f"node = {peer.node}", f"address = {quoted(peer.address)}"]
-        lines.append(f"certificate = {quoted(peer.certificate)}")
+        lines += ["", "[[peers]]", *_toml(peer)]
     return "\n".join(lines) + "\n"

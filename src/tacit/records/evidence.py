@@ -31,6 +31,7 @@ class FrameSigner:
         return sign(self._key, "frame", self._agreement + statement)
 
     def is_signed(self, by: int, statement: bytes, signature: bytes, /) -> bool:
+        # The number comes from a statement that anybody may have written.
         known = 0 <= by < len(self._keys)
         return known and is_signed(self._keys[by], "frame", self._agreement + statement, signature)
 

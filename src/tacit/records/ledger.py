@@ -238,6 +238,8 @@ class FileLedger(Ledger):
 
     def add(self, entry: Disclosed, /) -> None:
         self._file.write(encode_entry(entry))
+        # To the operating system at least: the search goes on with the answer now, and a crash of
+        # this process must not lose it.
         self._file.flush()
         if self._sync:
             os.fsync(self._file.fileno())

@@ -199,21 +199,14 @@ class _Unpacking:
 # The check of a bundle, without any account: for auditors, and for whoever finds it in an archive.
 
 
-@dataclass(frozen=True)
-class _ReadBundle:
-    """A bundle with its agreement read."""
-
-    bundle: Bundle
-    agreement: Agreement
-
-    def signed(self) -> str:
-        signatures = {who: bytes.fromhex(each) for who, each in self.bundle.signatures.items()}
-        try:
-            check_signatures(self.agreement, signatures)
-        except AgreementError as error:
-            raise LogError(f"not everybody signed the agreement: {error}") from None
-        names = ", ".join(each.name for each in self.agreement.participants)
-        return f"the agreement is signed by {names}, with the keys that it names"
+def _check_signed(bundle: Bundle, agreement: Agreement) -> str:
+    signatures = {who: bytes.fromhex(each) for who, each in bundle.signatures.items()}
+    try:
+        check_signatures(agreement, signatures)
+    except AgreementError as error:
+        raise LogError(f"not everybody signed the agreement: {error}") from None
+    names = ", ".join(each.name for each in agreement.participants)
+    return f"the agreement is signed by {names}, with the keys that it names"
 
 
 def check_bundle(bundle: Bundle, /) -> Verdict:
@@ -223,12 +216,11 @@ def check_bundle(bundle: Bundle, /) -> Verdict:
     compared with their owners: a bundle that somebody made up has keys that are nobody's.
     """
     try:
-        read = _ReadBundle(bundle, read_agreement(bundle.agreement))
+        agreement = read_agreement(bundle.agreement)
     except AgreementError as error:
         raise LogError(f"the bundle has no agreement that can be read: {error}") from None
-    agreement = read.agreement
     verdict = Verdict(bundle.run, bundle.state)
-    verdict.findings.append(Finding.of("signatures", read.signed))
+    verdict.findings.append(Finding.of("signatures", _check_signed, bundle, agreement))
     logs = bundled_logs(bundle, agreement, verdict)
     # With fewer verified logs the rest could not be proven, and would only look as if.
     if len(logs) == len(agreement.nodes):

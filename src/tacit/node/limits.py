@@ -137,7 +137,7 @@ class MemoryBudget:
     """The memory of computations that run at the same time, per platform.
 
     One computation alone always fits: what an agreement needs at most is estimated when it is
-    taken, and refused above the same limit (`tacit.agreement.working_memory`).
+    taken, and refused above the same limit (`tacit.agreement.sizes`).
     """
 
     def __init__(self, name: str, /, *, megabytes: int) -> None:

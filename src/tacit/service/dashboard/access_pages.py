@@ -87,8 +87,8 @@ class _People:
                 revoke.props(f'aria-label="Revoke {name}"')
 
     async def _invite(self, name: str) -> None:
-        made = await self._visitor.api.post(f"/accounts/{name}/invitation", None, InvitedAccount)
-        await show_codes("A new code", CODE_TEXT, {name: made.invitation})
+        invited = await self._visitor.api.post(f"/accounts/{name}/invitation", None, InvitedAccount)
+        await show_codes("A new code", CODE_TEXT, {name: invited.invitation})
 
     async def _revoke(self, name: str) -> None:
         text = f"{name} is signed out everywhere at once, and needs a new code to come back."
@@ -114,11 +114,11 @@ class _People:
                     focus_on(name)
                     return
                 body = NewAccount((name.value or "").strip(), role.value)
-                made = await self._visitor.api.post("/accounts", body, InvitedAccount)
+                invited = await self._visitor.api.post("/accounts", body, InvitedAccount)
                 name.value = ""
                 name.error = None
                 await self.refresh()
-                await show_codes("Invited", CODE_TEXT, {made.name: made.invitation})
+                await show_codes("Invited", CODE_TEXT, {invited.name: invited.invitation})
 
             button("Invite", invite, kind="main")
 

@@ -54,10 +54,10 @@ class Axis(NamedTuple):
 
 def chart(options: Options, label: str, /, *, classes: str = "chart") -> ui.echart:
     """Show a chart. Screen readers get its label alone, as of a picture."""
-    made = ui.echart(options, renderer="svg").classes(classes)
+    shown = ui.echart(options, renderer="svg").classes(classes)
     # Props are parsed as text; what comes from outside may hold quotes, so it is set by itself.
-    made.props["role"], made.props["aria-label"] = "img", label
-    return made
+    shown.props["role"], shown.props["aria-label"] = "img", label
+    return shown
 
 
 def drawing(drawn: Drawing, label: str, /) -> None:
@@ -65,8 +65,8 @@ def drawing(drawn: Drawing, label: str, /) -> None:
     box = ui.element("div").classes("scroll picture").props('tabindex="0" role="region"')
     box.props["aria-label"] = "Picture of the plan"
     with box:
-        made = chart(drawn.options, label, classes="drawing")
-        made.style(f"width: {drawn.width:.0f}px; height: {drawn.height:.0f}px")
+        shown = chart(drawn.options, label, classes="drawing")
+        shown.style(f"width: {drawn.width:.0f}px; height: {drawn.height:.0f}px")
 
 
 def redraw(shown: ui.echart, options: Options, label: str, /) -> None:

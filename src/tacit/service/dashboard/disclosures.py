@@ -72,7 +72,7 @@ def opened_of(terms: RunTerms, /) -> list[str]:
 def to_be_disclosed(terms: RunTerms, /) -> list[str]:
     """Return what the platform will learn under these terms, in sentences."""
     if any(each.disclosure == SEALED for each in terms.objectives):
-        return [f"The platform will learn {words}." for words in opened_of(terms)]
+        return [f"The platform will learn {each}." for each in opened_of(terms)]
     together = terms.objectives[0].disclosure.startswith(f"{PARETO}:")
     names = len(terms.objectives) > 1 and not together
     sentences = []
@@ -87,7 +87,7 @@ def to_be_disclosed(terms: RunTerms, /) -> list[str]:
 def disclosed_so_far(terms: RunTerms, answers: int, population: int, /) -> list[str]:
     """Return what the platform has learned; `population` is 0 in a sealed search."""
     if not population and answers:
-        return [f"The platform learned {words}." for words in opened_of(terms)]
+        return [f"The platform learned {each}." for each in opened_of(terms)]
     if not answers:
         return ["Nothing yet.", *to_be_disclosed(terms)]
     count = f"{number(answers)} answer{'' if answers == 1 else 's'}"
@@ -167,9 +167,9 @@ def _expected(disclosure: str, terms: RunTerms, evaluations: int, population: in
     )
 
 
-def _figure(expected: Expected, told: Told) -> float:
+def _figure(expected: Expected, learned: Told) -> float:
     """Where much is known before the run, what it adds."""
-    return told.gain if expected.prior_alone else told.correlation
+    return learned.gain if expected.prior_alone else learned.correlation
 
 
 def inferred_markup(explained: Sequence[Inferred], /) -> str:

@@ -51,7 +51,7 @@ class Purpose:
     """What becomes of the terms when they are filled in."""
 
     title: str
-    do: str
+    button: str
     """The text of the button."""
     send: Callable[[RunTerms], Awaitable[str]]
     """Does it, and says where to go then."""
@@ -111,9 +111,9 @@ def _series_purpose(
     visitor: Visitor, title: str, terms: SeriesTerms | None, *, here: str = ""
 ) -> Purpose:
     async def send(asked: SeriesTerms) -> str:
-        made = await visitor.api.post("/series", asked, SeriesView)
-        await show_invitations(made.invitations)
-        return f"/series/{made.id}"
+        series = await visitor.api.post("/series", asked, SeriesView)
+        await show_invitations(series.invitations)
+        return f"/series/{series.id}"
 
     do = "Create the series and invite"
     return Purpose(
@@ -192,11 +192,11 @@ class _DraftPage:
                 if self._purpose.signed is not None:
                     form.leave_as_signed()
                 if self._purpose.series is None:
-                    button(self._purpose.do, lambda: self._send(form), kind="main")
+                    button(self._purpose.button, lambda: self._send(form), kind="main")
             if self._purpose.series is not None:
                 with section("4. The series"):
                     series = self._purpose.series()
-                    button(self._purpose.do, lambda: self._send(form, series), kind="main")
+                    button(self._purpose.button, lambda: self._send(form, series), kind="main")
 
     async def _send(self, form: RulesForm, series: SeriesForm | None = None) -> None:
         wrong = form.wrong_field() or (series.wrong_field() if series is not None else None)
@@ -216,14 +216,14 @@ class _DraftPage:
             # Refusals of terms belong to a field; the button shows all others.
             if error.code != ServiceError.code:
                 raise
-            _say_refusal(str(error), form.field_of(str(error)))
+            _show_refusal(str(error), form.field_of(str(error)))
         except TacitError as error:
-            _say_refusal(str(error), form.field_of(str(error)))
+            _show_refusal(str(error), form.field_of(str(error)))
         else:
             ui.navigate.to(where)
 
 
-def _say_refusal(text: str, field: Field | None) -> None:
+def _show_refusal(text: str, field: Field | None) -> None:
     """Show a refusal at the field that it is about, or for the whole page."""
     if field is None:
         show_problem(text)

@@ -82,13 +82,13 @@ def uploaded(content: bytes, /) -> tuple[Problem, tuple[ObjectiveRule, ...]]:
             # Where the platform keeps it for a moment is nobody's business.
             raise ParameterError(str(error).replace(str(file), "the file")) from None
     # The reader gives every objective a rule; only the text shows which of them somebody wrote.
-    said = json.loads(content).get("objectives", [])
-    given = said if len(said) == len(problem.objectives) else [{} for _ in problem.objectives]
+    entries = json.loads(content).get("objectives", [])
+    given = entries if len(entries) == len(problem.objectives) else [{} for _ in problem.objectives]
     rules = zip(given, problem.objectives, strict=True)
-    return problem, tuple(_said_rule(entry, objective) for entry, objective in rules)
+    return problem, tuple(_rule_in_file(entry, objective) for entry, objective in rules)
 
 
-def _said_rule(entry: dict[str, str], objective: Objective) -> ObjectiveRule:
+def _rule_in_file(entry: dict[str, str], objective: Objective) -> ObjectiveRule:
     """Return the rule in a file. Whatever it leaves out is disclosed as little as possible."""
     disclosure = objective.disclosure.text
     usual = "value" if disclosure == "none" else "nothing"
@@ -285,12 +285,12 @@ def owners_of(rows: Table, /) -> tuple[Participant, ...]:
         owners = [line[1] for line in rows.lines]
     if owners is None:
         raise ParameterError("there is no column of owners; add one that is called participant")
-    found: dict[str, list[int]] = {}
+    owned_rows: dict[str, list[int]] = {}
     for row, owner in enumerate(owners):
         if not owner:
             raise ParameterError(f"line {row + 2} has no owner; say whose {rows.names[row]} is")
-        found.setdefault(owner, []).append(row)
-    return tuple(Participant(name, tuple(owned)) for name, owned in found.items())
+        owned_rows.setdefault(owner, []).append(row)
+    return tuple(Participant(name, tuple(owned)) for name, owned in owned_rows.items())
 
 
 def mask_of(mask: Table, rows: Sequence[str], columns: Sequence[str], /) -> NDArray[np.bool_]:
@@ -309,13 +309,13 @@ def mask_of(mask: Table, rows: Sequence[str], columns: Sequence[str], /) -> NDAr
         if name not in place:
             raise ParameterError(f"{name!r} in cell {cell(0, row)} is no row of the first table")
         for i, text in enumerate(line[1:], start=1):
-            said = text.casefold()
-            if said not in MAY + MAY_NOT:
+            mark = text.casefold()
+            if mark not in MAY + MAY_NOT:
                 raise ParameterError(
                     f"cell {cell(i, row)} is {text!r}; write 1 if {name} may not have "
                     f"{heads[i - 1]}, and 0 if it may"
                 )
-            forbidden[place[name], at[i - 1]] = said in MAY_NOT
+            forbidden[place[name], at[i - 1]] = mark in MAY_NOT
     return forbidden
 
 

@@ -142,8 +142,8 @@ class WeightFields:
 
     @property
     def weights(self) -> tuple[int, int] | None:
-        found = range_of(float(self.largest.value or 0), self._scale)
-        return None if isinstance(found, str) else found
+        weights = range_of(float(self.largest.value or 0), self._scale)
+        return None if isinstance(weights, str) else weights
 
     def _rescaled(self) -> None:
         if self.decimals.error is None and self.decimals.value is not None:
@@ -154,10 +154,10 @@ class WeightFields:
     def _wrong(self, largest: float | None) -> str:
         if largest is None:
             return "Give a number"
-        found = range_of(float(largest), self._scale)
-        if isinstance(found, str):
-            return found
-        if found[0] * self._least_scale < self._least * self._scale:
+        weights = range_of(float(largest), self._scale)
+        if isinstance(weights, str):
+            return weights
+        if weights[0] * self._least_scale < self._least * self._scale:
             known = unscaled_text(self._least, self._least_scale)
             return f"The weights at hand go up to {known}"
         return ""

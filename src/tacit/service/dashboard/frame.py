@@ -151,24 +151,24 @@ def button(text: str, act: Callable[[], Awaitable[None]], /, *, kind: Kind = "pl
     page = ui.context.client.content
 
     async def clicked() -> None:
-        if not made.enabled:
+        if not pressed.enabled:
             # The second half of a double click, sent before the browser knew.
             return
         # Until the server has answered: a second click would do it twice.
-        made.disable()
+        pressed.disable()
         with page:
             try:
                 await act()
             except ServiceError as error:
                 show_error(error)
             finally:
-                if not made.is_deleted:
-                    made.enable()
+                if not pressed.is_deleted:
+                    pressed.enable()
 
     looks = "unelevated" if kind == "main" else "outline"
     colour = None if kind == "danger" else "primary"
-    made = ui.button(text, on_click=clicked, color=colour).props(f"no-caps {looks}")
-    return made.classes(kind)
+    pressed = ui.button(text, on_click=clicked, color=colour).props(f"no-caps {looks}")
+    return pressed.classes(kind)
 
 
 def focus_on(field: Element, /) -> None:

@@ -40,10 +40,10 @@ class LogChecks:
     async def verdict(self, account: str, packed: bytes, /) -> Verdict:
         async with self._turns.slot(account):
             failed = "the logs cannot be checked now; download them, or try again later"
-            said = await compute_in_background(
+            verdict = await compute_in_background(
                 __name__, packed, within=CHECK_SECONDS, failed=failed
             )
-        return msgspec.json.decode(said, type=Verdict)
+        return msgspec.json.decode(verdict, type=Verdict)
 
 
 def verdict_of(packed: bytes, /) -> Verdict:
@@ -84,7 +84,7 @@ class RunAudit:
                     button("Check the logs", self._check)
             if visitor.role == "participant":
                 native("p", "To check it yourself, use tacit participant log.").classes("hint")
-            self._said = html().props('role="status"')
+            self._result = html().props('role="status"')
         self._box.set_visibility(False)
 
     def show(self, run: RunView, /) -> None:
@@ -94,7 +94,7 @@ class RunAudit:
         self._box.set_visibility(has_logs and self._visitor.role != "viewer")
 
     async def _check(self) -> None:
-        self._said.set_content("<p>The logs are fetched and the search is repeated…</p>")
+        self._result.set_content("<p>The logs are fetched and the search is repeated…</p>")
         verdict = None
         try:
             bundle = await self._visitor.api.fetch(f"/runs/{self._id}/bundle")
@@ -102,7 +102,7 @@ class RunAudit:
         except (BusyError, TooManyError) as error:
             show_problem(str(error))
         finally:
-            self._said.set_content("" if verdict is None else verdict_markup(verdict))
+            self._result.set_content("" if verdict is None else verdict_markup(verdict))
 
 
 def verdict_markup(verdict: Verdict, /) -> str:
@@ -110,16 +110,16 @@ def verdict_markup(verdict: Verdict, /) -> str:
     findings = verdict.findings
     bad = [each for each in findings if not each.ok and not each.unproven]
     if verdict.ok:
-        said, looks = "Everything is as it was signed.", "said good"
+        summary, looks = "Everything is as it was signed.", "said good"
     elif bad or not findings:
-        said = "Something is off. Keep the bundle, and talk to the nodes' operators."
+        summary = "Something is off. Keep the bundle, and talk to the nodes' operators."
         looks = "banner"
     else:
-        said, looks = "Nothing is off, and yet not all is proven.", "banner"
+        summary, looks = "Nothing is off, and yet not all is proven.", "banner"
     items = "".join(f"<li>{_finding(each)}</li>" for each in findings)
     notes = "".join(f"<li>{escape(sentence(note))}</li>" for note in verdict.notes)
     return (
-        f'<p class="{looks}">{said}</p><ul class="sentences findings">{items}{notes}</ul>'
+        f'<p class="{looks}">{summary}</p><ul class="sentences findings">{items}{notes}</ul>'
         f'<p class="hint">{escape(BY_ITSELF)}</p>'
     )
 

@@ -119,7 +119,7 @@ def _add_pages_of_one(app: FastAPI, curves: Curves, checks: LogChecks) -> None:
             if for_operators and not visitor.is_operator:
                 return RedirectResponse(f"/{what}/{quote(number, safe='')}", status_code=303)
             try:
-                found = await visitor.api.get(f"/{what}/{quote(number, safe='')}", kind)
+                record = await visitor.api.get(f"/{what}/{quote(number, safe='')}", kind)
             except ServiceError as error:
                 with page_frame("Not there", visitor):
                     native("h1", f"This {NAMES[what]} is not there")
@@ -127,7 +127,7 @@ def _add_pages_of_one(app: FastAPI, curves: Curves, checks: LogChecks) -> None:
                     ui.link("All runs", "/")
                 return None
             try:
-                await show(visitor, found)
+                await show(visitor, record)
             except TacitError as error:
                 # Such as a kind of problem that is not installed any more.
                 with page_frame("Not possible", visitor):

@@ -63,12 +63,12 @@ def missed_nodes(cluster: ClusterView | None, /) -> list[tuple[int, NodeView]]:
 
 def waits_for_nodes(run: RunView, cluster: ClusterView | None, /) -> bool:
     """Return whether a running run cannot go on; of four nodes, three may have agreed to."""
-    gone = missed_nodes(cluster)
-    if run.state != "running" or cluster is None or not gone:
+    missed = missed_nodes(cluster)
+    if run.state != "running" or cluster is None or not missed:
         return False
     # What was agreed decides: three of four may go on, two never.
     is_spared = run.terms.on_loss == "three" and len(cluster.nodes) > 3
-    return not is_spared or len(gone) > 1
+    return not is_spared or len(missed) > 1
 
 
 def stall_words(
@@ -77,14 +77,14 @@ def stall_words(
     """Return what is wrong with a running run, or nothing."""
     if run.state != "running":
         return None
-    gone, quiet = missed_nodes(cluster), silence(run, now)
+    missed, quiet = missed_nodes(cluster), silence(run, now)
     # Who is missed comes before how long nothing came: it says what to do.
-    if gone:
-        i, node = gone[0]
+    if missed:
+        i, node = missed[0]
         named = f"Node {i} ({node.host}:{node.port})"
         waits = waits_for_nodes(run, cluster)
         after = "The search waits for it." if waits else "The others go on without it."
-        more = f" {len(gone) - 1} more cannot be reached." if len(gone) > 1 else ""
+        more = f" {len(missed) - 1} more cannot be reached." if len(missed) > 1 else ""
         since = node.last_seen
         if since is not None and waits:
             # It took part in whatever came last, which may be later than it was asked.
@@ -148,8 +148,8 @@ def _cluster(cluster: ClusterView, now: float) -> str:
         f"Runs: {number(cluster.running)} going on, {number(cluster.waiting)} waiting; "
         f"{number(cluster.slots)} at a time at most."
     )
-    gone = sum(not node.reachable for node in cluster.nodes)
-    trouble = f'<p class="banner">{_gone(gone)}</p>' if gone else ""
+    missed = sum(not node.reachable for node in cluster.nodes)
+    trouble = f'<p class="banner">{_gone(missed)}</p>' if missed else ""
     return (
         f'<section class="card"><h2>{escape(cluster.name)}</h2>{trouble}<p>{busy}</p>'
         f"{table(heads, rows, 'Nodes of ' + cluster.name)}</section>"

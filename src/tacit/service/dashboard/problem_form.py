@@ -256,7 +256,9 @@ class DropZone:
                 auto_upload=True,
                 max_file_size=MOST_UPLOADED,
                 on_upload=self._uploaded,
-                on_rejected=lambda: self._say(f"This is no {ending} file, or is too large", False),
+                on_rejected=lambda: self._show_status(
+                    f"This is no {ending} file, or is too large", False
+                ),
             ).props(f'accept="{ending}"')
             # Its own buttons have no names for screen readers; this one has. Hidden by
             # style alone, since nothing can be uploaded to what is invisible to the server.
@@ -270,8 +272,8 @@ class DropZone:
             self._ending = ending
             self.explain(explained, title)
             native("span", "or drop it here").classes("hint")
-            self._said = native("p").props('role="status"').classes("said")
-            self._said.set_visibility(False)
+            self._status = native("p").props('role="status"').classes("said")
+            self._status.set_visibility(False)
         self.box.on("dragover", js_handler=OVER)
         self.box.on("dragleave", js_handler=LEFT)
         self.box.on("drop", js_handler=DROPPED % upload.id)
@@ -288,16 +290,16 @@ class DropZone:
         try:
             content = await event.file.read()
             # Large tables take seconds, and the loop has other pages and deadlines.
-            said = await asyncio.to_thread(self._take, content)
+            status = await asyncio.to_thread(self._take, content)
         except TacitError as error:
-            self._say(str(error), False)
+            self._show_status(str(error), False)
             return
-        self._say(said, True)
+        self._show_status(status, True)
         # In the page, not in the thread: it builds the rest of the form.
         self._after()
 
-    def _say(self, text: str, is_good: bool) -> None:
-        self._said.set_visibility(True)
-        self._said.set_text(sentence(text))
-        self._said.classes(replace="said good" if is_good else "said problem")
-        self._said.props(f'role="{"status" if is_good else "alert"}"')
+    def _show_status(self, text: str, is_good: bool) -> None:
+        self._status.set_visibility(True)
+        self._status.set_text(sentence(text))
+        self._status.classes(replace="said good" if is_good else "said problem")
+        self._status.props(f'role="{"status" if is_good else "alert"}"')

@@ -330,21 +330,21 @@ class RulesForm:
             self._name = name_field(f"Name of the {named}", start.name)
         self._objective_fields()
         self._run_fields()
-        self._advanced = AdvancedBox(problem, start, nodes, self._say)
-        self._said = html().props('aria-live="polite"')
+        self._advanced = AdvancedBox(problem, start, nodes, self._refresh)
+        self._disclosed = html().props('aria-live="polite"')
         self._inferred = html().props('aria-live="polite"')
         self._is_ready = True
-        self._say()
+        self._refresh()
 
     def _objective_fields(self) -> None:
         reason, several = why_not_together(self._problem), len(self._problem.objectives) > 1
         rules = [ObjectiveRule(each.disclosure, each.best) for each in self._start.objectives]
-        said_together = rules[0].disclosure.startswith(f"{PARETO}:")
+        is_together = rules[0].disclosure.startswith(f"{PARETO}:")
         if several:
             native("h3", "The objectives")
         with ui.element("div").classes("fields") as compared:
-            value = "together" if said_together and not reason else "each"
-            self._compared = choice("Objectives are compared", COMPARED, value, self._say)
+            value = "together" if is_together and not reason else "each"
+            self._compared = choice("Objectives are compared", COMPARED, value, self._refresh)
         compared.set_visibility(several)
         if reason and several:
             self._compared.disable()
@@ -364,20 +364,22 @@ class RulesForm:
                 by_itself.bind_visibility_from(self._compared, "value", value="each")
                 self._each[k] = ObjectiveRules(rules[k], self._changed, together=False)
             with ui.element("div").classes("fields"):
-                self._weights[k] = WeightFields(objective, self._start.objectives[k], self._say)
+                self._weights[k] = WeightFields(objective, self._start.objectives[k], self._refresh)
 
     def _run_fields(self) -> None:
         start = self._start
         if len(self._problem.objectives) > 1:
             native("h3", "The run")
         with ui.element("div").classes("fields"):
-            self._plan = choice("Who learns the plan", PLAN_FOR, start.plan, self._say)
+            self._plan = choice("Who learns the plan", PLAN_FOR, start.plan, self._refresh)
             self._deadline = number_field(
                 "Deadline in seconds", start.deadline_seconds, 0.5, 604800
             )
-            self._deadline.on_value_change(self._say)
+            self._deadline.on_value_change(self._refresh)
             presets = {"": FITTING, **{name: name for name in PRESETS}}
-            self._preset = choice("Preset of the search", presets, start.preset or "", self._say)
+            self._preset = choice(
+                "Preset of the search", presets, start.preset or "", self._refresh
+            )
 
     @property
     def _fields(self) -> list[Field]:
@@ -465,9 +467,9 @@ class RulesForm:
             for other in self._each.values():
                 if other.is_sealed != rules.is_sealed:
                     other.method.value = SEALED if rules.is_sealed else "top"
-        self._say()
+        self._refresh()
 
-    def _say(self) -> None:
+    def _refresh(self) -> None:
         # Fields report changes while the later ones do not exist yet.
         if not self._is_ready:
             return
@@ -480,7 +482,7 @@ class RulesForm:
         except TacitError:
             self._inferred.set_content("")
             return
-        self._said.set_content(sentences_list(to_be_disclosed(terms), classes="lead"))
+        self._disclosed.set_content(sentences_list(to_be_disclosed(terms), classes="lead"))
         self._inferred.set_content(inferred_from(terms))
 
 

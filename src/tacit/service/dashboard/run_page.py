@@ -80,9 +80,9 @@ class RunActions:
     """A line of buttons; those that a state does not allow are not there."""
 
     def __init__(
-        self, visitor: Visitor, run_id: str, look_again: Callable[[], Awaitable[None]], /
+        self, visitor: Visitor, run_id: str, refresh: Callable[[], Awaitable[None]], /
     ) -> None:
-        self._api, self._path, self._look_again = visitor.api, f"/runs/{run_id}", look_again
+        self._api, self._path, self._refresh = visitor.api, f"/runs/{run_id}", refresh
         self._is_operator = visitor.is_operator
         self._state = ""
         self._line = ui.element("div").classes("actions")
@@ -111,7 +111,7 @@ class RunActions:
             return
         run = await self._api.post(f"{self._path}/invite", None, RunView)
         await show_invitations(run.invitations, file=self._invitation)
-        await self._look_again()
+        await self._refresh()
 
     async def _invitation(self, name: str) -> bytes:
         path = f"{self._path}/invitations/{quote(name, safe='')}"
@@ -129,7 +129,7 @@ class RunActions:
 
     async def _change(self, what: str) -> None:
         await self._api.post(f"{self._path}/{what}", None, RunView)
-        await self._look_again()
+        await self._refresh()
 
     async def _delete(self) -> None:
         text = "Nobody has been invited yet."
@@ -210,12 +210,12 @@ class _RunPage:
     async def refresh(self, run: RunView, /) -> None:
         # Once a second: only what changed is sent, and clusters are asked for less often.
         self._ticks += 1
-        await self._learn_points(run)
+        await self._fetch_points(run)
         now = time.time()
         if self._ticks % (2 if run.state == "running" else 5) == 1:
             self._cluster = await self._cluster_of(run)
             self._nodes.set_content(nodes_table(self._cluster))
-        self._say_state(run, now)
+        self._show_state(run, now)
         self._way.set_content(way_of(run.state))
         self._warnings.set_content(warnings_list(run.warnings))
         self._countdown(run)
@@ -224,17 +224,17 @@ class _RunPage:
         self._figures.set_content(figures(run, population=self._population, now=now, waits=waits))
         self._members.set_content(members_table(members_of(run)))
         self._show_disclosed(run)
-        made = evaluations_made(run)
+        evaluated = evaluations_made(run)
         # The estimate takes a while for large problems.
-        if (run.terms, made) != self._inferred_from:
-            self._inferred_from = (run.terms, made)
-            self._inferred.set_content(inferred_markup(inferred(run.terms, evaluations=made)))
+        if (run.terms, evaluated) != self._inferred_from:
+            self._inferred_from = (run.terms, evaluated)
+            self._inferred.set_content(inferred_markup(inferred(run.terms, evaluations=evaluated)))
         self._terms.set_content(self._terms_of(run))
         self.actions.show(run)
         self._audit.show(run)
         await self._show_plan(run)
 
-    def _say_state(self, run: RunView, now: float) -> None:
+    def _show_state(self, run: RunView, now: float) -> None:
         stalled = stall_words(run, self._cluster, now, sealed=not self._population)
         name, kind = state_name(run.state), str(run.state)
         if stalled is not None:
@@ -246,7 +246,7 @@ class _RunPage:
         self._stalled.set_text(stalled or "")
         self._stalled.set_visibility(stalled is not None)
 
-    async def _learn_points(self, run: RunView) -> None:
+    async def _fetch_points(self, run: RunView) -> None:
         # A sealed search has no values on the way.
         progress = run.progress
         if progress is None or not self._population:

@@ -70,9 +70,9 @@ def figures(run: RunView, /, *, population: int, now: float, waits: bool = False
         return ""
     rate = 0.0 if waits else _generations_per_second(run, now)
     what = "Generations" if population else "Steps"
-    made = number(progress.generation)
+    steps_made = number(progress.generation)
     if steps := progress.steps:
-        made += f" of {number(steps)}"
+        steps_made += f" of {number(steps)}"
     when = "now" if run.state == "running" else "on average"
     disclosed = [
         (objective.name, best)
@@ -82,7 +82,7 @@ def figures(run: RunView, /, *, population: int, now: float, waits: bool = False
     whose = "" if len(run.terms.objectives) == 1 else " of any plan"
     items = [(f"Best {name}{whose}", number(best)) for name, best in disclosed]
     items += [
-        (what, made),
+        (what, steps_made),
         (f"{what} per second, {when}", number(round(rate, 1))),
     ]
     if progress.evaluations:

@@ -111,10 +111,15 @@ def best_of(run: RunView, result: RunResult, /) -> str:
 
     Of several, the best of each belong to different plans.
     """
-    objectives, told = run.terms.objectives, result.disclosed or []
-    if len(objectives) > 1 or not told or told[0] is None or isinstance(told[0], bool):
+    objectives, disclosed = run.terms.objectives, result.disclosed or []
+    if (
+        len(objectives) > 1
+        or not disclosed
+        or disclosed[0] is None
+        or isinstance(disclosed[0], bool)
+    ):
         return "Done"
-    return f"Best {objectives[0].name} {number(told[0])}"
+    return f"Best {objectives[0].name} {number(disclosed[0])}"
 
 
 def is_perhaps_worse(run: RunView, result: RunResult, /) -> bool:

@@ -76,13 +76,13 @@ def standing(run: RunSummary, /) -> str:
         return f"{number(run.signed)} of {people} signed"
     if run.state == "agreed":
         return f"costs of {number(run.accepted)} of {people}"
-    told = [
+    values = [
         number(best) for best in run.best or [] if best is not None and not isinstance(best, bool)
     ]
-    if len(run.best or []) > 1 and told:
-        return f"at best {', '.join(told)}, not in one plan"
-    if told:
-        return f"best {told[0]}"
+    if len(run.best or []) > 1 and values:
+        return f"at best {', '.join(values)}, not in one plan"
+    if values:
+        return f"best {values[0]}"
     return f"{people} participant{'' if run.participants == 1 else 's'}"
 
 
@@ -142,8 +142,8 @@ class _RunList:
     def _show(self) -> None:
         words, group = str(self._words.value or ""), str(self._group.value)
         self._filters.set_visibility(bool(self._runs))
-        found = [run for run in self._runs if matches(run, words, group)]
-        runs = found[:SHOWN_AT_ONCE]
+        matching = [run for run in self._runs if matches(run, words, group)]
+        runs = matching[:SHOWN_AT_ONCE]
         order = [run.id for run in runs]
         # Only another order rebuilds the list.
         if order != self._order:
@@ -158,16 +158,20 @@ class _RunList:
             row.about.set_text(about(run))
             row.standing.set_text(standing(run))
             row.detail.set_text(detail(run, now))
-        self._more.set_text(self._said(len(found)))
+        self._more.set_text(self._hidden_words(len(matching)))
 
-    def _said(self, found: int) -> str:
+    def _hidden_words(self, matching: int) -> str:
         if not self._runs:
             return ""
-        if not found:
+        if not matching:
             return "No run is like that."
-        if found > SHOWN_AT_ONCE:
-            return f"The newest {SHOWN_AT_ONCE} of {number(found)} runs. Search for the others."
-        return "" if found == len(self._runs) else f"{number(found)} of {number(len(self._runs))}"
+        if matching > SHOWN_AT_ONCE:
+            return f"The newest {SHOWN_AT_ONCE} of {number(matching)} runs. Search for the others."
+        return (
+            ""
+            if matching == len(self._runs)
+            else f"{number(matching)} of {number(len(self._runs))}"
+        )
 
     def _build(self, runs: list[RunSummary]) -> None:
         self._box.clear()

@@ -67,19 +67,19 @@ def when(series: SeriesSummary, now: float, /) -> str:
 
 
 async def series_list_page(visitor: Visitor, /) -> None:
-    found = await visitor.api.get("/series", list[SeriesSummary])
+    all_series = await visitor.api.get("/series", list[SeriesSummary])
     with page_frame("Series", visitor, here="/series"):
         with ui.element("div").classes("title-line"):
             native("h1", "Series")
             if visitor.is_operator:
                 ui.link("New series", "/series/new").classes("main-button")
-        if not found:
+        if not all_series:
             once = "A series is signed once, and runs daily or hourly without new signatures."
             link = ("Create the first series", "/series/new") if visitor.is_operator else None
             nothing_yet(["There are no series yet.", once], link)
             return
         with ui.element("ul").classes("runs"):
-            for series in found:
+            for series in all_series:
                 with ui.element("li"):
                     _row(visitor, series)
 
@@ -159,8 +159,8 @@ class _SeriesPage:
     async def _next(self) -> None:
         text = "It is like the last one. Participants who follow the series send in their costs."
         if await confirmed("Start the next run?", text, do="Start it"):
-            made = await self._visitor.api.post(f"{self._path}/runs", None, RunView)
-            ui.navigate.to(f"/runs/{made.id}")
+            run = await self._visitor.api.post(f"{self._path}/runs", None, RunView)
+            ui.navigate.to(f"/runs/{run.id}")
 
     async def _end(self) -> None:
         text = "No more runs are made of it, and it cannot stand again. What runs now goes on."
@@ -237,14 +237,14 @@ run that counts each is told what it saved, and its level, and all are told the 
 
 
 def _sizes(varying: VaryingTerms) -> list[tuple[str, str]]:
-    found = []
+    sizes = []
     for what in ("rows", "columns"):
         least, most = getattr(varying, f"least_{what}"), getattr(varying, f"most_{what}")
         limits = [f"{number(least)} at least"] if least else []
         limits += [f"{number(most)} at most"] if most else []
         if limits:
-            found.append((what.capitalize(), ", ".join(limits)))
-    return found
+            sizes.append((what.capitalize(), ", ".join(limits)))
+    return sizes
 
 
 def _pattern(series: SeriesView) -> str:

@@ -64,10 +64,10 @@ class Sessions:
     def begin(self, session: Session, response: Response, /) -> list[Session]:
         """Give a browser its session, and return the sessions that had to make room."""
         now = self._clock()
-        gone = [each for each in self._sessions.values() if not self._is_valid(each)]
+        ended = [each for each in self._sessions.values() if not self._is_valid(each)]
         mine = [each for each in self._sessions.values() if each.account == session.account]
-        gone += [each for each in mine if each not in gone][: -(MOST_PER_ACCOUNT - 1)]
-        for each in gone:
+        ended += [each for each in mine if each not in ended][: -(MOST_PER_ACCOUNT - 1)]
+        for each in ended:
             self._forget(each)
         # A new number at each sign-in: one that was planted before cannot be used afterwards.
         number = secrets.token_urlsafe(32)
@@ -82,7 +82,7 @@ class Sessions:
             # Nothing changes by GET, and the gate looks at the origin of everything else.
             samesite="lax",
         )
-        return gone
+        return ended
 
     def end(self, session: Session, /) -> None:
         """Forget a session; what still holds it cannot call the API any more."""

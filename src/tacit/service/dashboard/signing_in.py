@@ -94,11 +94,11 @@ def add_session_pages(app: FastAPI, sessions: Sessions, /) -> None:
             return RedirectResponse(f"/sign-in?why={session}&next={quote(after)}", status_code=303)
         # Whoever came with a code is led to the page that offers the token to keep.
         response = RedirectResponse(after if session.is_kept else "/access", status_code=303)
-        gone = sessions.begin(session, response)
+        ended = sessions.begin(session, response)
         if request.scope[SESSION] is not None:
             # The browser forgets the number of the session before; nobody could end that one later.
-            gone.append(request.scope[SESSION])
-        for each in gone:
+            ended.append(request.scope[SESSION])
+        for each in ended:
             await _end(app, sessions, each)
         return response
 

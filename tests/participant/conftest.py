@@ -22,7 +22,10 @@ from tacit.participant import (
     submit,
 )
 from tests.participant.platform import NAMES, RUN, Platform, csv_of, served
+from tests.participant.series_cast import cast, series_platform
 from tests.support.command_line import Tacit, commands_here
+
+__all__ = ["cast", "series_platform"]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""`tacit audit`: what a recorded run gives away."""
+"""`tacit audit`: measure how much a recorded run gives away."""
 
 from __future__ import annotations
 

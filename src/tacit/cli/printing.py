@@ -1,4 +1,4 @@
-"""What commands share: examples in their help, lines for a terminal, JSON for programs."""
+"""Options and output that commands share: examples in help, lines for a terminal, JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `tacit solve` shows: a live line while it runs, a summary when it is done."""
+"""Show a running `tacit solve` as a live line, and its result as a summary."""
 
 from __future__ import annotations
 

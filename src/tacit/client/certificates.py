@@ -199,13 +199,11 @@ def untrusted(url: str, ca: Path | None, error: ssl.SSLCertVerificationError, /)
 
 
 def _whose(pem: str) -> str:
-    """Who a certificate says it is of, with its fingerprint."""
     certificate = x509.load_pem_x509_certificate(pem.encode())
     return plain_line(f"{certificate.subject.rfc4514_string()!r} ({certificate_fingerprint(pem)})")
 
 
 def _hosts(pem: str) -> list[str]:
-    """The names and addresses that a certificate is for."""
     certificate = x509.load_pem_x509_certificate(pem.encode())
     try:
         found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
@@ -215,7 +213,10 @@ def _hosts(pem: str) -> list[str]:
 
 
 def _shown(url: str) -> str | None:
-    """What the platform shows to whoever asks; nothing is said to it, and it proves nothing."""
+    """Fetch the certificate that the platform shows, for an error message.
+
+    Nothing is sent to it, and nothing is trusted because of it.
+    """
     parts = urlsplit(url)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
@@ -260,17 +261,15 @@ class InvitationFile(msgspec.Struct, frozen=True, kw_only=True):
         return None if self.certificate is None else certificate_fingerprint(self.certificate)
 
     def save(self, path: Path, /) -> None:
-        """Write it to a file that its owner alone can read."""
         with writing(path):
             replace_secret(path, self.as_file())
 
     def as_file(self) -> bytes:
-        """What is in the file."""
         return msgspec.json.format(msgspec.json.encode(self), indent=2) + b"\n"
 
 
 def _check_plain(found: InvitationFile) -> None:
-    """Nothing in it moves a terminal's cursor, or leads out of a folder."""
+    """Refuse what would move a terminal's cursor or, as a file's name, lead out of a folder."""
     if not _ACCOUNT.fullmatch(found.account):
         raise ValueError("its account is not a name")
     if any(text != plain_line(text) for text in (found.url, found.code, found.role)):
@@ -278,7 +277,6 @@ def _check_plain(found: InvitationFile) -> None:
 
 
 def read_invitation(path: Path, /) -> InvitationFile:
-    """Read an invitation file."""
     raw = read_bytes(path, remedy="check the path, or ask the operator for the file")
     try:
         found = msgspec.json.decode(raw, type=InvitationFile)

@@ -86,7 +86,6 @@ class Connection:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the connection."""
         try:
             self._wait(self._end())
         finally:
@@ -121,15 +120,12 @@ class Connection:
             raise
 
     def get(self, path: str, kind: type[T], /, *, bulk: bool = False) -> T:
-        """Ask for something."""
         return self._read(self.send("GET", path, bulk=bulk), kind)
 
     def post(self, path: str, body: object, kind: type[T], /, *, bulk: bool = False) -> T:
-        """Hand something over."""
         return self._read(self.send("POST", path, body, bulk=bulk), kind)
 
     def put(self, path: str, body: object, kind: type[T], /) -> T:
-        """Hand something over in place of what is there."""
         return self._read(self.send("PUT", path, body), kind)
 
     def send(self, method: str, path: str, body: object = None, /, *, bulk: bool = False) -> bytes:
@@ -166,6 +162,7 @@ class Connection:
         async for chunk in chunks:
             content += chunk
             if len(content) > most:
+                # A hostile platform must not fill this machine's memory.
                 raise UnreadableError(
                     f"{self.url} sends more than {most >> 20} MB, which no answer takes; "
                     "check the address, and tell its operator"
@@ -258,6 +255,7 @@ def refusal(answer: httpx.Response, content: bytes, /) -> ServiceError:
     >>> refusal(httpx.Response(502), b"<html>")
     InternalError('the platform failed (502); tell its operator, and try again later')
     """
+    # A proxy in front of the platform may answer in its place, with any body.
     status = answer.status_code
     try:
         said = msgspec.json.decode(content, type=ErrorAnswer)
@@ -265,7 +263,7 @@ def refusal(answer: httpx.Response, content: bytes, /) -> ServiceError:
         said = ErrorAnswer()
     kind, message = service_error(said.error), plain_line(said.message)
     if kind is ServiceError:
-        # Perhaps not the platform's own words, but those of a proxy before it.
+        # No code of ours: what a status means holds for proxies as well.
         by_status: dict[int, type[ServiceError]] = {
             401: CredentialError,
             429: TooManyError,
@@ -320,6 +318,8 @@ def watch(
 
     `until` is an instant of `time.monotonic`, after which a `WaitingError` ends it.
     """
+    # The number of the last event is sent along when a stream is opened again, so that none that
+    # happened in between is lost.
     last, pauses = after, iter(PAUSES_SECONDS)
     while True:
         headers = {} if last is None else {"Last-Event-ID": str(last)}

@@ -63,7 +63,6 @@ class Reason(Struct, frozen=True, kw_only=True):
     reason: Annotated[str, Meta(max_length=500, pattern=r"^[^\x00-\x1f\x7f]*\Z")] | None = None
 
     def of(self, what: str, /) -> str:
-        """What happened, and why."""
         return f"{what}: {self.reason}" if self.reason else what
 
 
@@ -87,7 +86,6 @@ class Join(Struct, frozen=True, kw_only=True):
     label: Annotated[str, Meta(max_length=100, pattern=r"^[ -~]*\Z")] = ""
 
     def __post_init__(self) -> None:
-        """Keep the name in its one form."""
         if self.account is not None:
             msgspec.structs.force_setattr(self, "account", checked_name(self.account))
 
@@ -117,7 +115,6 @@ class NewAccount(Struct, frozen=True):
     role: Role
 
     def __post_init__(self) -> None:
-        """Keep the name in its one form."""
         msgspec.structs.force_setattr(self, "name", checked_name(self.name))
 
 
@@ -320,7 +317,6 @@ class Generate(Struct, frozen=True, kw_only=True):
     deadline_seconds: Annotated[float, Meta(gt=0, le=86_400)] = 60.0
 
     def __post_init__(self) -> None:
-        """Keep names in one form."""
         if self.participants is not None:
             names = [checked_name(name) for name in self.participants]
             msgspec.structs.force_setattr(self, "participants", names)
@@ -397,7 +393,6 @@ class FoundPlans(Struct, frozen=True, kw_only=True):
 
     @property
     def count(self) -> int:
-        """How many different plans there are."""
         return len(self.plans)
 
     def check_number(self, number: int, /) -> None:

@@ -56,7 +56,6 @@ class RunsApi:
         return named if named.startswith("r-") else _only_one("run", named, self.all())
 
     def show(self, run: str, /) -> RunView:
-        """A run with its members and how far it is."""
         return self._connection.get(_run(run), RunView)
 
     def terms(
@@ -80,11 +79,9 @@ class RunsApi:
         return self._connection.post("/runs", terms, RunView)
 
     def change(self, run: str, terms: RunTerms | Mapping[str, Any], /) -> RunView:
-        """Give a draft other terms."""
         return self._connection.put(_run(run), terms, RunView)
 
     def discard(self, run: str, /) -> None:
-        """Discard a draft."""
         self._connection.send("DELETE", _run(run))
 
     def invite(self, run: str, /) -> RunView:
@@ -117,7 +114,6 @@ class RunsApi:
         return self._connection.post(_run(run, "cancel"), _why(reason), RunView)
 
     def resume(self, run: str, /) -> RunView:
-        """Let an interrupted run go on."""
         return self._connection.post(_run(run, "resume"), {}, RunView)
 
     # Participants.
@@ -127,7 +123,6 @@ class RunsApi:
         return self._connection.send("GET", _run(run, "agreement"))
 
     def public_weights(self, run: str, /) -> PublicWeights:
-        """The weights of public objectives."""
         return self._connection.get(_run(run, "public-weights"), PublicWeights)
 
     def sign(self, run: str, signature: bytes, /) -> RunView:
@@ -169,11 +164,9 @@ class RunsApi:
         return self._connection.get(_run(run, "result"), RunResult)
 
     def result_csv(self, run: str, /) -> str:
-        """The plan as CSV."""
         return self._connection.send("GET", _run(run, "result.csv")).decode()
 
     def progress_csv(self, run: str, /) -> str:
-        """A line per generation, as CSV."""
         return self._connection.send("GET", _run(run, "progress.csv")).decode()
 
     def parts(self, run: str, /) -> Parts:
@@ -211,6 +204,7 @@ class RunsApi:
 
         A run that ends without it raises a `RunEndedError`.
         """
+        # Looked at anew after every event: what happened before the stream began is seen, too.
         for event in self.watch(run, timeout=timeout):
             if event.kind == "progress":
                 continue
@@ -223,7 +217,6 @@ class RunsApi:
         raise WaitingError("the platform ended the stream; ask again")
 
     def wait_for_end(self, run: str, /, *, timeout: float | None = None) -> RunView:
-        """Wait until a run has ended, however it did."""
         return self.wait(run, lambda seen: seen.has_ended, timeout=timeout)
 
 
@@ -242,7 +235,6 @@ class SeriesApi:
         return named if named.startswith("s-") else _only_one("series", named, self.all())
 
     def show(self, series: str, /) -> SeriesView:
-        """A series with its members and runs."""
         return self._connection.get(_series(series), SeriesView)
 
     def new(self, terms: SeriesTerms | Mapping[str, Any], /) -> SeriesView:
@@ -278,7 +270,6 @@ class AccountsApi:
         self._connection = connection
 
     def all(self) -> list[AccountView]:
-        """All accounts by name."""
         return self._connection.get("/accounts", list[AccountView])
 
     def add(self, name: str, role: str, /) -> InvitedAccount:
@@ -301,7 +292,6 @@ class NotificationsApi:
         self._connection = connection
 
     def show(self) -> NotificationsView:
-        """How this account is told."""
         return self._connection.get("/me/notifications", NotificationsView)
 
     def set_mail(self, mail: str | None, /, *, account: str | None = None) -> None:
@@ -317,7 +307,6 @@ class NotificationsApi:
         return self._connection.post("/me/webhooks", {"url": url}, WebhookView)
 
     def remove_webhook(self, webhook: str, /) -> None:
-        """Call an address no more."""
         self._connection.send("DELETE", f"/me/webhooks/{quote(webhook, safe='')}")
 
 
@@ -339,26 +328,21 @@ class PlatformClient(Connection):
 
     @cached_property
     def runs(self) -> RunsApi:
-        """Runs, and taking part in them."""
         return RunsApi(self)
 
     @cached_property
     def series(self) -> SeriesApi:
-        """Series of runs."""
         return SeriesApi(self)
 
     @cached_property
     def accounts(self) -> AccountsApi:
-        """Accounts, for operators."""
         return AccountsApi(self)
 
     @cached_property
     def notifications(self) -> NotificationsApi:
-        """How the account is told of what needs it."""
         return NotificationsApi(self)
 
     def health(self) -> Health:
-        """Whether the platform works, and its version."""
         return self.get("/health", Health)
 
     def join(
@@ -388,7 +372,6 @@ class PlatformClient(Connection):
         return joined
 
     def me(self) -> Me:
-        """Whose token this connection shows."""
         return self.get("/me", Me)
 
     def give_back_token(self) -> None:
@@ -404,7 +387,6 @@ class PlatformClient(Connection):
         return self.post("/problems/generate", asked, RunTerms)
 
     def metrics(self) -> str:
-        """Figures for Prometheus."""
         return self.send("GET", "/metrics").decode()
 
 

@@ -90,7 +90,6 @@ class ProblemTerms(Struct, frozen=True, kw_only=True):
     """What the kind knows besides, such as capacities."""
 
     def __post_init__(self) -> None:
-        """Check what no single field shows."""
         if self.rows * self.columns > MOST_CELLS:
             raise ValueError(f"rows times columns exceed {MOST_CELLS}; make the problem smaller")
         if self.coordinates is not None and len(self.coordinates) != self.rows:
@@ -162,12 +161,10 @@ class RunTerms(Rules, frozen=True, kw_only=True):
     """In a series with equity whose runs give one."""
 
     def __post_init__(self) -> None:
-        """Keep names in one form."""
         msgspec.structs.force_setattr(self, "participants", _names_of(self.participants))
 
     @property
     def confidential(self) -> list[RunObjective]:
-        """The objectives whose weights come sealed."""
         return [each for each in self.objectives if each.confidential]
 
     def without_weights(self) -> RunTerms:
@@ -203,7 +200,6 @@ class ScheduleTerms(Struct, frozen=True, kw_only=True):
     at: Annotated[list[TimeOfDay], Meta(max_length=288)] = []
 
     def __post_init__(self) -> None:
-        """Take one of the two."""
         if (self.every_minutes is None) == (not self.at):
             raise ValueError("give every_minutes, or times of day, and not both")
 
@@ -258,7 +254,6 @@ class NextRun(Struct, frozen=True, kw_only=True):
     """If not, it stays a draft until the schedule's next time."""
 
     def __post_init__(self) -> None:
-        """Keep names in one form."""
         if self.participants is not None:
             msgspec.structs.force_setattr(self, "participants", _names_of(self.participants))
 
@@ -275,6 +270,8 @@ def read_request(content: bytes, kind: type[T], /) -> T:
     msgspec.ValidationError: Object contains unknown field `expiry`
     """
     known = msgspec.json.decode(content, type=kind)
+    # `forbid_unknown_fields` would hold wherever a type is decoded, and clients decode answers with
+    # the same types.
     check_known(msgspec.json.decode(content), msgspec.to_builtins(known), "$")
     return known
 
@@ -305,7 +302,6 @@ def checked(record: T, /) -> T:
 
 
 def converted(found: Any, kind: type[T], /, *, strict: bool = True) -> T:  # noqa: ANN401 - as JSON has it
-    """A record of what a file or a form has."""
     try:
         return msgspec.convert(found, kind, strict=strict)
     except msgspec.ValidationError as error:

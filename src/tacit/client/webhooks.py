@@ -40,6 +40,7 @@ def check_webhook(
     Traceback (most recent call last):
     tacit.errors.TrustError: the webhook was signed 1000 s ago, and may be an old one sent again
     """
+    # In constant time: how long a comparison takes must not tell how much of a digest is right.
     form = _FORM.fullmatch(header)
     if form is None or not hmac.compare_digest(_digest(secret, body, int(form[1])), form[2]):
         raise TrustError("the webhook is not signed with this secret; do not act on it")

@@ -46,12 +46,13 @@ def check_logs(profile: Profile, run: str, /) -> Verdict:
         outcome = client.runs.result(run)
         agreement = _own_agreement(profile, run, outcome.state)
         if outcome.state not in ENDED:
-            # Until then something may always be on its way, so nothing counts as missing.
+            # Until its end something may always be on its way, so that nothing counts as missing.
             raise PlatformError(
                 f"{run} is {plain_line(outcome.state)}, says the platform, and can be checked when "
                 "it has ended; if it should have by now, ask the others what they see"
             )
-        # The ledger comes first: whatever it has must then be in the logs.
+        # The ledger comes first: whatever it has must then be in the logs. The other way round an
+        # answer disclosed in between would be in the ledger alone and look forged.
         data = client.runs.ledger(run)
         ledger = read_ledger(data)
         carried = client.runs.logs(run, nonce)
@@ -64,6 +65,7 @@ def check_logs(profile: Profile, run: str, /) -> Verdict:
     for each in carried.logs:
         # A node's seconds are cut off as well.
         verdict.notes.extend(clock_warnings(f"node {each.node}", each.seconds + 0.5 - now))
+    # Without all logs an answer cannot be compared, so nothing else is said to be in order.
     if len(logs) == len(agreement.nodes):
         own = {
             k: profile.manifests(run, k)
@@ -94,7 +96,7 @@ def check_logs(profile: Profile, run: str, /) -> Verdict:
 
 
 def _own_agreement(profile: Profile, run: str, state: str) -> Agreement:
-    """What this machine signed; who signed nothing has nothing at stake in a run that never was."""
+    """The agreement that this machine signed, without which nothing of its owner is at stake."""
     if profile.signed_agreement(run) is None and state in ("cancelled", "failed"):
         raise PlatformError(
             f"{run} is {plain_line(state)}, and this machine has signed and sealed nothing for it: "
@@ -119,7 +121,7 @@ def _account(
 def _own_parts(
     profile: Profile, client: PlatformClient, run: str, agreement: Agreement, outcome: RunResult
 ) -> tuple[Seen, str]:
-    """What binds the nodes to our part of a plan for its owners, or why we have none."""
+    """Fetch what binds the nodes to our part of a plan for its owners, or why we have none."""
     if not agreement.for_owners or not outcome.for_owners:
         return {}, ""
     try:
@@ -132,7 +134,7 @@ def _own_parts(
 def _verified_logs(
     profile: Profile, agreement: Agreement, carried: CarriedLogs, nonce: bytes, verdict: Verdict
 ) -> list[Log]:
-    """The logs that are whole, of this agreement, and signed for our question."""
+    """Return the logs that are whole, of this agreement, and signed for our question."""
     by_node = {each.node: each for each in carried.logs}
     logs: list[Log] = []
 
@@ -153,6 +155,7 @@ def _verified_logs(
 
 
 def _verify(agreement: Agreement, node: int, carried: CarriedLog, nonce: bytes) -> Log:
+    # The nonce was drawn for this question, so that no earlier log passes for the present one.
     if carried.nonce != nonce.hex():
         raise LogError(
             f"node {node}: this log answers another question than ours; the platform shows an old "
@@ -176,7 +179,7 @@ def _verify(agreement: Agreement, node: int, carried: CarriedLog, nonce: bytes) 
 
 
 def _mismatches(logs: Sequence[Log]) -> list[str]:
-    """Where a node was sent something that another did not vouch for: one of the three lies."""
+    """Name the nodes of which one lies: one was sent what another did not vouch for."""
     found = {
         (node, event.peer, event.voucher): None
         for node, log in enumerate(logs)
@@ -194,7 +197,7 @@ def _mismatches(logs: Sequence[Log]) -> list[str]:
 
 
 def _refusals(logs: Sequence[Log]) -> list[str]:
-    """What the platform asked for and the nodes refused: worth a look, not a proof of anything."""
+    """Requests that the nodes refused: worth a look, but no proof of anything."""
     notes = []
     for node, log in enumerate(logs):
         refused = [event for event in log if isinstance(event, RequestRefused)]

@@ -207,6 +207,7 @@ class FileCosts:
     def opened(self, wanted: Wanted, /) -> Iterator[Path | None]:
         """The file of a run, once nobody writes it any more."""
         found = next((path for path in self._candidates(wanted) if path.exists()), None)
+        # A program may still be writing it; half a file could be valid and wrong.
         if found is not None and time.time() - found.stat().st_mtime < SETTLED_SECONDS:
             found = None
         yield found
@@ -218,7 +219,6 @@ class FileCosts:
         return [self._place / f"{stem}{which}.csv" for stem in (wanted.number, "costs")]
 
     def words(self, wanted: Wanted, /) -> str:
-        """Where the costs are expected."""
         return " or ".join(str(path) for path in self._candidates(wanted))
 
 
@@ -271,7 +271,6 @@ class CommandCosts:
         return done.stdout
 
     def words(self, _wanted: Wanted, /) -> str:
-        """Where the costs are expected."""
         return f"the command {self._command[0]}"
 
 

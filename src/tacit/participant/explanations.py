@@ -33,7 +33,6 @@ class SearchWords:
 
 
 def search_words(agreement: Agreement, /) -> SearchWords:
-    """The words for an agreement's search."""
     return _sealed_words(agreement) if agreement.sealed else _evaluating_words(agreement)
 
 

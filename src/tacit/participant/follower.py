@@ -1,7 +1,7 @@
 """Follow a series: sign the runs that are within it, seal costs, show plans and check logs.
 
 The follower asks the platform what there is and believes it nothing else: `review` holds each run
-against what this machine signed, its own records and its own clock. Every few seconds it looks at
+against what this machine signed, its own records and its own clock. Every few seconds it polls
 all runs of the series, finds the state of each and does what the table has for it.
 
 ========  ==========================================  ===========  ================================
@@ -12,7 +12,7 @@ TO_SIGN   invited, and not signed in this process     `_sign`      record and ag
 TO_SEAL   agreed, and costs of ours are missing       `_seal`      manifests and hashes of rows,
                                                                    before the boxes leave
 PAUSED    interrupted: it may go on, and end with     `_pause`     that its logs were in order at
-          another plan                                             the last look, in memory
+          another plan                                             the last poll, in memory
 TO_SHOW   ended, plan not shown or not stored         `_show`      the plan; `stored` in the record
 TO_CHECK  ended, logs not checked                     `_check`     `checked` and what it counted for
                                                                    in the record; `stopped`, for all
@@ -77,7 +77,7 @@ from tacit.participant.series_records import (
 from tacit.participant.submission import Submission, submissions, submit
 
 AGAIN_SECONDS = 60.0
-"""So long after it failed something is not tried again, unless the costs are other ones."""
+"""After a failure an action waits so long before it is tried again, unless the costs change."""
 
 
 class RunState(Enum):
@@ -92,11 +92,11 @@ class RunState(Enum):
 
 
 class Logs(Enum):
-    """What this process knows of a run's logs; that they were checked is on the disk."""
+    """What this process knows of a run's logs. That they were checked is on the disk."""
 
     UNKNOWN = auto()
     IN_ORDER = auto()
-    """So far: the run is interrupted, and they were in order at the last look."""
+    """So far: the run is interrupted, and they were in order at the last poll."""
     MISSING = auto()
     """The run has ended with costs of ours in it, and its logs could not be had."""
 
@@ -124,21 +124,20 @@ class FollowedProgress:
     _not_before: dict[str, float] = field(default_factory=dict)
 
     def may(self, action: str) -> bool:
-        """Whether an action did not fail a short while ago."""
+        """Whether an action may be tried now."""
         return time.monotonic() >= self._not_before.get(action, 0.0)
 
     def put_off(self, action: str) -> None:
-        """Leave an action alone for a while."""
+        """Try an action again only after `AGAIN_SECONDS`: a full disk does not mend in one poll."""
         self._not_before[action] = time.monotonic() + AGAIN_SECONDS
 
     def retry_now(self) -> None:
-        """Put nothing off any longer."""
         self._not_before.clear()
 
 
 @dataclass
 class Follower:
-    """Follows one series for as long as somebody calls `look`."""
+    """Follows one series for as long as somebody calls `poll`."""
 
     profile: Profile
     series_id: str
@@ -175,9 +174,11 @@ class Follower:
         """Runs that have ended, with costs of ours in them, whose logs could not be had."""
         return sorted(run for run, each in self.progress.items() if each.logs is Logs.MISSING)
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Do whatever can be done now for all runs of the series."""
+        # On the disk, so that a restart does not sign what an earlier process stopped for.
         check_not_stopped(self.profile, self.series_id)
+        # Another process (`tacit participant log`) may have written since the last poll.
         self._records = None
         try:
             listed = [each for each in runs(self.profile) if each.series == self.series_id]
@@ -186,7 +187,7 @@ class Follower:
             for run in sorted(listed, key=lambda each: each.series_number or 0):
                 self._advance_or_refuse(run)
         except (CredentialError, ForbiddenError):
-            raise
+            raise  # waiting does not help: somebody has to join again
         except PlatformError as error:
             self._once(f"{error}; this is tried again")
 
@@ -201,26 +202,30 @@ class Follower:
                 each.logs = Logs.UNKNOWN
 
     def _advance_or_refuse(self, run: RunSummary) -> None:
-        """A run that makes no sense must not keep this machine from the others."""
+        """Advance a run; one that makes no sense must not keep this machine from the others."""
         try:
             self._advance(run)
         except (PlatformError, LogError):
+            # The platform is away from all runs alike, and contradicting logs end all signing.
             raise
         except TacitError as error:
             self._refuse(run, str(error))
 
     def _advance(self, run: RunSummary) -> None:
-        """Do what is next, until nothing is, or it cannot be done in this look."""
+        """Do what is next for a run, until nothing is left or it cannot be done in this poll."""
         state = self._state_of(run)
         while (action := ACTIONS[state]) is not None:
             action(self, run)
             self._records = None
             before, state = state, self._state_of(run)
+            # An action that changed nothing has to wait; calling it again would loop for ever.
             if state is before:
                 return
 
     def _state_of(self, run: RunSummary) -> RunState:
-        """The table of the module, from its first line on."""
+        """Look a run up in the module's table, from its first line on."""
+        # The state follows from the platform's claim and the records, never from the state before:
+        # a platform may claim anything in any order, and a killed process remembers nothing.
         progress = self.progress[run.id]
         if run.state == "invited":
             return (
@@ -232,13 +237,13 @@ class Follower:
             return RunState.IDLE
         agreement = self._own_agreement(run)
         if agreement is None:
-            return RunState.IDLE
+            return RunState.IDLE  # nothing of ours is in it
         record = self._record(run, agreement)
         if run.state == "interrupted":
             return RunState.PAUSED
         if not progress.presented and progress.may("show"):
             return RunState.TO_SHOW
-        # A finished run keeps others from being signed, so its logs are asked for at every look.
+        # A finished run keeps others from being signed, so its logs are asked for at every poll.
         soon = run.state == "finished" or progress.may("check")
         unchecked = self._wants_logs(agreement) and not record.checked
         if unchecked and soon:
@@ -266,7 +271,7 @@ class Follower:
         return self._records.get(run.id) or as_followed(run.id, agreement)
 
     def _wants_logs(self, agreement: Agreement) -> bool:
-        """Where balances are kept, the next run must follow this one if it counts."""
+        """Whether logs are checked; always with balances, whose next run must follow this one."""
         return self.check or agreement.equity is not None
 
     def _once(self, line: str) -> None:
@@ -281,11 +286,14 @@ class Follower:
         finished = [
             run_id for run_id in self.missing_logs if self.progress[run_id].claimed == "finished"
         ]
+        # A platform that withholds the logs of a finished run gets no further run signed.
         if finished:
             waiting = ", ".join(finished)
             self._once(f"{_called(run)} is not signed before the logs of {waiting} are checked")
             return
         if self.check:
+            # An interrupted run may go on, so that its logs cannot be checked for good yet. It does
+            # not count as withheld while its logs were in order at the last poll.
             in_order = [i for i, each in self.progress.items() if each.logs is Logs.IN_ORDER]
             unseen = unseen_runs(self.profile, self.series_id, seen=in_order)
             if len(unseen) >= self.unseen:
@@ -296,6 +304,7 @@ class Follower:
             seen = review(self.profile, run.id, unpinned=True)
         except NotThereError:  # it is being drawn up
             return
+        # `review` checks it against the series that it names; here that must be the one followed.
         if not self._is_ours(seen.agreement):
             seen.refusals.append(
                 "the platform calls it a run of the series, and it names none or another one"
@@ -382,7 +391,7 @@ class Follower:
             self._once(progress.undone[key])
 
     def _submit(self, wanted: Wanted, path: Path, key: str) -> Submission:
-        """Hand in a file; what is no fault of the file, as a full disk, is tried again with it."""
+        """Hand in a file. A failure that is not the file's, such as a full disk, is tried again."""
         progress, objective = self.progress[wanted.run], wanted.objective
         name = wanted.agreement.objectives[objective].name
         try:
@@ -396,13 +405,15 @@ class Follower:
     # PAUSED
 
     def _pause(self, run: RunSummary) -> None:
-        """Whether the logs of a run that may go on are there; what they prove, its end shows."""
+        """Check that the logs of an interrupted run are complete so far."""
         self._once(f"{_called(run)} is interrupted{f' ({run.reason})' if run.reason else ''}")
         agreement, progress = self.profile.need_signed_agreement(run.id), self.progress[run.id]
         is_checked = self._record(run, agreement).checked
         if not self.check or is_checked or not progress.may("check"):
             return
         progress.put_off("check")
+        # Before the check, so that an error leaves them unknown: withheld logs must not count as
+        # those that were in order a minute ago.
         progress.logs = Logs.UNKNOWN
         try:
             check_logs(self.profile, run.id).check()
@@ -418,7 +429,7 @@ class Follower:
     # TO_SHOW
 
     def _show(self, run: RunSummary) -> None:
-        """Say a plan that this machine has not seen, and store it, whatever the run is called."""
+        """Print a plan that was not shown here yet, and store it, whatever the run is called."""
         agreement, progress = self.profile.need_signed_agreement(run.id), self.progress[run.id]
         record, wants_logs = self._record(run, agreement), self._wants_logs(agreement)
         shown_before = was_shown(self.profile, run.id)
@@ -470,7 +481,7 @@ class Follower:
     # TO_CHECK
 
     def _check(self, run: RunSummary) -> None:
-        """Check the logs once; what they contradict ends all signing until somebody looks at it."""
+        """Check the logs once. A contradiction ends all signing until somebody looks at it."""
         agreement, progress = self.profile.need_signed_agreement(run.id), self.progress[run.id]
         if run.state != "finished":
             progress.put_off("check")
@@ -481,6 +492,7 @@ class Follower:
                 self.say(f"  {line}")
             verdict.check()
         except UnprovenError as error:
+            # Nothing contradicts: a node may have died at the end. The run counts as checked.
             self.say(f"  {error}")
         except FileError as error:
             self._not_kept(run, error)
@@ -490,7 +502,7 @@ class Follower:
             stop_following(self.profile, self.series_id, f"{run.id}: {error}")
             raise
         except PlatformError as error:
-            # One that never began has no logs; it must not end all later runs.
+            # A run that never began has no logs; it must not keep later runs from being signed.
             again = run.state == "finished" or is_sealed_here(self.profile, run.id)
             if again:
                 progress.logs = Logs.MISSING
@@ -531,10 +543,11 @@ def _called(run: RunSummary) -> str:
 
 @contextmanager
 def following(profile: Profile, series_id: str, /) -> Iterator[None]:
-    """Only one process follows a series at a time: two would each count runs by themselves."""
+    """Let one process follow a series at a time: two would each count runs by themselves."""
     folder = folder_of_series(profile, series_id)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (folder / "lock").open("wb") as lock:
+        # The system releases it when the process ends, however it does: no stale lock remains.
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -545,10 +558,10 @@ def following(profile: Profile, series_id: str, /) -> Iterator[None]:
 
 
 def follow(follower: Follower, /, *, every: float, once: bool) -> None:
-    """Look every so many seconds, or once; ends with an error if a run was refused then."""
+    """Poll every so many seconds, or once and then raise an error if anything was refused."""
     with following(follower.profile, follower.series_id):
         while True:
-            follower.look()
+            follower.poll()
             if once:
                 break
             time.sleep(every)

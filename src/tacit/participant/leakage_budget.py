@@ -31,7 +31,7 @@ FORMAT: Literal["tacit-sealed-rows/1"] = "tacit-sealed-rows/1"
 
 
 class SealedHashes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What was sealed for one objective of an agreement."""
+    """Hashes of the rows that were sealed for one objective of an agreement."""
 
     format: Literal["tacit-sealed-rows/1"]
     secret: str
@@ -71,6 +71,7 @@ def row_hashes(weights: NDArray[np.int64], scale: int, keys: Keys, /) -> list[st
     secret = _secret(keys)
     hashes = []
     for row in weights:
+        # In lowest terms, so that the same costs under another scale have the same hash.
         common = int(np.gcd.reduce(row, initial=scale))
         text = ",".join(str(int(each) // common) for each in (scale, *np.sort(row)))
         hashes.append(hmac.digest(secret, text.encode(), "sha256")[:16].hex())
@@ -99,7 +100,6 @@ def keep_hashes(
 
 
 def load_hashes(profile: Profile, run: str, objective: int, /) -> SealedHashes | None:
-    """What is remembered of an objective's rows."""
     data = profile.read(run, file := f"sealed-{objective}.json")
     if data is None:
         return None
@@ -146,7 +146,6 @@ class Repeated:
         return self.same >= MOSTLY * self.rows
 
     def words(self) -> str:
-        """What adds up."""
         runs = ", ".join(dict.fromkeys(each.run for each in self.earlier))
         return (
             f"{self.same} of {self.rows} rows were sealed before, in {runs}; with this run "
@@ -223,7 +222,6 @@ def _seconds(sealed: SealedEarlier) -> int:
 
 
 def together_words(together: Together, /) -> str:
-    """The sum in words, and how far it can be relied on."""
     counts = enumerate(together.evaluations.items())
     allowed = [f"{n:,}{' evaluations' * (i == 0)} under {name}" for i, (name, n) in counts]
     if not allowed and not together.plans:
@@ -246,7 +244,6 @@ def together_words(together: Together, /) -> str:
 
 
 def budget_lines(spent: Sequence[Spent], /) -> list[str]:
-    """The budget for somebody at a desk."""
     lines = []
     for each in spent:
         terms, limits = each.sealed.agreement.objectives, each.sealed.agreement.limits

@@ -80,6 +80,7 @@ def known_columns(outcome: OwnResult, agreement: Agreement, number: int, /) -> M
     items = _items(outcome, number)
     if not items:
         return {}
+    # The plan is the platform's word: names of the agreement are put to nothing else.
     if not agreement.known_problem.have_the_form(np.array([items], dtype=np.int64)):
         raise TrustError(
             "the platform does not show a plan for the problem that was signed; ask the operator"
@@ -235,11 +236,9 @@ class OwnCosts:
 
     @property
     def sums(self) -> list[str]:
-        """The same of every plan."""
         return [self.sum_text(number + 1) for number in range(len(self.plans))]
 
     def to_json(self) -> dict[str, Any]:
-        """All of it, in one's own unit."""
         plans = [
             {"rows": self.rows(number), "sum": total}
             for number, total in enumerate(self.sums, start=1)
@@ -247,7 +246,6 @@ class OwnCosts:
         return {"objective": self.objective, "sense": self.sense, "plans": plans}
 
     def rows(self, number: int, /) -> list[list[str]]:
-        """Row, column and cost, in one's own unit."""
         return [
             [row, column, unscaled_text(cost, self.scale)]
             for row, column, cost in self.plans[number - 1]
@@ -322,7 +320,7 @@ def _notes(
     objective: int,
     weights: NDArray[np.int64],
 ) -> list[str]:
-    """Which rows are not as they were sealed; hashes of an earlier key tell nothing."""
+    """Name rows that are not as they were sealed; hashes of an earlier key tell nothing."""
     kept = load_hashes(profile, run, objective)
     if kept is None or kept.secret != secret_name(profile.keys()):
         return ["this machine does not know what was sealed, so it cannot compare your file"]

@@ -54,7 +54,7 @@ from tacit.plain_text import decoders_words
 
 
 def replace_private(path: Path, data: bytes, /) -> None:
-    """Write a file of the profile, which only its owner can read, whole or not at all."""
+    """Write a file that only its owner can read, whole or not at all."""
     with writing(path, remedy="make room, or choose another --profile"):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         replace_secret(path, data)
@@ -117,7 +117,6 @@ class Profile:
         return load_keys(self.key_file)
 
     def connect(self) -> PlatformClient:
-        """A connection with this account's token."""
         return PlatformClient(self.url, token=self.token, ca=self.ca)
 
     def save(self) -> None:
@@ -179,7 +178,6 @@ class Profile:
 
 
 def load_profile(folder: Path | None = None, /) -> Profile:
-    """Read the profile in a folder."""
     folder = folder or default_folder()
     path = folder / "profile.json"
     if not path.exists():
@@ -241,6 +239,7 @@ def join(
     """
     folder, url = profile or default_folder(), checked_url(url)
     old = load_profile(folder) if (folder / "profile.json").exists() else None
+    # Records of another platform's runs would be compared with this one's.
     if old is not None and old.url != url:
         raise FileError(
             folder, None, f"has the profile of {old.account!r} at {old.url}", "give --profile DIR"
@@ -251,6 +250,8 @@ def join(
     if ca is not None:
         certificate = read_pem(ca)
 
+    # The signature names code, account and platform: a platform in the middle that passes it on
+    # to another gains nothing.
     def signed(platform: str) -> bytes:
         return sign_joining(Joining(code, name, platform), keys.signing)
 

@@ -88,10 +88,12 @@ def keep_receipts(profile: Profile, run: str, new: Iterable[CarriedLog], /) -> N
 def check_receipts(
     profile: Profile, run: str, carried: CarriedLog, /, *, until: int | None = None
 ) -> int:
-    """A verified log must contain all heads that were kept of it; returns how many there are.
+    """Check that a verified log contains all heads that were kept of it; returns how many.
 
     Its own head is kept as well. Of an old log only receipts `until` then are looked for.
     """
+    # A node whose disk was set back signs a shorter log that is whole in itself. Only somebody who
+    # has kept a later head can tell, even if all nodes were set back together.
     lines = carried.log.splitlines()
     heads = {line_hash(line) for line in lines}
     kept = [
@@ -155,10 +157,11 @@ def seen_before(profile: Profile, run: str, /) -> Seen:
 
 
 def keep_seen(profile: Profile, run: str, seen: Seen, /) -> None:
-    """Remember what the boxes are bound to; other ones in their place are refused."""
+    """Remember what the boxes are bound to, and refuse other ones in their place."""
     before = seen_before(profile, run)
     for search, by_node in seen.items():
         for node, heads in by_node.items():
+            # A node seals its part once: a second box could hold a part of another plan.
             if before.get(search, {}).get(node, heads) != heads:
                 raise TrustError(
                     f"node {node} has sealed another part of the plan for you than before, which a "

@@ -32,7 +32,6 @@ class OwnResult(RunResult, frozen=True, kw_only=True):
 
 
 def runs(profile: Profile, /) -> list[RunSummary]:
-    """All runs that this participant is a member of."""
     with profile.connect() as client:
         return client.runs.all()
 
@@ -54,7 +53,6 @@ def find_series(profile: Profile, named: str, /) -> str:
 
 
 def series_of(profile: Profile, /) -> list[SeriesSummary]:
-    """All series that this participant is a member of."""
     with profile.connect() as client:
         return client.series.all()
 
@@ -69,6 +67,7 @@ def result(profile: Profile, run: str, /) -> OwnResult:
             check_shows_no_plan(found)
             parts = fetch_own_parts(profile, client, run, agreement) if found.for_owners else []
         elif found.for_owners:
+            # The platform claims a plan for owners, and this machine has signed nothing.
             profile.need_signed_agreement(run)
         outcome = OwnResult(
             **msgspec.structs.asdict(found),
@@ -118,7 +117,7 @@ def with_shown(profile: Profile, run: str, claim: Claim, /) -> Claim:
 
 
 def check_shows_no_plan(outcome: RunResult, /) -> None:
-    """A platform that shows a plan which is for its owners has made it up."""
+    """Refuse a plan that is for its owners: the platform that shows one has made it up."""
     if outcome.plan is not None:
         raise TrustError(
             "the platform shows a plan that is for its owners alone, so it is not the nodes'; do "

@@ -71,7 +71,6 @@ def _rule(forbidden: set[int], columns: Sequence[str], *, are_times: bool) -> st
 
 
 def _length(runs: list[Run]) -> int:
-    """How many columns have to be named."""
     return sum(min(last - first + 1, 2) for first, last in runs)
 
 
@@ -112,7 +111,6 @@ MOST_RULES = MOST_NUMBERS = 20
 
 
 def review_lines(review: Review, /) -> list[str]:
-    """A review in plain words, line by line."""
     words = search_words(review.agreement)
     sections = {
         "You": _own(review),
@@ -244,7 +242,6 @@ def _participants(review: Review) -> list[str]:
 
 
 def review_json(review: Review, /) -> dict[str, Any]:
-    """A review as JSON."""
     agreement, words = review.agreement, search_words(review.agreement)
     return {
         "run": review.id,

@@ -84,7 +84,7 @@ def public_refusals(client: PlatformClient, run: str, agreement: Agreement, /) -
 def series_refusals(
     profile: Profile, run: str, agreement: Agreement, /, *, deadline_seconds: float | None
 ) -> list[str]:
-    """Why a run of a series must not be signed; nothing for a run of none."""
+    """Explain why a run of a series must not be signed; nothing for a run of none."""
     named = agreement.series
     if named is None:
         return []
@@ -95,6 +95,7 @@ def series_refusals(
             "tacit participant follow SERIES shows one and signs it"
         ]
     series_id, series = found
+    # This machine's clock: the platform's would let it stretch a day.
     now = time.time()
     reasons = [
         f"it is not within series {series_id}: {why}"
@@ -265,7 +266,6 @@ def clock_warnings(who: str, offset: float | None, /) -> list[str]:
 
 
 def _faults(agreement: Agreement) -> list[str]:
-    """What makes no sense for anybody."""
     try:
         check_agreement(agreement)
     except (TacitError, ValueError) as error:
@@ -274,7 +274,6 @@ def _faults(agreement: Agreement) -> list[str]:
 
 
 def _own_refusals(profile: Profile, run: str, agreement: Agreement, *, is_sound: bool) -> list[str]:
-    """What does not fit this participant."""
     found = refusals_of_pattern(profile, agreement, is_sound=is_sound)
     signed = profile.signed_agreement(run)
     if signed is not None and signed != agreement:
@@ -317,7 +316,6 @@ def refusals_of_pattern(
 
 
 def changed_parts(before: Agreement, after: Agreement, /) -> list[str]:
-    """Which parts of an agreement are not what they were."""
     names = Agreement.__struct_fields__
     return [name for name in names if getattr(before, name) != getattr(after, name)]
 
@@ -346,7 +344,7 @@ def _costs_fit(
 
 
 def _absent(agreement: Agreement, trust: Trust) -> list[str]:
-    """A platform may also leave somebody out, so that less hides the others."""
+    """Name those who are trusted and left out: with fewer costs less hides each of them."""
     known = {each.name for each in agreement.participants}
     absent = [each.name for each in trust.participant if each.name not in known]
     return [f"not in this run, of those you trust: {', '.join(absent)}"] if absent else []
@@ -368,7 +366,10 @@ def _warnings(agreement: Agreement, deadline: float | None) -> list[str]:
 
 
 def _early_warnings(agreement: Agreement, deadline: float | None) -> list[str]:
-    """What lets a platform have the plan of an assignment opened early."""
+    """Warn of what lets a platform open the plan of an assignment early.
+
+    A plan that is opened early tells which of the first changes were worth it.
+    """
     parameters = agreement.sealed_run.parameters
     if not isinstance(parameters, AssignmentParameters):
         return []

@@ -78,7 +78,6 @@ _READ = msgspec.json.Decoder(FollowedRun)
 
 
 def folder_of_series(profile: Profile, series_id: str, /) -> Path:
-    """Where a series is kept."""
     if not _SERIES.fullmatch(series_id):
         raise InputError(
             f"{series_id[:70]!r} is not a series; tacit participant series lists yours"
@@ -102,7 +101,6 @@ def signed_series(profile: Profile, series_id: str, /) -> Series | None:
 
 
 def keep_series(profile: Profile, series_id: str, series: Series, /) -> None:
-    """Remember what is about to be signed."""
     path = folder_of_series(profile, series_id) / "series.json"
     replace_private(path, canonical(series))
 
@@ -141,7 +139,6 @@ def check_not_stopped(profile: Profile, series_id: str, /) -> None:
 
 
 def as_followed(run: str, agreement: Agreement, /) -> FollowedRun:
-    """The record of a run that is signed now."""
     assert agreement.series is not None
     digest = agreement_hash(agreement).hex()
     return FollowedRun(agreement.series.number, digest, time.time(), run)
@@ -175,7 +172,8 @@ def keep_run(
     if found is None:
         return
     path = folder_of_series(profile, found[0]) / "runs.jsonl"
-    # `follow` and `tacit participant log` may both write.
+    # `follow` and `tacit participant log` may both write: without the lock one of them would
+    # write back records that lack what the other has just added.
     with changing(path):
         records = {each.run: each for each in followed_runs(profile, found[0])}
         known = records.get(run) or as_followed(run, agreement)
@@ -217,7 +215,6 @@ def unseen_runs(profile: Profile, series_id: str, /, *, seen: Collection[str] = 
 
 
 def unseen_words(runs: Collection[str], /) -> str:
-    """What is wrong where so many are missing."""
     return (
         f"the logs of {', '.join(sorted(runs))} were never shown, and your costs were sealed for "
         "them: what the nodes were asked there is not known; ask the others and the nodes' "
@@ -277,12 +274,13 @@ def account_of_run(profile: Profile, run: str, agreement: Agreement, /) -> Count
 
 
 def head_refusals(profile: Profile, series_id: str, agreement: Agreement, /) -> list[str]:
-    """Why a run does not follow the runs that are known here to count."""
+    """Explain why a run does not follow the runs that are known here to count."""
     if agreement.equity is None or agreement.series is None:
         return []
     known, head = counted_runs(profile, series_id), agreement.equity.head
     if not known and head == FIRST_HEAD:
-        return []
+        return []  # the first run that counts
+    # A head that another run has followed already would leave that run out of everybody's balance.
     if head == FIRST_HEAD or any(head == each.before for each in known):
         return [
             f"it does not follow run {known[-1].number}, which counts: balances would lack it, so "
@@ -290,6 +288,8 @@ def head_refusals(profile: Profile, series_id: str, agreement: Agreement, /) -> 
         ]
     if known and head == known[-1].head:
         return []
+    # An unknown head: runs without this participant may lie in between, which it cannot check. If
+    # it signed all runs in between, it should know their heads from their logs.
     last = max((each.number for each in known), default=0)
     signed = {each.number: each.run for each in followed_runs(profile, series_id)}
     between = range(last + 1, agreement.series.number)
@@ -301,12 +301,11 @@ def head_refusals(profile: Profile, series_id: str, agreement: Agreement, /) -> 
 
 
 def account_words(account: CountedRun, /) -> list[str]:
-    """What is told of a run, in words; also that nothing is."""
     return account_lines(account) or ["counts, and tells nothing"]
 
 
 def account_lines(account: CountedRun, /) -> list[str]:
-    """What is told of a run, in words."""
+    """What a run disclosed of balances, in words."""
     lines = []
     if account.saved is not None and account.factor is not None:
         level = account.factor - NEUTRAL

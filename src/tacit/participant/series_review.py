@@ -70,6 +70,8 @@ def review_series(
             f"this machine signed another series under this name ({series_hash(signed)[:16]}...), "
             "and the platform has changed it since"
         )
+    # Its runs are counted under the name it was signed as. Under a second name the count of runs a
+    # day would begin anew, and the limit would not hold.
     named = series_named(profile, series_hash(series))
     if named is not None and named[0] != series_id:
         refusals.append(

@@ -69,6 +69,8 @@ def submit(
         check_weights(weights, agreement, profile.account, number)
     with profile.connect() as client:
         _check_still_agreed(client, run, agreement)
+        # If an earlier answer was lost, the boxes may be there already. They stay, and no new
+        # shares are drawn.
         there = _already_there(client, profile, run, number)
         if there is not None:
             return _with_receipts(client, profile, run, there)
@@ -76,7 +78,8 @@ def submit(
         if before is not None and not again:
             before.check()
         sealed = seal_rows(agreement, profile.account, number, weights, key=profile.keys().signing)
-        # First kept, then sent: if the answer is lost, we still know our own boxes.
+        # First kept, then sent: if the answer is lost, this machine still knows its own boxes and
+        # does not take them for somebody else's.
         profile.keep_manifest(run, number, sealed.manifest)
         hashes = row_hashes(weights, agreement.objectives[number].scale, profile.keys())
         keep_hashes(profile, run, number, hashes, seconds=int(time.time()))
@@ -97,7 +100,8 @@ def _with_receipts(
 ) -> Submission:
     try:
         return msgspec.structs.replace(done, receipts=fetch_receipts(profile, client, run))
-    except (FileError, OSError) as error:  # no reason to call rows that are there not handed in
+    except (FileError, OSError) as error:
+        # The rows are handed in: a full disk here must not make anybody seal them again.
         return msgspec.structs.replace(done, unkept=str(error))
 
 
@@ -131,6 +135,8 @@ def withdraw(profile: Profile, run: str, /, *, reason: str = "") -> RunView:
 
 
 def _check_still_agreed(client: PlatformClient, run: str, agreement: Agreement) -> None:
+    # Boxes sealed under what was signed would be of no use to nodes that have another agreement,
+    # and the change itself is worth an alarm before any share leaves this machine.
     signed = agreement_hash(agreement).hex()
     shown = hashlib.sha256(client.runs.agreement(run)).hexdigest()
     if shown != signed:
@@ -143,7 +149,7 @@ def _check_still_agreed(client: PlatformClient, run: str, agreement: Agreement) 
 def _already_there(
     client: PlatformClient, profile: Profile, run: str, number: int
 ) -> Submission | None:
-    """What the platform holds for us already, unless the nodes refused it."""
+    """Find rows that the platform holds for us already, unless the nodes refused them."""
     try:
         held = client.runs.submissions(run)
     except NotThereError:
@@ -155,6 +161,7 @@ def _already_there(
             msgspec.json.decode(manifest, type=Manifest).boxes
             for manifest in profile.manifests(run, number)
         ]
+        # Another machine of this participant sealed them, or somebody else has its key.
         if each.boxes not in own:
             raise TrustError(
                 f"the platform holds rows of {profile.account!r} for {run} that this machine did "
@@ -192,6 +199,5 @@ def wait_for_check(
 
 
 def wait_for_end(profile: Profile, run: str, /, *, timeout: float | None = None) -> RunView:
-    """Wait until a run has ended, however it did."""
     with profile.connect() as client:
         return client.runs.wait_for_end(run, timeout=timeout)

@@ -118,7 +118,6 @@ def pin(pinned: Path, files: Iterable[Path], /, *, replace: bool = False) -> Tru
 
 
 def node_entry(keys: Keys, address: str, /) -> Trust:
-    """What a node's operator gives to participants."""
     return Trust([TrustedNode(address, keys.signing_public)])
 
 
@@ -165,12 +164,10 @@ def trust_lines(trust: Trust, /) -> list[str]:
 
 
 def save_trust(trust: Trust, path: Path, /, *, note: str = "") -> None:
-    """Write a trust file."""
     replace_private(path, trust_text(trust, note=note).encode())
 
 
 def trust_text(trust: Trust, /, *, note: str = "") -> str:
-    """A trust file as it is written."""
     lines = [f"# {note}"] if note else []
     for kind, entries in (("node", trust.node), ("participant", trust.participant)):
         for entry in entries:

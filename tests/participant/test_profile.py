@@ -1,17 +1,11 @@
-"""When the platform is away, is somebody else, or says no: one line with the remedy."""
+"""Joining, certificates and keys, and a platform that is away or answers something else."""
 
 from __future__ import annotations
 
-import gzip
 import json
-import logging
-import socket
-import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Event, Thread
 
 import pytest
 from cryptography import x509
@@ -21,16 +15,103 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 from tacit.client import PlatformClient, tls_context
-from tacit.errors import InputError, NotThereError, PlatformError, TrustError
+from tacit.errors import FileError, InputError, NotThereError, PlatformError, TacitError, TrustError
+from tacit.identity import write_https_certificate
 from tacit.identity.certificates import CertificateFiles, new_certificate
 from tacit.local.cluster import LocalCluster, free_addresses
-from tacit.participant import join, load_profile, result, runs, sign, withdraw
+from tacit.participant import (
+    find_key_file,
+    join,
+    load_profile,
+    new_key_file,
+    result,
+    runs,
+    sign,
+    withdraw,
+)
 from tacit.problems import Objective
 from tacit.service.access.credentials import revoke_all
+from tests.conftest import RunTacit
 from tests.participant.conftest import World
 from tests.participant.platform import RUN, Platform, csv_of, served, slots
 from tests.support.command_line import Tacit
-from tests.support.cpu_waits import CpuWaits
+from tests.support.website import served as website
+
+NOWHERE = Path("no-such-folder")
+
+
+def test_a_folder_without_keys_or_profile_says_which_command_makes_them() -> None:
+    with pytest.raises(FileError, match="run tacit participant keys new NAME first"):
+        find_key_file(NOWHERE)
+    with pytest.raises(FileError, match="run tacit participant keys new NAME first"):
+        join("https://platform.example", "code", profile=NOWHERE)
+    with pytest.raises(FileError, match="run tacit participant join with your invitation"):
+        load_profile(NOWHERE)
+
+
+@pytest.fixture
+def profile(tmp_path: Path) -> Path:
+    new_key_file("north", tmp_path / "north")
+    return tmp_path / "north"
+
+
+def refusal(url: str, profile: Path, ca: Path | None) -> str:
+    with pytest.raises(TrustError) as error:
+        join(url, "tci_code", profile=profile, ca=ca)
+    said = str(error.value)
+    assert said.startswith(f"{url} shows a certificate that is not trusted here; nothing was sent")
+    return said
+
+
+def test_the_file_of_somebody_else(tmp_path: Path, profile: Path) -> None:
+    """Such as the one that the platform shows its nodes, which lies beside the right one."""
+    write_https_certificate(tmp_path, ["127.0.0.1"], name="service")
+    wrong = new_certificate("platform", tmp_path).certificate
+    with website(tmp_path) as port:
+        url = f"https://127.0.0.1:{port}"
+        said = refusal(url, profile, wrong)
+        assert "the certificate that you gave is another one, of 'CN=platform' (" in said
+        with pytest.raises(TrustError, match="the certificate that you gave is another one"):
+            join(url, "tci_code", profile=profile, certificate=wrong.read_text())
+        assert "the platform shows that of 'CN=platform at 127.0.0.1' (" in said
+        assert "get ca.pem from its operator, compare its fingerprint by phone" in said
+        assert not (profile / "ca.pem").exists(), "a wrong one is not kept"
+        known = (tmp_path / "ca.pem").read_bytes()
+        (profile / "ca.pem").write_bytes(known)
+        refusal(url, profile, wrong)
+        assert (profile / "ca.pem").read_bytes() == known
+        (profile / "ca.pem").unlink()
+        assert "no authority that this computer knows has signed it" in refusal(url, profile, None)
+
+
+def test_what_is_pinned_changes_when_an_invitation_was_taken_and_not_before(
+    tmp_path: Path, profile: Path, run_here: RunTacit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_https_certificate(tmp_path, ["127.0.0.1"], name="service")
+    known = profile / "ca.pem"
+    known.write_bytes(b"as it was")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    operators = tmp_path / "tacit" / "operator" / "ca.pem"
+    operators.parent.mkdir(parents=True)
+    operators.write_bytes(b"as it was")
+    with website(tmp_path) as port:  # which knows of no invitations
+        url = f"https://127.0.0.1:{port}"
+        with pytest.raises(TacitError):
+            join(url, "tci_code", profile=profile, ca=tmp_path / "ca.pem")
+        done = run_here("run", "sign-in", url, "tci_code", "--ca", tmp_path / "ca.pem")
+    assert done.returncode
+    assert known.read_bytes() == operators.read_bytes() == b"as it was"
+    assert sorted(path.name for path in profile.iterdir()) == ["ca.pem", "north.key"]
+    assert [path.name for path in operators.parent.iterdir()] == ["ca.pem"]
+
+
+def test_a_certificate_for_other_names(tmp_path: Path, profile: Path) -> None:
+    write_https_certificate(tmp_path, ["p.example", "10.1.2.3"], name="service")
+    with website(tmp_path) as port:
+        said = refusal(f"https://localhost:{port}", profile, tmp_path / "ca.pem")
+        assert "it is for p.example, 10.1.2.3 and not for localhost: use one of these" in said
+        said = refusal(f"https://127.0.0.1:{port}", profile, tmp_path / "ca.pem")
+        assert "and not for 127.0.0.1" in said
 
 
 def test_offline(world: World, tacit: Tacit) -> None:
@@ -40,16 +121,6 @@ def test_offline(world: World, tacit: Tacit) -> None:
     assert "cannot be reached" in said.err
     assert "check your network connection and the address" in said.err
     assert said.err.count("\n") == 1
-
-
-def test_a_platform_that_does_not_answer() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        with (
-            PlatformClient(url, timeout=0.2) as client,
-            pytest.raises(PlatformError, match=r"did not answer within 0.2 s; try again"),
-        ):
-            client.send("GET", "/runs")
 
 
 def test_another_certificate_gets_no_token(world: World, tacit: Tacit) -> None:
@@ -226,143 +297,3 @@ def test_an_authority_vouches_for_names(nodes: LocalCluster, tmp_path: Path, nam
             expected = PlatformError if name == "localhost" else TrustError
             with pytest.raises(expected, match="your token" if name == "localhost" else "not for"):
                 client.send("GET", "/runs")
-
-
-class _Drips(BaseHTTPRequestHandler):
-    """Says a little at a time: its headers on one path, its content on the other."""
-
-    def do_GET(self) -> None:
-        slow = self.path.endswith("/headers")
-        if not slow:
-            self.send_response(200)
-            self.end_headers()
-        else:
-            self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Much: ")
-        try:
-            for _ in range(2400):
-                time.sleep(0.05)
-                self.wfile.write(b"x")
-                self.wfile.flush()
-        except OSError:
-            return
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
-
-
-@pytest.mark.parametrize("path", ["/headers", "/content"])
-def test_an_answer_that_drips_ends_in_time(path: str) -> None:
-    with HTTPServer(("127.0.0.1", 0), _Drips) as server:
-        Thread(target=server.handle_request, daemon=True).start()
-        with (
-            CpuWaits() as waits,
-            PlatformClient(f"http://127.0.0.1:{server.server_port}", timeout=0.4) as client,
-        ):
-            begun = time.monotonic()
-            with pytest.raises(PlatformError, match=r"did not answer within 0.4 s"):
-                client.send("GET", path)
-            ended = time.monotonic()
-        assert ended - begun - waits.between(begun, ended) < 1.5
-
-
-def test_who_waits_is_told_so(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr("tacit.client.connection.SILENT_SECONDS", 0.1)
-    told = Event()
-
-    class Waits(_Drips):
-        """Answers when the client has told that it waits."""
-
-        def do_GET(self) -> None:
-            told.wait(120)
-            self.send_response(200)
-            self.end_headers()
-
-    class Tells(logging.Handler):
-        def emit(self, _: logging.LogRecord) -> None:
-            told.set()
-
-    log, handler = logging.getLogger("tacit.client"), Tells()
-    log.addHandler(handler)
-    try:
-        with HTTPServer(("127.0.0.1", 0), Waits) as server:
-            Thread(target=server.handle_request, daemon=True).start()
-            url = f"http://127.0.0.1:{server.server_port}"
-            with PlatformClient(url, timeout=120) as client:
-                assert client.send("GET", "/content") == b""
-    finally:
-        log.removeHandler(handler)
-    assert f"{url} has not answered for 0.1 s; waiting" in caplog.text
-
-
-class _Floods(BaseHTTPRequestHandler):
-    """A small answer that would unpack to a large one, or one that is large as it is."""
-
-    def do_GET(self) -> None:
-        packed = self.path.endswith("/packed")
-        content = gzip.compress(bytes(1 << 22)) if packed else b" " * (1 << 22)
-        self.send_response(200)
-        if packed:
-            self.send_header("Content-Encoding", "gzip")
-        self.end_headers()
-        try:
-            self.wfile.write(content)
-        except OSError:
-            return
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
-
-
-@pytest.mark.parametrize(
-    ("path", "message"), [("/packed", "not understood here"), ("/plain", "more than 1 MB")]
-)
-def test_no_answer_fills_the_memory(
-    path: str, message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tacit.client.connection.MOST_BYTES", 1 << 20)
-    with HTTPServer(("127.0.0.1", 0), _Floods) as server:
-        Thread(target=server.handle_request, daemon=True).start()
-        with (
-            PlatformClient(f"http://127.0.0.1:{server.server_port}") as client,
-            pytest.raises(PlatformError, match=message),
-        ):
-            client.get(path, list[str])
-
-
-class _Says(BaseHTTPRequestHandler):
-    """Answers every path /api/v1/CODE with that code."""
-
-    def do_GET(self) -> None:
-        code = int(self.path.rpartition("/")[2])
-        self.send_response(code)
-        self.send_header("Retry-After", "7")
-        self.send_header("Location", "https://elsewhere.example/")
-        self.end_headers()
-        self.wfile.write(b"<h1>Traceback</h1>" if code != 422 else b'{"message":"a\\u001b[2Jb"}')
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
-
-
-@pytest.mark.parametrize(
-    ("code", "message"),
-    [
-        (200, "answers something that is not understood here"),
-        (302, "the platform refuses (302)"),
-        (413, "the platform refuses (413)"),
-        (422, "a[2Jb"),
-        (429, "the platform has too much to do; try again in 7 s"),
-        (502, "the platform failed (502); tell its operator, and try again later"),
-    ],
-)
-def test_whatever_it_says_is_one_line(code: int, message: str) -> None:
-    with HTTPServer(("127.0.0.1", 0), _Says) as server:
-        Thread(target=server.handle_request, daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_port}"
-        with PlatformClient(url) as client, pytest.raises(PlatformError) as raised:
-            client.get(f"/{code}", list[str])
-    assert message in str(raised.value)
-    assert str(raised.value).isprintable()
-    assert "Traceback" not in str(raised.value)

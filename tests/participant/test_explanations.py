@@ -21,12 +21,7 @@ from tacit.participant.explanations import (
 from tacit.participant.plans import own_cells, plan_rows, table_lines
 from tacit.participant.results import OwnResult
 from tacit.participant.review_words import _kind_lines, review_json, review_lines
-from tacit.participant.reviewing import (
-    Review,
-    _warnings,
-    changed_parts,
-    check_is_expected,
-)
+from tacit.participant.reviewing import Review, _warnings, changed_parts, check_is_expected
 from tacit.participant.submission import chosen_objective
 from tacit.participant.trust import Trust, seen_trust, trust_refusals
 from tacit.plain_text import wrapped

@@ -25,15 +25,7 @@ from tacit.participant.series_records import (
 from tacit.records import RunCounted
 from tacit.verify import Claim, Finding, Verdict, check_counted
 from tests.agreement.made_series import series_like
-from tests.agreement.test_equity import (
-    KEYS,
-    RULES,
-    TERMS,
-    VARYING,
-    plain,
-    ranked,
-    with_equity,
-)
+from tests.agreement.test_equity import KEYS, RULES, TERMS, VARYING, plain, ranked, with_equity
 
 SERIES = "s-abcdefghij"
 ME = "participant 2"

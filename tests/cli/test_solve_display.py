@@ -1,4 +1,4 @@
-"""`tacit solve` on a terminal; test_engine_commands.py interrupts it."""
+"""`tacit solve` on a terminal; test_nodes.py interrupts it."""
 
 from __future__ import annotations
 

@@ -3,26 +3,56 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from tacit.cli.keys import app as keys_app
 from tacit.errors import TrustError
 from tacit.identity.keys import Keys, key_fingerprint
 from tacit.participant import (
+    Trust,
     load_trust,
     participant_entry,
     review,
+    save_trust,
     seen_trust,
     sign,
     trust_text,
 )
+from tacit.participant.trust import TrustedNode, TrustedParticipant
+from tacit.plain_text import plain_line
 from tests.participant.conftest import World
 from tests.participant.platform import RUN
-from tests.participant.test_review_and_sign import other_signing_key
+from tests.participant.test_reviewing import other_signing_key
 from tests.support.command_line import Tacit
+
+TEXT = st.text(st.characters(codec="utf-8"), max_size=20)
+KEYS = st.text("0123456789abcdef", min_size=64, max_size=64)
+TRUSTS = st.builds(
+    Trust,
+    st.lists(st.builds(TrustedNode, TEXT, KEYS, st.none() | KEYS), max_size=3),
+    st.lists(st.builds(TrustedParticipant, TEXT, KEYS), max_size=3),
+)
+
+
+@given(trust=TRUSTS, note=TEXT)
+def test_whatever_is_written_is_read_again(trust: Trust, note: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "keys.toml"
+        save_trust(trust, path, note=plain_line(note))
+        assert load_trust(path) == trust
+
+
+@given(text=st.text())
+def test_a_line_stays_a_line(text: str) -> None:
+    shown = plain_line(text)
+    assert len(f"{shown}.".splitlines()) == 1
+    assert shown.isprintable()
 
 
 def test_keys_that_are_the_platforms_word_are_not_signed(unpinned: World, tacit: Tacit) -> None:

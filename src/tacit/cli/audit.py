@@ -119,6 +119,7 @@ def _of_bundle(content: bytes) -> Record:
     from tacit.errors import UnprovenError
     from tacit.verify import Verdict, bundled_logs, check_bundle, claim_of, read_bundle
 
+    # A bundle that was cut would make the leakage look smaller than it was.
     bundle = read_bundle(content)
     try:
         check_bundle(bundle).check()

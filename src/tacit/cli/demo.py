@@ -37,6 +37,7 @@ def demo_command(
     from tacit.service import LocalPlatform, run_demo
 
     console = terminal(highlight=False)
+    # In a script nobody presses Ctrl-C.
     stays = sys.stdout.isatty() and sys.stdin.isatty() if stay is None else stay
     seconds = parse_duration(deadline)
     started = time.monotonic()

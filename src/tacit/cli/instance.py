@@ -6,16 +6,16 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 import numpy as np
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tacit.cli.printing import AsJson, command_group, terminal
+from tacit.cli.printing import AsJson, command_group, echo_json, terminal
 from tacit.disclosure import SEALED, parse_disclosure
 from tacit.errors import FileError, InputError, ParameterError, TacitError
 from tacit.files import writing
@@ -42,62 +42,27 @@ _LARGEST_GROUND_TRUTH = 300
 """A hundred exact solutions of more rows take too long for a look at a file."""
 
 
-class ObjectiveDescription(msgspec.Struct):
-    """One objective in the user's unit."""
-
-    name: str
-    sense: str
-    confidential: bool
-    disclosure: str
-    best: str
-    scale: int
-    least: float | None
-    most: float | None
-    weight_bound: float
-
-
-class Description(msgspec.Struct):
-    """A problem in figures."""
-
-    name: str
-    kind: str
-    rows: int
-    columns: int
-    source: str | None
-    participants: dict[str, int]
-    objectives: list[ObjectiveDescription]
-    forbidden_share: float
-    data: dict[str, int | list[int]]
-    """Public data of the kind, such as capacities."""
-    optimum: float | None
-    ground_truth_size: int | None
-
-    def to_json(self) -> str:
-        """The description as indented JSON."""
-        return msgspec.json.format(msgspec.json.encode(self), indent=2).decode()
-
-
-def describe(problem: Problem, /) -> Description:
-    """Put a problem into figures."""
+def describe(problem: Problem, /) -> dict[str, Any]:
+    """Put a problem into figures, in the user's unit."""
     forbidden = problem.forbidden
-    return Description(
-        name=problem.name,
-        kind=problem.kind,
-        rows=problem.rows,
-        columns=problem.columns,
-        source=problem.source,
-        participants={p.name: len(p.rows) for p in problem.participants},
-        objectives=[_objective(problem, objective) for objective in problem.objectives],
-        forbidden_share=0.0 if forbidden is None else float(forbidden.mean()),
-        data=problem.data,
-        optimum=_optimum(problem),
-        ground_truth_size=_ground_truth_size(problem),
-    )
+    return {
+        "name": problem.name,
+        "kind": problem.kind,
+        "rows": problem.rows,
+        "columns": problem.columns,
+        "source": problem.source,
+        "participants": {p.name: len(p.rows) for p in problem.participants},
+        "objectives": [_objective(problem, objective) for objective in problem.objectives],
+        "forbidden_share": 0.0 if forbidden is None else float(forbidden.mean()),
+        "data": problem.data,
+        "optimum": _optimum(problem),
+        "ground_truth_size": _ground_truth_size(problem),
+    }
 
 
-def print_description(description: Description, console: Console, /) -> None:
+def print_description(description: dict[str, Any], console: Console, /) -> None:
     """Print the description as tables for people."""
-    d = description
+    d = SimpleNamespace(**description)
     console.print(f"{d.name}: {d.kind}, {d.rows} x {d.columns}", markup=False, highlight=False)
     facts = Table.grid(padding=(0, 2))
     if d.source:
@@ -113,7 +78,7 @@ def print_description(description: Description, console: Console, /) -> None:
         facts.add_row("optimum", "unknown" if d.optimum is None else f"{d.optimum:,}")
     console.print(facts)
     table = Table("objective", "sense", "disclosure", "best", "weights", "bound", "scale")
-    for o in d.objectives:
+    for o in (SimpleNamespace(**each) for each in d.objectives):
         shown = o.disclosure if o.confidential else "public"
         spread = "with owners" if o.least is None else f"{o.least:,} to {o.most:,}"
         name = escape(o.name)
@@ -135,22 +100,22 @@ def _owners(participants: dict[str, int]) -> str:
     return ", ".join(f"{name} ({rows} rows)" for name, rows in participants.items())
 
 
-def _objective(problem: Problem, objective: Objective) -> ObjectiveDescription:
+def _objective(problem: Problem, objective: Objective) -> dict[str, Any]:
     weights = objective.weights
     if weights is not None and problem.between_places:
         # No way goes from a city to itself, so the diagonal says nothing.
         weights = weights[~np.eye(problem.rows, dtype=np.bool_)]
-    return ObjectiveDescription(
-        name=objective.name,
-        sense=objective.sense,
-        confidential=objective.confidential,
-        disclosure=objective.disclosure.text,
-        best=objective.best_mode.value,
-        scale=objective.scale,
-        least=None if weights is None else _in_users_unit(int(weights.min()), objective),
-        most=None if weights is None else _in_users_unit(int(weights.max()), objective),
-        weight_bound=_in_users_unit(objective.weight_bound, objective),
-    )
+    return {
+        "name": objective.name,
+        "sense": objective.sense,
+        "confidential": objective.confidential,
+        "disclosure": objective.disclosure.text,
+        "best": objective.best_mode.value,
+        "scale": objective.scale,
+        "least": None if weights is None else _in_users_unit(int(weights.min()), objective),
+        "most": None if weights is None else _in_users_unit(int(weights.max()), objective),
+        "weight_bound": _in_users_unit(objective.weight_bound, objective),
+    }
 
 
 def _in_users_unit(value: int, objective: Objective) -> float:
@@ -266,6 +231,7 @@ def new(
         raise ParameterError(f"seed is {seed}; give 0 or more")
     if participants_dir is not None and count > 1:
         raise ParameterError("--participants-dir takes one problem; leave --count out")
+    # A routing problem cannot be solved sealed, so its plans must be evaluated.
     usual = Problem.usual_disclosure if kind == "routing" else SEALED
     draw = _drawing(kind, size, up_to, objectives, participants, disclose or [usual])
     rng = np.random.Generator(np.random.PCG64(seed))
@@ -291,12 +257,10 @@ def show(
     loaded = load_problem(problem, minimize=minimize)
     description = describe(loaded)
     if as_json:
-        typer.echo(description.to_json())
+        echo_json(description)
     else:
         print_description(description, terminal())
     if plot is not None:
-        from tacit.cli.instance import plot_problem
-
         plot_problem(loaded, plot)
 
 

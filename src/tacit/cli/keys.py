@@ -82,19 +82,20 @@ def show(
 def _shown(path: Path) -> list[dict[str, Any]]:
     """What a file has or names, as a table for each key and certificate."""
     from tacit.files import read_bytes, read_toml
-    from tacit.identity import is_half, key_fingerprint, load_half, load_keys
+    from tacit.identity import is_half, load_half, load_keys
 
+    # How it begins shows what it is: keys are JSON, certificates PEM, all else is TOML.
     start = read_bytes(path).lstrip()[:40]
     if start.startswith(b"{"):
         keys = load_keys(path)
-        return [_key_table(keys.name, keys.signing_public, key_fingerprint(keys.signing_public))]
+        return [_key_table(keys.name, keys.signing_public)]
     if start.startswith(b"-----"):
         return [_certificate_table(path)]
     if is_half(read_toml(path)):
         half = load_half(path)
         shown = [_certificate_table(path, half.certificate)]
         if half.signing_key:
-            shown.insert(0, _key_table(half.name, half.signing_key, _signed_by(half)))
+            shown.insert(0, _key_table(half.name, half.signing_key))
         return shown
     rotated = _rotated(path)
     found = _shown(rotated.keys) if rotated.keys is not None else []
@@ -102,14 +103,11 @@ def _shown(path: Path) -> list[dict[str, Any]]:
     return found + [_certificate_table(each) for each in dict.fromkeys(files) if each.exists()]
 
 
-def _key_table(name: str, key: str, to_compare: str) -> dict[str, Any]:
-    return {"what": "signing key", "name": name, "key": key, "to_compare": to_compare}
-
-
-def _signed_by(half: PublicHalf) -> str:
+def _key_table(name: str, key: str) -> dict[str, Any]:
     from tacit.identity import key_fingerprint
 
-    return key_fingerprint(half.signing_key)
+    to_compare = key_fingerprint(key)
+    return {"what": "signing key", "name": name, "key": key, "to_compare": to_compare}
 
 
 def _certificate_table(path: Path, pem: str | None = None) -> dict[str, Any]:
@@ -140,14 +138,14 @@ def show_keys(name: str, signing: str) -> None:
 
 def half_table(half: PublicHalf, /) -> dict[str, Any]:
     """A public half for programs."""
-    from tacit.identity import short_fingerprint
+    from tacit.identity import key_fingerprint, short_fingerprint
 
     table = {
         "kind": half.kind,
         "name": half.name,
         "address": half.address or None,
         "signing_key": half.signing_key or None,
-        "signing_key_to_compare": _signed_by(half) if half.signing_key else None,
+        "signing_key_to_compare": key_fingerprint(half.signing_key) if half.signing_key else None,
         "certificate_sha256": half.certificate_fingerprint,
         "certificate_to_compare": short_fingerprint(half.certificate),
     }
@@ -208,6 +206,7 @@ def rotate(
             typer.echo("give this key to platforms (signing_key in cluster.toml) and participants")
         typer.echo("when nobody needs the old ones any more: tacit keys rotate CONFIG finish")
     else:
+        # Nodes go on signing for agreements that name the old key, so it stays until these expire.
         agreements: list[str] = []
         if rotated.keys is not None and rotated.previous_keys.exists():
             previous = load_keys(rotated.previous_keys).signing_public
@@ -266,6 +265,7 @@ def _rotated(config: Path) -> Rotated:
     if settings.tls_certificate is None or settings.tls_key is None:
         raise InputError(f"{config} names no certificate; rotate that of the proxy in front of it")
     certificate, key = settings.place(settings.tls_certificate), settings.place(settings.tls_key)
+    # Renewing a certificate of another authority here would replace one that browsers trust.
     if not identity.is_own_https(certificate):
         raise InputError(
             f"{certificate} was signed by an authority that is not ours; renew it there, and put "

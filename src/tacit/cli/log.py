@@ -64,6 +64,7 @@ def replay(
     from tacit.verify import Claim, check_run
 
     agreed = read_agreement(read_bytes(agreement).strip())
+    # An answer is the sum of what all nodes sent: one log alone proves populations, not answers.
     logs = [verify_log(read_bytes(each)) for each in (path, *(other or []))]
     if not all(is_of(agreed, log) for log in logs):
         raise LogError("the log belongs to another agreement; give the one it names")

@@ -74,6 +74,7 @@ def new_cluster(
     """
     from tacit.identity import write_cluster
 
+    # Drawing keys over those in use would lock a running cluster out.
     if folder.exists() and any(folder.iterdir()):
         raise InputError(f"{folder} is not empty; give a new folder")
     addresses = host or [f"127.0.0.1:{FIRST_PORT + i}" for i in range(nodes)]

@@ -171,6 +171,7 @@ def invite(
     with operators_client() as client:
         run = client.runs.find(run)
         for file in client.runs.invitations(run, names or ()):
+            # The name came from the platform: it must not lead out of the folder.
             path = out or (folder or Path()) / f"{Path(file.account).name}{SUFFIX}"
             path.parent.mkdir(parents=True, exist_ok=True)
             file.save(path)
@@ -221,6 +222,7 @@ def cancel(run: Run, reason: ReasonText = "", as_json: AsJson = False) -> None:
     """Cancel a run; one that is running keeps its best so far. A draft is discarded."""
     with operators_client() as client:
         named = client.runs.find(run)
+        # A draft was shown to nobody, so nobody has to be told that it was cancelled.
         if client.runs.show(named).state != "draft":
             show_run(client.runs.cancel(named, reason=reason), as_json=as_json)
             return
@@ -268,6 +270,7 @@ def result(
             lines = result_lines(found, client.runs.show(named).terms, plan)
             echo_lines(result_notes(named, found), err=True)
             echo_lines(lines)
+    # After the result is printed, so that a script gets the best so far and the exit code as well.
     check_finished(named, found.state, found.reason)
 
 

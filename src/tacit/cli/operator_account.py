@@ -42,6 +42,7 @@ def operators_client() -> PlatformClient:
     from tacit.client import PlatformClient
     from tacit.files import check_secret
 
+    # The environment counts first, so that a scheduled job needs no sign-in on its machine.
     url, token, ca = (os.environ.get(name) for name in ENVIRONMENT)
     if url and token:
         return PlatformClient(url, token=token, ca=Path(ca) if ca else None)

@@ -107,8 +107,10 @@ def confirm(
     if not yes:
         echo_lines(lines, err=err)
         participant.keep_reviewed(loaded, seen)
+    # After it is shown: whoever is refused should see what the refusal is about.
     seen.check()
     seen.check_costs()
+    # The platform may have changed it between `review` and `sign --yes`, which nobody reads.
     if yes or named is not None:
         expected = named or participant.reviewed_hash(loaded, seen)
         participant.check_is_expected(seen, expected)
@@ -402,6 +404,7 @@ def result(
     if as_json:
         echo_json(shown.to_json())
         return
+    # Remarks go to standard error, so that a plan can be piped into a file.
     if not as_csv:
         echo_long(shown.status(), err=True)
     shown.check(waited=wait)

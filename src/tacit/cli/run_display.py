@@ -72,6 +72,7 @@ def watch_run(client: PlatformClient, run: str, /, *, timeout: str | None, as_js
     """Print what happens until the run has ended; an error unless it is finished then."""
     from tacit.client import check_finished
 
+    # An event says that something changed; the run is asked for anew, since events may be missed.
     reported: float | None = None
     for event in client.runs.watch(run, timeout=seconds_of(timeout)):
         if as_json and event.kind != "here":

@@ -101,6 +101,7 @@ def run(config: ConfigOption) -> None:
     from tacit.service import load_settings, serve
 
     settings = load_settings(config)
+    # As another user, root for example, it would leave files that the service cannot write later.
     check_user(settings.data_folder)
     typer.echo(f"the platform listens at {settings.url}", err=True)
     serve(settings)

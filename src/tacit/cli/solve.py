@@ -298,6 +298,7 @@ def solve_command(
         weightings=weightings_asked_for(to_solve, weighting or [], weightings),
         checkpointing=Checkpointing(file=checkpoint, every=checkpoint_every, resume=resume),
     )
+    # Before the search: a typo in a path must not cost a plan that took minutes.
     for path in (out, plot, checkpoint, ledger, record):
         check_writable(path)
     if plot is not None:
@@ -340,5 +341,6 @@ def solve_command(
         show_result(result, terminal(), saved_to=None if unwritten else out, plotted_to=plot)
     if plot is not None:
         plot_result(result, plot)
+    # Raised last, when the plan has been shown: it is not lost with the file.
     if unwritten is not None:
         raise unwritten

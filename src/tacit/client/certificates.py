@@ -54,6 +54,7 @@ def platform_address(url: str, /) -> str:
     >>> platform_address("HTTPS://Platform.Example/"), platform_address("http://[::1]:8443")
     ('https://platform.example:443', 'http://[::1]:8443')
     """
+    # The port is always written: what is signed must not depend on how an address was typed.
     scheme, host, port = _contacted(checked_url(url))
     shown = f"[{host}]" if ":" in host else host.removesuffix(".")
     return f"{scheme}://{shown}:{port}"
@@ -107,6 +108,7 @@ def certificate_to_pin(pem: str, /) -> str | None:
     A server's own certificate is pinned as it is. If an authority signed it, the authority is: the
     server's certificate changes every few months, and its authority does not.
     """
+    # Only a self-signed certificate in the chain can be pinned: a public authority's is not sent.
     for each in x509.load_pem_x509_certificates(pem.encode()):
         if each.issuer == each.subject:
             return each.public_bytes(Encoding.PEM).decode()
@@ -160,6 +162,8 @@ def tls_context(ca: Path | None, /) -> ssl.SSLContext:
     context.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN
     # Python 3.13 asks authorities for extensions that a pinned certificate can do without.
     context.verify_flags &= ~ssl.VerifyFlags.VERIFY_X509_STRICT
+    # An authority signs for many hosts, so the name counts. A server's own certificate is the
+    # platform itself, under whatever address it is reached.
     context.check_hostname = any(_is_authority(each) for each in pinned)
     return context
 

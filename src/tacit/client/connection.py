@@ -139,6 +139,7 @@ class Connection:
             ) from None
         except httpx.TransportError as error:
             raise self._unreachable(error) from None
+        # Also of a refusal: its date shows how far the clocks differ.
         self._note_clock(answer)
         if not answer.is_success:
             raise self._refusal(answer, content)
@@ -212,6 +213,7 @@ class Connection:
             ) from None
 
     def _unreachable(self, error: httpx.TransportError) -> PlatformError | TrustError:
+        # The HTTP library wraps what OpenSSL says; how a certificate fails decides what to do.
         seen: BaseException | None = error
         while seen is not None:
             if isinstance(seen, ssl.SSLCertVerificationError):

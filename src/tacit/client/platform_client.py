@@ -36,14 +36,16 @@ from tacit.client.terms import RunTerms, SeriesTerms
 from tacit.errors import InputError, RunEndedError, WaitingError
 
 
-class RunsApi:
+class _PartOfApi:
+    def __init__(self, connection: Connection, /) -> None:
+        self._connection = connection
+
+
+class RunsApi(_PartOfApi):
     """What can be done with runs: `client.runs`.
 
     A run is named by its id. What a role may do is the platform's to say.
     """
-
-    def __init__(self, connection: Connection, /) -> None:
-        self._connection = connection
 
     # Operators.
 
@@ -56,7 +58,7 @@ class RunsApi:
         return named if named.startswith("r-") else _only_one("run", named, self.all())
 
     def show(self, run: str, /) -> RunView:
-        return self._connection.get(_run(run), RunView)
+        return self._connection.get(_path("runs", run), RunView)
 
     def terms(
         self, run: str, /, *, name: str | None = None, deadline_seconds: float | None = None
@@ -79,21 +81,21 @@ class RunsApi:
         return self._connection.post("/runs", terms, RunView)
 
     def change(self, run: str, terms: RunTerms | Mapping[str, Any], /) -> RunView:
-        return self._connection.put(_run(run), terms, RunView)
+        return self._connection.put(_path("runs", run), terms, RunView)
 
     def discard(self, run: str, /) -> None:
-        self._connection.send("DELETE", _run(run))
+        self._connection.send("DELETE", _path("runs", run))
 
     def invite(self, run: str, /) -> RunView:
         """Invite all participants of a draft; new ones have a code, which is shown once."""
-        return self._connection.post(_run(run, "invite"), {}, RunView)
+        return self._connection.post(_path("runs", run, "invite"), {}, RunView)
 
     def invitation(self, run: str, name: str, /) -> InvitationFile:
         """A new invitation for one participant of a run, as the file that it joins with.
 
         Earlier codes of this participant end.
         """
-        path = _run(run, f"invitations/{quote(name, safe='')}")
+        path = _path("runs", run, f"invitations/{quote(name, safe='')}")
         return self._connection.post(path, {}, InvitationFile)
 
     def invitations(self, run: str, names: Sequence[str] = (), /) -> list[InvitationFile]:
@@ -111,24 +113,24 @@ class RunsApi:
 
     def cancel(self, run: str, /, *, reason: str = "") -> RunView:
         """Cancel a run that has not ended; one that is running keeps its best so far."""
-        return self._connection.post(_run(run, "cancel"), _why(reason), RunView)
+        return self._connection.post(_path("runs", run, "cancel"), _why(reason), RunView)
 
     def resume(self, run: str, /) -> RunView:
-        return self._connection.post(_run(run, "resume"), {}, RunView)
+        return self._connection.post(_path("runs", run, "resume"), {}, RunView)
 
     # Participants.
 
     def agreement(self, run: str, /) -> bytes:
         """The agreement, byte for byte as it is signed."""
-        return self._connection.send("GET", _run(run, "agreement"))
+        return self._connection.send("GET", _path("runs", run, "agreement"))
 
     def public_weights(self, run: str, /) -> PublicWeights:
-        return self._connection.get(_run(run, "public-weights"), PublicWeights)
+        return self._connection.get(_path("runs", run, "public-weights"), PublicWeights)
 
     def sign(self, run: str, signature: bytes, /) -> RunView:
         """Hand in one's signature under the agreement."""
         body = {"signature": signature.hex()}
-        return self._connection.post(_run(run, "signature"), body, RunView)
+        return self._connection.post(_path("runs", run, "signature"), body, RunView)
 
     def submit(
         self,
@@ -147,46 +149,48 @@ class RunsApi:
             "signature": signature.hex(),
             "boxes": [b64encode(box).decode() for box in boxes],
         }
-        return self._connection.post(_run(run, "submission"), body, SubmittedRows)
+        return self._connection.post(_path("runs", run, "submission"), body, SubmittedRows)
 
     def submissions(self, run: str, /) -> list[SubmittedRows]:
         """One's own sealed rows, and how the nodes took them."""
-        return self._connection.get(_run(run, "submission"), list[SubmittedRows])
+        return self._connection.get(_path("runs", run, "submission"), list[SubmittedRows])
 
     def withdraw(self, run: str, /, *, reason: str = "") -> RunView:
         """Take no part after all, which cancels the run."""
-        return self._connection.post(_run(run, "withdraw"), _why(reason), RunView)
+        return self._connection.post(_path("runs", run, "withdraw"), _why(reason), RunView)
 
     # Results.
 
     def result(self, run: str, /) -> RunResult:
         """The result of a run that has ended; an interrupted one has its best so far."""
-        return self._connection.get(_run(run, "result"), RunResult)
+        return self._connection.get(_path("runs", run, "result"), RunResult)
 
     def result_csv(self, run: str, /) -> str:
-        return self._connection.send("GET", _run(run, "result.csv")).decode()
+        return self._connection.send("GET", _path("runs", run, "result.csv")).decode()
 
     def progress_csv(self, run: str, /) -> str:
-        return self._connection.send("GET", _run(run, "progress.csv")).decode()
+        return self._connection.send("GET", _path("runs", run, "progress.csv")).decode()
 
     def parts(self, run: str, /) -> Parts:
         """The boxes with one's own part of a plan that is for its owners."""
-        return self._connection.get(_run(run, "parts"), Parts, bulk=True)
+        return self._connection.get(_path("runs", run, "parts"), Parts, bulk=True)
 
     def ledger(self, run: str, /) -> bytes:
         """Everything that the nodes have disclosed so far, one entry per line."""
-        return self._connection.send("GET", _run(run, "ledger"), bulk=True)
+        return self._connection.send("GET", _path("runs", run, "ledger"), bulk=True)
 
     def logs(self, run: str, nonce: bytes, /, *, heads_only: bool = False) -> CarriedLogs:
         """The nodes' logs, or their heads alone, signed for a nonce that the asker has drawn."""
         body: dict[str, Any] = {"nonce": nonce.hex()}
         if heads_only:
             body["heads_only"] = True
-        return self._connection.post(_run(run, "logs"), body, CarriedLogs, bulk=not heads_only)
+        return self._connection.post(
+            _path("runs", run, "logs"), body, CarriedLogs, bulk=not heads_only
+        )
 
     def bundle(self, run: str, /) -> bytes:
         """Everything that it takes to check a run that has ended, as one ZIP file."""
-        return self._connection.send("GET", _run(run, "bundle"), bulk=True)
+        return self._connection.send("GET", _path("runs", run, "bundle"), bulk=True)
 
     # Waiting.
 
@@ -195,7 +199,7 @@ class RunsApi:
     ) -> Iterator[RunEvent]:
         """What happens to a run, after an event or from now on, until nobody reads any more."""
         until = None if timeout is None else time.monotonic() + timeout
-        return watch(self._connection, _run(run, "events"), after=after, until=until)
+        return watch(self._connection, _path("runs", run, "events"), after=after, until=until)
 
     def wait(
         self, run: str, done: Callable[[RunView], bool], /, *, timeout: float | None = None
@@ -220,11 +224,8 @@ class RunsApi:
         return self.wait(run, lambda seen: seen.has_ended, timeout=timeout)
 
 
-class SeriesApi:
+class SeriesApi(_PartOfApi):
     """What can be done with series: `client.series`."""
-
-    def __init__(self, connection: Connection, /) -> None:
-        self._connection = connection
 
     def all(self) -> list[SeriesSummary]:
         """All series that this account may see, the newest first."""
@@ -235,7 +236,7 @@ class SeriesApi:
         return named if named.startswith("s-") else _only_one("series", named, self.all())
 
     def show(self, series: str, /) -> SeriesView:
-        return self._connection.get(_series(series), SeriesView)
+        return self._connection.get(_path("series", series), SeriesView)
 
     def new(self, terms: SeriesTerms | Mapping[str, Any], /) -> SeriesView:
         """Create a series and invite its participants; new ones have a code, shown once."""
@@ -243,31 +244,27 @@ class SeriesApi:
 
     def document(self, series: str, /) -> bytes:
         """The series, byte for byte as it is signed."""
-        return self._connection.send("GET", _series(series, "document"))
+        return self._connection.send("GET", _path("series", series, "document"))
 
     def sign(self, series: str, signature: bytes, /) -> SeriesView:
         """Hand in one's signature under the series."""
         body = {"signature": signature.hex()}
-        return self._connection.post(_series(series, "signature"), body, SeriesView)
+        return self._connection.post(_path("series", series, "signature"), body, SeriesView)
 
     def next_run(
         self, series: str, changes: Mapping[str, Any] | None = None, /, *, start: bool = True
     ) -> RunView:
         """The next run: a copy of the last one, with what is different."""
         body = {**(changes or {}), "start": start}
-        return self._connection.post(_series(series, "runs"), body, RunView)
+        return self._connection.post(_path("series", series, "runs"), body, RunView)
 
     def end(self, series: str, /, *, reason: str = "") -> SeriesView:
         """Make no more runs of it; what runs goes on."""
-        body = {"reason": reason} if reason else {}
-        return self._connection.post(_series(series, "end"), body, SeriesView)
+        return self._connection.post(_path("series", series, "end"), _why(reason), SeriesView)
 
 
-class AccountsApi:
+class AccountsApi(_PartOfApi):
     """What operators can do with accounts: `client.accounts`."""
-
-    def __init__(self, connection: Connection, /) -> None:
-        self._connection = connection
 
     def all(self) -> list[AccountView]:
         return self._connection.get("/accounts", list[AccountView])
@@ -278,18 +275,15 @@ class AccountsApi:
 
     def invite(self, name: str, /) -> InvitedAccount:
         """Invite an account again, which has lost its token; earlier codes end."""
-        return self._connection.post(_account(name, "invitation"), {}, InvitedAccount)
+        return self._connection.post(_path("accounts", name, "invitation"), {}, InvitedAccount)
 
     def shut_out(self, name: str, /) -> None:
         """Revoke all tokens and codes of an account."""
-        self._connection.send("DELETE", _account(name))
+        self._connection.send("DELETE", _path("accounts", name))
 
 
-class NotificationsApi:
+class NotificationsApi(_PartOfApi):
     """A mail address and webhooks: `client.notifications`."""
-
-    def __init__(self, connection: Connection, /) -> None:
-        self._connection = connection
 
     def show(self) -> NotificationsView:
         return self._connection.get("/me/notifications", NotificationsView)
@@ -300,7 +294,7 @@ class NotificationsApi:
         if account is None:
             self._connection.put("/me/notifications", body, NotificationsView)
         else:
-            self._connection.send("PUT", _account(account, "mail"), body)
+            self._connection.send("PUT", _path("accounts", account, "mail"), body)
 
     def add_webhook(self, url: str, /) -> WebhookView:
         """Have an address called; the answer has the secret, which is shown once."""
@@ -398,19 +392,8 @@ def _only_one(kind: str, name: str, listed: Sequence[RunSummary] | Sequence[Seri
     return found[0]
 
 
-def _account(name: str, what: str = "") -> str:
-    return _path("accounts", name, what)
-
-
-def _run(run: str, what: str = "") -> str:
-    return _path("runs", run, what)
-
-
-def _series(series: str, what: str = "") -> str:
-    return _path("series", series, what)
-
-
-def _path(kind: str, name: str, what: str) -> str:
+def _path(kind: str, name: str, what: str = "") -> str:
+    # Names may have any letters: quoted, none of them becomes another part of the path.
     return f"/{kind}/{quote(name, safe='')}" + (f"/{what}" if what else "")
 
 

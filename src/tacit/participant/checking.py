@@ -67,11 +67,7 @@ def check_logs(profile: Profile, run: str, /) -> Verdict:
         verdict.notes.extend(clock_warnings(f"node {each.node}", each.seconds + 0.5 - now))
     # Without all logs an answer cannot be compared, so nothing else is said to be in order.
     if len(logs) == len(agreement.nodes):
-        own = {
-            k: profile.manifests(run, k)
-            for k in agreement.confidential()
-            if agreement.rows_of(profile.account, k)
-        }
+        own = _own_manifests(profile, run, agreement)
         manifests = {
             (each.participant, each.objective): (each.manifest, each.signature)
             for each in carried.manifests

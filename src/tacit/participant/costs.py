@@ -107,6 +107,7 @@ def _lines_of_rows(
         return list(range(len(rows)))
     by_name = {} if names is None else {_composed(name): row for row, name in enumerate(names)}
     place: dict[int, int] = {}
+    # A name before a number: rows may be called "3" without being row 3.
     for line, given in enumerate(table.row_names):
         row = by_name.get(_composed(given))
         if row is None and given.isdecimal():

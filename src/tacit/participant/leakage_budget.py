@@ -93,6 +93,7 @@ def keep_hashes(
 ) -> None:
     """Remember what is about to be uploaded, beside what was uploaded before and refused."""
     name, before = secret_name(profile.keys()), load_hashes(profile, run, objective)
+    # What was uploaded earlier and refused is not forgotten: it was sealed, too.
     if before is not None and before.secret == name:
         hashes = list(dict.fromkeys([*before.rows, *hashes]))
     data = msgspec.json.encode(SealedHashes(FORMAT, name, seconds, hashes))

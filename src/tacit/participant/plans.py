@@ -364,6 +364,7 @@ class ShownPlan:
         state, reason = self.result.state, self.result.reason
         if self.result.count:
             return
+        # Whoever waited for the end learns how it ended; whoever did not may ask again later.
         if waited:
             check_finished(self.run, state, reason)
         if state in ("cancelled", "failed"):

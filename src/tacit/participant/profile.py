@@ -183,7 +183,7 @@ def load_profile(folder: Path | None = None, /) -> Profile:
     if not path.exists():
         remedy = "run tacit participant join with your invitation"
         raise FileError(folder, None, "there is no profile in it", remedy)
-    check_secret(path, remedy="join again")
+    check_secret(path, remedy="join again")  # it holds the token
     data = read_bytes(path, remedy="join again")
     try:
         stored = msgspec.json.decode(data, type=_ProfileFile)

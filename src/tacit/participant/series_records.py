@@ -93,6 +93,7 @@ def signed_series(profile: Profile, series_id: str, /) -> Series | None:
     path = folder_of_series(profile, series_id) / "series.json"
     if not path.exists():
         return None
+    # Whoever can write this file decides what this machine signs by itself.
     check_secret(path, remedy="chmod 600 it")
     try:
         return read_series(path.read_bytes())
@@ -210,6 +211,7 @@ def unseen_runs(profile: Profile, series_id: str, /, *, seen: Collection[str] = 
 
     However old they are, so that a platform gains nothing by waiting between them.
     """
+    # From the records on this machine: a platform may leave runs out of its list.
     unchecked = (each.run for each in followed_runs(profile, series_id) if not each.checked)
     return [run for run in unchecked if run not in seen and is_sealed_here(profile, run)]
 

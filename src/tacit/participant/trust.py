@@ -195,13 +195,14 @@ def trust_refusals(agreement: Agreement, trust: Trust, /, *, own: str | None = N
             continue
         for what in ("signing_key", "certificate"):
             expected = getattr(pinned, what)
+            # Whoever pinned no certificate leaves it open: nodes renew theirs more often than keys.
             if expected is not None and expected != getattr(node, what):
                 found.append(f"{who} has another {what.replace('_', ' ')} than the trusted one")
     participants = {each.name: each.signing_key for each in trust.participant}
     for each in agreement.participants:
         if each.name not in participants:
             if each.name == own:
-                continue
+                continue  # compared with the secret key on this machine instead
             found.append(f"participant {each.name!r} is not among the trusted keys")
         elif participants[each.name] != each.signing_key:
             found.append(f"participant {each.name!r} has another key than the trusted one")

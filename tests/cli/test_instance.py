@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from tacit.cli.instance import app
 from tacit.disclosure import BestMode, Sealed
-from tacit.errors import FileError, InputError, TacitError
+from tacit.errors import InputError, TacitError
 from tacit.problems import Assignment, Tour, load_problem
 
 
@@ -203,12 +203,6 @@ def test_list_and_help() -> None:
     ]  # fmt: skip
     for command in ("new", "show", "check"):
         assert f"tacit instance {command}" in run(command, "--help").output
-
-
-def test_errors_carry_their_exit_code() -> None:
-    result = runner.invoke(app, ["show", "nowhere.csv"])
-    assert isinstance(result.exception, FileError)
-    assert result.exception.exit_code == 2
 
 
 def test_new_delays_with_a_file_for_each_airline() -> None:

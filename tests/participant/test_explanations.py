@@ -5,25 +5,18 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-import numpy as np
 import pytest
 from msgspec.structs import replace
 
 from tacit.agreement.terms import Agreement
 from tacit.client import Plan
-from tacit.errors import InputError, TrustError
-from tacit.participant.costs import check_weights, show_rows
-from tacit.participant.explanations import (
-    SearchWords,
-    plan_words,
-    search_words,
-)
+from tacit.errors import InputError
+from tacit.participant.explanations import SearchWords, plan_words, search_words
 from tacit.participant.plans import own_cells, plan_rows, table_lines
 from tacit.participant.results import OwnResult
 from tacit.participant.review_words import _kind_lines, review_json, review_lines
-from tacit.participant.reviewing import Review, _warnings, changed_parts, check_is_expected
+from tacit.participant.reviewing import Review, _warnings
 from tacit.participant.submission import chosen_objective
-from tacit.participant.trust import Trust, seen_trust, trust_refusals
 from tacit.plain_text import wrapped
 from tacit.problems import (
     Participant,
@@ -206,35 +199,11 @@ def test_a_review_begins_with_the_run_and_says_whether_to_sign(made: Review) -> 
     assert review_json(made)["may_sign"] is True
 
 
-def test_only_what_was_read_is_signed(made: Review) -> None:
-    check_is_expected(made, made.hash)
-    with pytest.raises(TrustError, match="nobody has read the agreement of r-1 here"):
-        check_is_expected(made, None)
-
-
-def test_what_has_changed_is_named(agreement: Agreement) -> None:
-    assert changed_parts(agreement, replace(agreement, reveal_best=False)) == ["reveal_best"]
-
-
-def test_keys_that_are_not_trusted_are_named(agreement: Agreement) -> None:
-    seen = seen_trust(agreement)
-    assert trust_refusals(agreement, seen) == []
-    assert trust_refusals(agreement, Trust(seen.node)) == [
-        "participant 'owner' is not among the trusted keys"
-    ]
-
-
 def test_the_plan_says_whose_row_it_is(agreement: Agreement) -> None:
     shown = plan_rows(
         OwnResult(state="finished", reason=None, plan=Plan(items=[1, 0])), agreement, "owner"
     )
     assert shown == [["0", "1", "yours"], ["1", "0", "yours"]]
-
-
-def test_a_weight_out_of_range_is_refused_with_its_place(agreement: Agreement) -> None:
-    with pytest.raises(InputError, match=r"the weight 99 of row 1, column 1 is outside 0\.\.9"):
-        check_weights(np.array([[1, 9], [8, 99]]), agreement, "owner", 0)
-    assert show_rows(agreement, [0, 1]) == "0, 1"
 
 
 def test_an_objective_is_chosen_by_name_or_is_the_only_one(agreement: Agreement) -> None:

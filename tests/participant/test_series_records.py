@@ -13,12 +13,12 @@ from msgspec.structs import replace
 from tacit.agreement import Agreement, RunOfSeries, Series, agreement_hash, seal_told, series_hash
 from tacit.equity import FIRST_HEAD, RunEntry, head_after
 from tacit.mpc.local import deal_integers
-from tacit.participant import account_lines, checking, counted_runs, series_review
+from tacit.participant import balance_lines, checking, counted_runs, series_review
 from tacit.participant.explanations import equity_words
 from tacit.participant.series_records import (
-    account_of_run,
+    balance_of_run,
     head_refusals,
-    keep_account,
+    keep_balance,
     keep_run,
     keep_series,
 )
@@ -83,19 +83,19 @@ def take(profile: Any, series: Series, number: int, head: str) -> str:
     agreement = run_of(series, number, head)
     assert head_refusals(profile, SERIES, agreement) == []
     keep_run(profile, f"r-{number}", agreement)
-    keep_account(profile, f"r-{number}", agreement, logs_of(agreement))
+    keep_balance(profile, f"r-{number}", agreement, logs_of(agreement))
     return counted_runs(profile, SERIES)[-1].head
 
 
 def test_what_was_told_is_kept_and_said_in_words(profile: Any, series: Series) -> None:
     agreement = run_of(series, 1, FIRST_HEAD)
-    lines = keep_account(profile, "r-1", agreement, logs_of(agreement))
-    known = account_of_run(profile, "r-1", agreement)
+    lines = keep_balance(profile, "r-1", agreement, logs_of(agreement))
+    known = balance_of_run(profile, "r-1", agreement)
     assert known is not None
     assert (known.saved, known.factor, known.balance) == (41, 16, -1048576)
     assert (
         lines
-        == account_lines(known)
+        == balance_lines(known)
         == [
             "you saved 41/128 of what you could; your level was +0, so your costs counted 16/16",
             "your balance is 1.0/128 behind",
@@ -103,7 +103,7 @@ def test_what_was_told_is_kept_and_said_in_words(profile: Any, series: Series) -
             "balances are 2.0/128 apart",
         ]
     )
-    keep_account(profile, "r-1", agreement, logs_of(agreement))
+    keep_balance(profile, "r-1", agreement, logs_of(agreement))
     assert len(counted_runs(profile, SERIES)) == 1
 
 
@@ -120,7 +120,7 @@ def test_each_run_follows_those_that_count(profile: Any, series: Series) -> None
     assert "not known here to count" in why(3, "ab" * 32)
     # Whoever looks at old logs once more knows the order all the same.
     again = run_of(series, 1, FIRST_HEAD)
-    keep_account(profile, "r-1", again, logs_of(again))
+    keep_balance(profile, "r-1", again, logs_of(again))
     assert (why(3, second), "set back" in why(3, first)) == ("", True)
     # Run 3 was void, or was without this machine, which cannot know then.
     assert why(4, second) == ""
@@ -134,7 +134,7 @@ def test_boxes_that_do_not_open_are_said(profile: Any, series: Series) -> None:
     agreement = run_of(series, 1, FIRST_HEAD)
     logs = logs_of(agreement)
     logs[0][0] = replace(logs[0][0], boxes=["00"] * 3)
-    assert "your balance was not told" in keep_account(profile, "r-1", agreement, logs)[-1]
+    assert "your balance was not told" in keep_balance(profile, "r-1", agreement, logs)[-1]
     assert counted_runs(profile, SERIES)[0].balance is None
 
 
@@ -146,9 +146,9 @@ def test_a_run_that_counts_and_was_never_opened_is_followed(profile: Any, series
     found = Finding.of("balances", check_counted, first, logs, Claim())
     assert found.unproven
     bad = Verdict("r-1", "failed", [replace_finding(found, unproven=False)])
-    assert checking._account(profile, first, logs, bad) == []
+    assert checking._keep_balance(profile, first, logs, bad) == []
     assert counted_runs(profile, SERIES) == []
-    assert checking._account(profile, first, logs, Verdict("r-1", "failed", [found]))
+    assert checking._keep_balance(profile, first, logs, Verdict("r-1", "failed", [found]))
     second = run_of(series, 2, logs[0][0].head)
     assert head_refusals(profile, SERIES, second) == []
 

@@ -472,7 +472,7 @@ def balance(name: Series, profile: Folder = None, as_json: AsJson = False) -> No
         echo_json(known)
         return
     for each in known:
-        told = "; ".join(participant.account_words(each))
+        told = "; ".join(participant.balance_words(each))
         echo(f"run {each.number} ({each.run}): {told}")
     if not known:
         typer.echo("no run whose logs were checked here counts for balances yet", err=True)

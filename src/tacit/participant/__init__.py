@@ -46,9 +46,9 @@ if TYPE_CHECKING:
     )
     from tacit.participant.series_records import (
         CountedRun,
-        account_lines,
-        account_of_run,
-        account_words,
+        balance_lines,
+        balance_of_run,
+        balance_words,
         counted_runs,
         known_balances,
         signed_series,

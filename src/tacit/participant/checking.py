@@ -18,7 +18,7 @@ from tacit.participant.profile import Profile
 from tacit.participant.receipts import Seen, check_receipts, fetch_own_parts, seen_before
 from tacit.participant.results import with_shown
 from tacit.participant.reviewing import clock_warnings, fetch_public_problem
-from tacit.participant.series_records import keep_account
+from tacit.participant.series_records import keep_balance
 from tacit.plain_text import plain_line
 from tacit.records import Log, NodeReturned, RequestFailed, RequestRefused, check_log, read_ledger
 from tacit.verify import (
@@ -85,7 +85,7 @@ def check_logs(profile: Profile, run: str, /) -> Verdict:
             verdict.findings.append(proven)
         elif proven.detail:
             verdict.notes.append(proven.detail)
-        verdict.notes.extend(_account(profile, agreement, logs, verdict))
+        verdict.notes.extend(_keep_balance(profile, agreement, logs, verdict))
         if words := describe_loss(logs):
             verdict.notes.append(words)
     return verdict
@@ -101,7 +101,7 @@ def _own_agreement(profile: Profile, run: str, state: str) -> Agreement:
     return profile.need_signed_agreement(run)
 
 
-def _account(
+def _keep_balance(
     profile: Profile, agreement: Agreement, logs: Sequence[Log], verdict: Verdict
 ) -> list[str]:
     """Keep the head of a run that counts, unless the logs contradict each other about it.
@@ -111,7 +111,7 @@ def _account(
     found = [each for each in verdict.findings if each.about == "balances"]
     if not all(each.ok or each.unproven for each in found):
         return []
-    return keep_account(profile, verdict.run, agreement, logs)
+    return keep_balance(profile, verdict.run, agreement, logs)
 
 
 def _own_parts(

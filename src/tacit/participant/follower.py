@@ -61,9 +61,9 @@ from tacit.participant.reviewing import review, sign
 from tacit.participant.series_records import (
     MOST_UNSEEN,
     FollowedRun,
-    account_lines,
-    account_of_run,
     as_followed,
+    balance_lines,
+    balance_of_run,
     check_not_stopped,
     folder_of_series,
     followed_runs,
@@ -487,8 +487,8 @@ class Follower:
             progress.put_off("check")
         try:
             verdict = check_logs(self.profile, run.id)
-            known = account_of_run(self.profile, run.id, agreement)
-            for line in [] if known is None else account_lines(known):
+            known = balance_of_run(self.profile, run.id, agreement)
+            for line in [] if known is None else balance_lines(known):
                 self.say(f"  {line}")
             verdict.check()
         except UnprovenError as error:

@@ -25,7 +25,7 @@ from tacit.participant.leakage_budget import load_hashes, row_hashes, secret_nam
 from tacit.participant.profile import Profile
 from tacit.participant.receipts import receipts_words
 from tacit.participant.results import OwnResult, result
-from tacit.participant.series_records import CountedRun, account_lines, account_of_run
+from tacit.participant.series_records import CountedRun, balance_lines, balance_of_run
 from tacit.participant.submission import chosen_objective
 from tacit.plain_text import plain_cell, plain_line
 from tacit.problems import unscaled_text
@@ -357,7 +357,7 @@ class ShownPlan:
         """What is known here of what the run counts for balances."""
         if self.agreement is None or not self.has_equity:
             return None
-        return account_of_run(self.profile, self.run, self.agreement)
+        return balance_of_run(self.profile, self.run, self.agreement)
 
     def check(self, *, waited: bool) -> None:
         """Raise an error if there is no plan to show."""
@@ -418,7 +418,7 @@ class ShownPlan:
         elif self._is_marked:
             lines.append("* yours")
         if counted is not None:
-            lines += account_lines(counted) or [
+            lines += balance_lines(counted) or [
                 f"run {counted.number} counts for balances, and nothing is told of it"
             ]
         elif self.has_equity:

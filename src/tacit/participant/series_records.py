@@ -224,7 +224,7 @@ def unseen_words(runs: Collection[str], /) -> str:
     )
 
 
-def keep_account(
+def keep_balance(
     profile: Profile, run: str, agreement: Agreement, logs: Sequence[Log], /
 ) -> list[str]:
     """Write down what checked logs say of a run that surely counts, and put it in words."""
@@ -253,7 +253,7 @@ def keep_account(
                 made, saved=own.saved, factor=own.factor, balance=own.balance
             )
     keep_run(profile, run, agreement, counted=made)
-    return [*account_lines(made), *trouble]
+    return [*balance_lines(made), *trouble]
 
 
 def known_balances(profile: Profile, series_id: str, /) -> list[CountedRun]:
@@ -268,7 +268,7 @@ def known_balances(profile: Profile, series_id: str, /) -> list[CountedRun]:
     return counted_runs(profile, series_id)
 
 
-def account_of_run(profile: Profile, run: str, agreement: Agreement, /) -> CountedRun | None:
+def balance_of_run(profile: Profile, run: str, agreement: Agreement, /) -> CountedRun | None:
     """What is known here of a run of a series with equity."""
     found = None if agreement.series is None else series_named(profile, agreement.series.series)
     known = [] if found is None else counted_runs(profile, found[0])
@@ -302,11 +302,11 @@ def head_refusals(profile: Profile, series_id: str, agreement: Agreement, /) -> 
     return []
 
 
-def account_words(account: CountedRun, /) -> list[str]:
-    return account_lines(account) or ["counts, and tells nothing"]
+def balance_words(account: CountedRun, /) -> list[str]:
+    return balance_lines(account) or ["counts, and tells nothing"]
 
 
-def account_lines(account: CountedRun, /) -> list[str]:
+def balance_lines(account: CountedRun, /) -> list[str]:
     """What a run disclosed of balances, in words."""
     lines = []
     if account.saved is not None and account.factor is not None:

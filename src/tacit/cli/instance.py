@@ -305,7 +305,7 @@ def _drawing(
     participants: int | None,
     disclose: list[str],
 ) -> Callable[[np.random.Generator, int], Problem]:
-    """What draws the next problem of a series, once the options are known to fit each other."""
+    """Check that the options fit each other, and return what draws the next problem."""
     rows, columns = parse_size(size)
     disclosures = tuple(parse_disclosure(text) for text in disclose)
     several = _checked_objectives(kind, objectives)

@@ -80,7 +80,7 @@ def show(
 
 
 def _shown(path: Path) -> list[dict[str, Any]]:
-    """What a file has or names, as a table for each key and certificate."""
+    """Describe each key and certificate that a file has or names."""
     from tacit.files import read_bytes, read_toml
     from tacit.identity import is_half, load_half, load_keys
 
@@ -238,7 +238,7 @@ def check(config: ConfigFile) -> None:
 
 
 def _kind(config: Path) -> str:
-    """Which file it is, by what only one of them has."""
+    """Tell a node.toml, cluster.toml or service.toml by a field that only it has."""
     from tacit.files import read_toml
 
     table = read_toml(config)

@@ -45,7 +45,7 @@ def command_group(name: str, purpose: str, /, *commands: Command, epilog: str = 
 
 
 def terminal(*, stderr: bool = False, highlight: bool = True) -> Console:
-    """Where tables and progress go."""
+    """A console for tables and progress."""
     from rich.console import Console
 
     # Words between colons are no pictures: `pareto:top:5` must stay as it is.

@@ -100,7 +100,7 @@ def _show_progress(event: RunEvent, last: float | None, *, quiet: bool) -> float
 
 
 def progress_words(generation: object, steps: object, /) -> str:
-    """How far a run has come; a sealed one has a number of steps.
+    """Say how far a run has come; a sealed one has a number of steps.
 
     >>> progress_words(1200, None), progress_words(12, 140)
     ('generation 1,200', 'step 12 of 140')
@@ -153,7 +153,7 @@ def _clock(at: float) -> str:
 
 
 def result_notes(run: str, found: RunResult, /) -> list[str]:
-    """How the run ended, and what is known of its plan as a whole."""
+    """Say how the run ended, and what is known of its plan as a whole."""
     why = f": {found.reason}" if found.reason else ""
     notes = [f"{run} is {found.state}{why}"]
     if found.for_owners:

@@ -76,7 +76,7 @@ def parse_disclosures(texts: list[str], /) -> str | dict[str, str] | None:
 
 
 def failure_of(save: Callable[[], None], /) -> FileError | None:
-    """Why something could not be written, to be said once the plan is shown: it is not lost."""
+    """Save something; return the error, to be raised once the plan is shown."""
     try:
         save()
     except FileError as error:

@@ -103,7 +103,7 @@ def one_certificate(pem: str, /) -> str:
 
 
 def certificate_to_pin(pem: str, /) -> str | None:
-    """What a client pins of the chain that a server shows; None where a public authority signed.
+    """Choose what a client pins of a server's chain; None where a public authority signed.
 
     A server's own certificate is pinned as it is. If an authority signed it, the authority is: the
     server's certificate changes every few months, and its authority does not.
@@ -246,7 +246,7 @@ _REMEDY = "ask the operator for a new one"
 
 
 class InvitationFile(msgspec.Struct, frozen=True, kw_only=True):
-    """What a newcomer needs, and nothing else."""
+    """Everything that a newcomer needs to join."""
 
     format: Literal["tacit-invitation/1"] = FORMAT
     url: str

@@ -43,7 +43,7 @@ ENDS: frozenset[RunState] = frozenset({"finished", "interrupted", "failed", "can
 
 
 class ErrorAnswer(Struct, frozen=True):
-    """Why something was not done, and what to do about it."""
+    """The answer to a request that was refused: why, and what to do about it."""
 
     error: str = ""
     """The code of a class in `tacit.errors`."""
@@ -175,7 +175,7 @@ class WebhookView(Struct, frozen=True):
 
 
 class NotificationsView(Struct, frozen=True):
-    """How an account is notified of what needs it."""
+    """Mail address and webhooks of an account."""
 
     mail: str | None
     sends_mail: bool
@@ -292,7 +292,7 @@ class SubmitRows(Struct, frozen=True):
 
 
 class SubmittedRows(Struct, frozen=True):
-    """How the nodes took a participant's rows for an objective."""
+    """The nodes' check of a participant's rows for an objective."""
 
     objective: int
     state: RowsState
@@ -302,7 +302,7 @@ class SubmittedRows(Struct, frozen=True):
 
 
 class Generate(Struct, frozen=True, kw_only=True):
-    """What to draw: airline delays, or a problem of a kind."""
+    """A problem to draw: airline delays, or one of a kind."""
 
     kind: Literal["delays", "ap", "tsp", "capacitated", "routing"]
     rows: Annotated[int, Meta(ge=2, le=300)] = 20
@@ -340,7 +340,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     """Of a sealed search of several objectives: what the plan was found for, such as 3:1."""
 
     def title(self, number: int, count: int, names: Sequence[str], /) -> str:
-        """Which of several it is, what it was found for, and its own values where they are known.
+        """Number, weighting and, where they are known, values of one of several plans.
 
         >>> Plan(items=[1], weightings=["3:1"]).title(2, 2, ["delay", "noise"])
         'plan 2 of 2, weighting 3:1'
@@ -365,7 +365,7 @@ def check_finished(run: str, state: str, reason: str | None, /) -> None:
 
 
 class FoundPlans(Struct, frozen=True, kw_only=True):
-    """What a run has found, as the platform stores it when the run ends."""
+    """The plans of a run, as the platform stores them when the run ends."""
 
     plan: Plan | None = None
     front: list[Plan] | None = None
@@ -409,7 +409,7 @@ class RunResult(FoundPlans, frozen=True, kw_only=True):
 
 
 class PartOfNode(Struct, frozen=True):
-    """What a node sealed for us, and what binds it to that."""
+    """A box that a node sealed for us, and what binds the node to it."""
 
     node: int
     box: bytes
@@ -447,7 +447,7 @@ class CarriedLog(Struct, frozen=True):
 
 
 class CarriedManifest(Struct, frozen=True):
-    """Which boxes a participant sealed for an objective, signed by it."""
+    """The signed list of boxes that a participant sealed for an objective."""
 
     participant: str
     objective: int
@@ -456,7 +456,7 @@ class CarriedManifest(Struct, frozen=True):
 
 
 class CarriedLogs(Struct, frozen=True):
-    """What it takes to follow a run oneself."""
+    """Logs and manifests with which a run is checked independently."""
 
     logs: list[CarriedLog]
     manifests: list[CarriedManifest] = []

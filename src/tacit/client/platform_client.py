@@ -42,7 +42,7 @@ class _PartOfApi:
 
 
 class RunsApi(_PartOfApi):
-    """What can be done with runs: `client.runs`.
+    """Requests about runs: `client.runs`.
 
     A run is named by its id. What a role may do is the platform's to say.
     """
@@ -197,7 +197,7 @@ class RunsApi(_PartOfApi):
     def watch(
         self, run: str, /, *, after: int | None = None, timeout: float | None = None
     ) -> Iterator[RunEvent]:
-        """What happens to a run, after an event or from now on, until nobody reads any more."""
+        """Yield the events of a run, after one of them or from now on."""
         until = None if timeout is None else time.monotonic() + timeout
         return watch(self._connection, _path("runs", run, "events"), after=after, until=until)
 
@@ -225,7 +225,7 @@ class RunsApi(_PartOfApi):
 
 
 class SeriesApi(_PartOfApi):
-    """What can be done with series: `client.series`."""
+    """Requests about series: `client.series`."""
 
     def all(self) -> list[SeriesSummary]:
         """All series that this account may see, the newest first."""
@@ -264,7 +264,7 @@ class SeriesApi(_PartOfApi):
 
 
 class AccountsApi(_PartOfApi):
-    """What operators can do with accounts: `client.accounts`."""
+    """Requests of operators about accounts: `client.accounts`."""
 
     def all(self) -> list[AccountView]:
         return self._connection.get("/accounts", list[AccountView])

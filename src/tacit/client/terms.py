@@ -70,7 +70,7 @@ def _names_of(owners: dict[str, list[int]]) -> dict[str, list[int]]:
 
 
 class ProblemTerms(Struct, frozen=True, kw_only=True):
-    """What everybody may know of the problem."""
+    """The public part of a problem."""
 
     name: Label
     kind: Label
@@ -118,7 +118,7 @@ class RunObjective(Struct, frozen=True, kw_only=True):
 
 
 class LimitTerms(Struct, frozen=True, kw_only=True):
-    """What the nodes allow at most, or at least."""
+    """Limits that the nodes enforce."""
 
     evaluations: Annotated[int, Meta(ge=1, le=10_000_000)] | None = None
     """Of a sealed run: its steps, at most. Left out, as many as fit into the deadline."""
@@ -128,7 +128,7 @@ class LimitTerms(Struct, frozen=True, kw_only=True):
 
 
 class Rules(Struct, frozen=True, kw_only=True):
-    """How a run searches, until when, and what it discloses besides its objectives."""
+    """Search, deadline and disclosures of a run, besides those of its objectives."""
 
     preset: ShortName | None = None
     """A set of parameters; left out, the one that fits the problem."""
@@ -176,7 +176,7 @@ class RunTerms(Rules, frozen=True, kw_only=True):
 
 
 class VaryingTerms(Struct, frozen=True, kw_only=True):
-    """What may vary and how far; sizes that are left out follow from the pattern."""
+    """The parts of runs that may vary, and how far; sizes left out follow from the pattern."""
 
     parts: list[Part] = msgspec.field(default_factory=lambda: list(USUALLY_VARY))
     least_rows: Size | None = None
@@ -194,7 +194,7 @@ class VaryingTerms(Struct, frozen=True, kw_only=True):
 
 
 class ScheduleTerms(Struct, frozen=True, kw_only=True):
-    """When runs start by themselves: every so many minutes, or at times of day (UTC)."""
+    """A schedule of runs: every so many minutes, or at times of day (UTC)."""
 
     every_minutes: Annotated[int, Meta(ge=1, le=7 * 1440)] | None = None
     at: Annotated[list[TimeOfDay], Meta(max_length=288)] = []
@@ -243,7 +243,7 @@ class SeriesTerms(Struct, frozen=True, kw_only=True):
 
 
 class NextRun(Struct, frozen=True, kw_only=True):
-    """What is different in a run of a series; what is left out is copied from the last one."""
+    """Changes in a run of a series; what is left out is copied from the last one."""
 
     name: Label | None = None
     problem: ProblemTerms | None = None
@@ -259,7 +259,7 @@ class NextRun(Struct, frozen=True, kw_only=True):
 
 
 def read_request(content: bytes, kind: type[T], /) -> T:
-    """What somebody sent, if it is of this kind and has no field that the kind does not know.
+    """Decode a request of this kind, and refuse fields that the kind does not know.
 
     A misspelt field would otherwise be dropped, and something else be agreed on than was meant.
 
@@ -309,7 +309,7 @@ def converted(found: Any, kind: type[T], /, *, strict: bool = True) -> T:  # noq
 
 
 def plain_trouble(error: msgspec.ValidationError, /) -> str:
-    """What is wrong, without what was sent, which may be a secret.
+    """Say what is wrong without repeating what was sent, which may be a secret.
 
     >>> plain_trouble(msgspec.ValidationError("Invalid enum value 'x' - at `$.best`"))
     'at best: it is not one of its values'

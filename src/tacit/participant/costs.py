@@ -94,7 +94,7 @@ def _read(path: Path, terms: ObjectiveTerms, columns: int) -> WeightTable:
 def _lines_of_rows(
     path: Path, table: WeightTable, agreement: Agreement, rows: Sequence[int], participant: str
 ) -> list[int]:
-    """Where in the file each of the participant's rows stands."""
+    """Find the line in the file of each of the participant's rows."""
     names = agreement.problem.row_names
     if table.row_names is None:
         if len(table.weights) != len(rows):
@@ -131,7 +131,7 @@ def _lines_of_rows(
 def _columns(
     path: Path, given: Sequence[str] | None, names: Sequence[str] | None, count: int
 ) -> list[int]:
-    """Which column of the file is each column of the agreement."""
+    """Find the file's column for each column of the agreement."""
     if given is None or names is None:
         return list(range(count))
     given, names = [_composed(name) for name in given], [_composed(name) for name in names]
@@ -236,7 +236,7 @@ class CommandCosts:
 
     @contextmanager
     def opened(self, wanted: Wanted, /) -> Iterator[Path | None]:
-        """What the command prints, in a file that only its owner can read and that goes at once."""
+        """Write what the command prints to a file for its owner alone, and remove it afterwards."""
         with tempfile.TemporaryDirectory(prefix="tacit-costs-") as folder:
             path = Path(folder) / "costs.csv"
             path.write_bytes(self._printed(wanted))

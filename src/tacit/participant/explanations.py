@@ -18,7 +18,7 @@ from tacit.search.moves import AssignmentParameters, TourParameters
 
 @dataclass(frozen=True)
 class SearchWords:
-    """What the kind of search that was agreed means for a participant."""
+    """Sentences about the agreed kind of search, for a participant."""
 
     disclosed: list[str]
     """What the platform learns."""
@@ -64,7 +64,7 @@ def _evaluating_words(agreement: Agreement) -> SearchWords:
 
 
 def front_words(front: str, /) -> str:
-    """What the final reveal of several objectives discloses to the platform."""
+    """Explain what the final reveal of several objectives discloses to the platform."""
     told = (
         "once, at the end: which plans of the last best group no other one of it beats in every "
         "objective"
@@ -85,7 +85,7 @@ def _sealed_words(agreement: Agreement) -> SearchWords:
 
 
 def length_words(agreement: Agreement, /) -> list[str]:
-    """How a sealed plan comes about, how long that takes, and when it may be opened."""
+    """Explain how a sealed plan is found, how long that takes, and when it may be opened."""
     run = agreement.sealed_run
     parameters, group = run.parameters, run.groups[0]
     if isinstance(parameters, TourParameters):
@@ -160,7 +160,7 @@ def _opened(agreement: Agreement) -> list[str]:
 
 
 def plan_words(agreement: Agreement, /) -> list[str]:
-    """Who learns the plan, and what follows from that."""
+    """Explain who learns the plan, and what follows from that."""
     if not agreement.for_owners:
         return ["Participants and viewers: the plan that is chosen, and the ledger."]
     if agreement.known_problem.between_places:
@@ -178,7 +178,7 @@ def plan_words(agreement: Agreement, /) -> list[str]:
 
 
 def equity_words(agreement: Agreement, /) -> list[str]:
-    """What is counted over the runs of a series, and who is told what of it."""
+    """Explain what is counted over the runs of a series, and to whom it is disclosed."""
     if agreement.equity is None:
         return []
     terms = agreement.equity.terms

@@ -81,7 +81,7 @@ AGAIN_SECONDS = 60.0
 
 
 class RunState(Enum):
-    """What is next for a run on this machine; the table of the module has them."""
+    """The next action for a run on this machine; the module's table explains them."""
 
     TO_SIGN = auto()
     TO_SEAL = auto()
@@ -92,7 +92,7 @@ class RunState(Enum):
 
 
 class Logs(Enum):
-    """What this process knows of a run's logs. That they were checked is on the disk."""
+    """Knowledge of a run's logs in this process. That they were checked is on the disk."""
 
     UNKNOWN = auto()
     IN_ORDER = auto()
@@ -103,7 +103,7 @@ class Logs(Enum):
 
 @dataclass
 class FollowedProgress:
-    """What this process remembers of one run, besides its record on the disk."""
+    """Memory of one run in this process, besides its record on the disk."""
 
     claimed: str = ""
     """What the platform called it when it was last listed."""
@@ -252,7 +252,7 @@ class Follower:
         return RunState.IDLE
 
     def _own_agreement(self, run: RunSummary) -> Agreement | None:
-        """What this machine signed for a run, if that is one of the series that it follows."""
+        """The agreement signed here for a run, if that is one of the series that is followed."""
         agreement = self.profile.signed_agreement(run.id)
         return agreement if self._is_ours(agreement) else None
 

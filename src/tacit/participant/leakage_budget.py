@@ -54,7 +54,7 @@ class SealedEarlier:
 
     @property
     def name(self) -> tuple[str, int]:
-        """What tells it from all others."""
+        """Agreement and objective, which identify it."""
         return agreement_hash(self.agreement).hex(), self.objective
 
 
@@ -177,7 +177,7 @@ class Spent:
 def repeated(
     profile: Profile, agreement: Agreement, objective: int, weights: NDArray[np.int64], /
 ) -> Repeated | None:
-    """Which of these rows this machine has sealed before, for anything else than this objective."""
+    """Find rows that this machine has sealed before, for anything else than this objective."""
     keys = profile.keys()
     hashes = row_hashes(weights, agreement.objectives[objective].scale, keys)
     own, secret = (agreement_hash(agreement).hex(), objective), secret_name(keys)

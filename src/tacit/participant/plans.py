@@ -36,7 +36,7 @@ MOST_ROWS_SHOWN = 20
 
 
 def plan_heads(agreement: Agreement | None, /, *, of_cells: bool = False) -> tuple[str, str]:
-    """What the first two entries of a line are called; of cells between places, from and to."""
+    """The heads of the first two columns; of cells between places, from and to."""
     if agreement is None:
         return "row", "column"
     problem = agreement.known_problem
@@ -172,7 +172,7 @@ MOST_OWN = 6
 
 
 def plan_title(outcome: OwnResult, agreement: Agreement | None, number: int, /) -> str:
-    """What a plan was found for, and its own values as far as the platform has them.
+    """The weighting a plan was found for, and its own values as far as the platform has them.
 
     >>> from tacit.client import Plan
     >>> plans = [Plan(items=[0]), Plan(items=[1], weightings=["3:1"])]
@@ -231,7 +231,7 @@ class OwnCosts:
     notes: list[str]
 
     def sum_text(self, number: int, /) -> str:
-        """What a plan costs in all, in one's own unit; plans are counted from 1."""
+        """The sum of a plan, in one's own unit; plans are counted from 1."""
         return unscaled_text(sum(cost for _, _, cost in self.plans[number - 1]), self.scale)
 
     @property
@@ -273,7 +273,7 @@ def own_costs(
     *,
     objective: str | None = None,
 ) -> OwnCosts:
-    """What one's own rows cost under each plan of a result.
+    """Compute what one's own rows cost under each plan of a result.
 
     `costs` is the CSV that was sealed; it is checked against the signed agreement as before it was
     sealed. Where this machine remembers the sealed rows, those that are others now are noted.
@@ -354,7 +354,7 @@ class ShownPlan:
 
     @property
     def counted(self) -> CountedRun | None:
-        """What is known here of what the run counts for balances."""
+        """What the run disclosed of balances, as far as that is known here."""
         if self.agreement is None or not self.has_equity:
             return None
         return balance_of_run(self.profile, self.run, self.agreement)
@@ -372,12 +372,12 @@ class ShownPlan:
         raise PlatformError(f"{self.run} is {state} and has no plan; try again when it has run")
 
     def notes(self) -> list[str]:
-        """What is wrong with boxes of nodes, or with the file of costs."""
+        """Notes on boxes that were rejected, and on the file of costs."""
         rejected = [f"rejected a box of {why}" for why in self.result.rejected]
         return [*rejected, *([] if self.own is None else self.own.notes)]
 
     def status(self) -> list[str]:
-        """How the run ended, and what is proved of the plan."""
+        """Say how the run ended, and what is proved of the plan."""
         outcome = self.result
         lines = [
             f"{self.run} is {outcome.state}" + (f": {outcome.reason}" if outcome.reason else "")
@@ -409,7 +409,7 @@ class ShownPlan:
         return not all(whose for _, _, whose in self.rows)
 
     def footnotes(self) -> list[str]:
-        """What the marks mean, what the run counts for, and which receipts were kept."""
+        """Explain the marks, what the run counts for, and which receipts were kept."""
         agreement, counted, lines = self.agreement, self.counted, list[str]()
         if self.result.plan is None:
             lines.append(OWN_PART)

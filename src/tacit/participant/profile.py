@@ -127,7 +127,7 @@ class Profile:
         replace_private(self.folder / "profile.json", data)
 
     def run_folder(self, run: str, /) -> Path:
-        """Where the files of a run are; refuses what could lead out of the profile."""
+        """The folder of a run's files; refuses a name that could lead out of the profile."""
         if not _RUN.fullmatch(run):
             raise InputError(f"{run[:70]!r} is not a run; tacit participant runs lists yours")
         return self.folder / "runs" / run
@@ -167,7 +167,7 @@ class Profile:
         replace_private(self.run_folder(run) / name, data)
 
     def manifests(self, run: str, objective: int, /) -> list[bytes]:
-        """What this machine sealed for an objective, the latest last."""
+        """The manifests of what this machine sealed for an objective, the latest last."""
         paths = self.run_folder(run).glob(f"manifest-{objective}-*.json")
         return [p.read_bytes() for p in sorted(paths, key=lambda p: int(p.stem.split("-")[2]))]
 

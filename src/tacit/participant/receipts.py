@@ -59,7 +59,7 @@ def fetch_receipts(profile: Profile, client: PlatformClient, run: str, /) -> int
 
 
 def receipts_words(profile: Profile, run: str, count: int, /) -> str:
-    """How many nodes' receipts were kept, and what they are for."""
+    """Say how many nodes' receipts were kept, and what they are for."""
     agreement = profile.signed_agreement(run)
     if agreement is not None and count == len(agreement.nodes):
         return f"kept receipts of all {count} nodes; tacit participant log {run} compares them"
@@ -151,7 +151,7 @@ def _part(carried: msgspec.Struct) -> CarriedPart:
 
 
 def seen_before(profile: Profile, run: str, /) -> Seen:
-    """What the boxes were bound to that this machine has opened."""
+    """Read what the boxes were bound to that this machine has opened."""
     data = profile.read(run, OWN_HEADS)
     return {} if data is None else msgspec.json.decode(data, type=Seen)
 

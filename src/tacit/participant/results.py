@@ -27,7 +27,7 @@ class OwnResult(RunResult, frozen=True, kw_only=True):
 
     @property
     def count(self) -> int:
-        """How many different plans there are; of parts for their owners, one per weighting."""
+        """The number of different plans; of parts for their owners, one per weighting."""
         return len(self.own_rows) or len(self.plans)
 
 

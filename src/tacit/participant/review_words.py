@@ -189,7 +189,7 @@ def _limits(review: Review, words: SearchWords) -> list[str]:
 
 
 def _kind_lines(problem: Problem) -> list[str]:
-    """What kind of problem it is, with the public numbers that decide which plans there are."""
+    """Describe the kind of problem, with the public numbers that decide which plans exist."""
     lines = [f"kind of problem: {problem.kind}, version {problem.version}"]
     for name, given in problem.data.items():
         numbers = [given] if isinstance(given, int) else given

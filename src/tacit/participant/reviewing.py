@@ -61,7 +61,7 @@ def fetch_public_problem(client: PlatformClient, run: str, agreement: Agreement,
 
 
 def public_warnings(agreement: Agreement, /) -> list[str]:
-    """What a public objective means for the confidential ones."""
+    """Warn of what a public objective means for the confidential ones."""
     public = [repr(terms.name) for terms in agreement.objectives if not terms.confidential]
     if not public:
         return []
@@ -73,7 +73,7 @@ def public_warnings(agreement: Agreement, /) -> list[str]:
 
 
 def public_refusals(client: PlatformClient, run: str, agreement: Agreement, /) -> list[str]:
-    """Why an agreement with public objectives must not be signed."""
+    """Explain why an agreement with public objectives must not be signed."""
     try:
         fetch_public_problem(client, run, agreement)
     except AgreementError as error:
@@ -154,7 +154,7 @@ class Review:
 
     @property
     def hash(self) -> str:
-        """What is signed, by its hash."""
+        """The hash of what is signed."""
         if self.series is not None:
             return series_hash(self.series)
         return agreement_hash(self.agreement).hex()
@@ -288,7 +288,7 @@ def _own_refusals(profile: Profile, run: str, agreement: Agreement, *, is_sound:
 def refusals_of_pattern(
     profile: Profile, agreement: Agreement, /, *, is_sound: bool = True
 ) -> list[str]:
-    """What does not fit this participant in an agreement, or in the pattern of a series.
+    """Explain what does not fit this participant in an agreement, or in the pattern of a series.
 
     One that is not sound may have any sizes, so nothing is computed of it.
     """

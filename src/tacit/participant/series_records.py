@@ -49,7 +49,7 @@ _SERIES = re.compile(r"s-[a-z2-7]{10}", re.ASCII)
 
 
 class CountedRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What checked logs say of a run that counts for balances."""
+    """A run that counts for balances, by its checked logs."""
 
     number: int
     run: str
@@ -257,7 +257,7 @@ def keep_balance(
 
 
 def known_balances(profile: Profile, series_id: str, /) -> list[CountedRun]:
-    """What the checked runs of a series with equity have told of balances."""
+    """List what the checked runs of a series disclosed of balances."""
     signed = signed_series(profile, series_id)
     if signed is None:
         raise InputError(
@@ -269,7 +269,7 @@ def known_balances(profile: Profile, series_id: str, /) -> list[CountedRun]:
 
 
 def balance_of_run(profile: Profile, run: str, agreement: Agreement, /) -> CountedRun | None:
-    """What is known here of a run of a series with equity."""
+    """Find what a run of a series disclosed of balances, if its logs were checked here."""
     found = None if agreement.series is None else series_named(profile, agreement.series.series)
     known = [] if found is None else counted_runs(profile, found[0])
     return next((each for each in known if each.run == run), None)
@@ -307,7 +307,7 @@ def balance_words(account: CountedRun, /) -> list[str]:
 
 
 def balance_lines(account: CountedRun, /) -> list[str]:
-    """What a run disclosed of balances, in words."""
+    """Say in words what a run disclosed of balances."""
     lines = []
     if account.saved is not None and account.factor is not None:
         level = account.factor - NEUTRAL

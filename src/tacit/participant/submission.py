@@ -23,7 +23,7 @@ from tacit.participant.receipts import fetch_receipts
 
 
 class Submission(SubmittedRows, frozen=True, kw_only=True):
-    """How far the sealed rows for one objective have come."""
+    """The state of the sealed rows for one objective."""
 
     earlier: bool = False
     """Whether this machine had handed it in before, so that nothing new was sealed now."""
@@ -35,7 +35,7 @@ class Submission(SubmittedRows, frozen=True, kw_only=True):
     """Why this machine could keep no receipts, although the rows are handed in."""
 
     def words(self) -> str:
-        """What was sent, and how far the nodes' check is."""
+        """Say what was sent, and how far the nodes' check is."""
         why = f": {self.reason}" if self.reason else ""
         what = "sealed and handed in"
         if self.earlier:
@@ -123,7 +123,7 @@ def chosen_objective(agreement: Agreement, participant: str, name: str | None, /
 
 
 def submissions(profile: Profile, run: str, /) -> list[SubmittedRows]:
-    """How far this participant's own sealed rows have come."""
+    """Fetch the state of this participant's own sealed rows."""
     with profile.connect() as client:
         return client.runs.submissions(run)
 
@@ -172,7 +172,7 @@ def _already_there(
 
 
 def _here(held: SubmittedRows) -> Submission:
-    """What the platform holds; the rest of a `Submission` is for this machine to say."""
+    """Make a `Submission` of what the platform holds."""
     return Submission(**msgspec.structs.asdict(held))
 
 

@@ -53,7 +53,7 @@ class Trust(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def node_address(node: NodeTerms, /) -> str:
-    """Where a node is, as files write it.
+    """The address of a node, as files write it.
 
     >>> node_address(NodeTerms("::1", 9000, "", "", "", ""))
     '[::1]:9000'
@@ -84,7 +84,7 @@ def load_trust(path: Path, /) -> Trust:
 
 
 def seen_trust(agreement: Agreement, /) -> Trust:
-    """What an agreement says of everybody's keys; the platform's word until it is compared."""
+    """The keys that an agreement names: the platform's word until they are compared."""
     return Trust(
         [TrustedNode(node_address(n), n.signing_key, n.certificate) for n in agreement.nodes],
         [TrustedParticipant(each.name, each.signing_key) for each in agreement.participants],
@@ -92,7 +92,7 @@ def seen_trust(agreement: Agreement, /) -> Trust:
 
 
 def participant_entry(name: str, keys: Keys, /) -> Trust:
-    """What a participant gives the others, for them to pin under the name of its account."""
+    """The entry that others pin under the name of a participant's account."""
     return Trust(participant=[TrustedParticipant(name, keys.signing_public)])
 
 

@@ -137,7 +137,7 @@ def test_submit_wants_a_word_before_it_seals_the_same_again(world: World, tacit:
     north.keep_agreement("r-earlier", earlier)
     shutil.copy(runs / RUN / "sealed-0.json", runs / "r-earlier")
     world.platform.refuse("north", "a weight is outside 0..3000")
-    before = world.platform.stored.rows[0]
+    before = world.platform.stored.rows[0].manifest
     words = ("submit", RUN, world.csv(), *folder)
     said = tacit(*words)
     assert said.code == 2
@@ -145,7 +145,7 @@ def test_submit_wants_a_word_before_it_seals_the_same_again(world: World, tacit:
     assert "3 of 3 rows were sealed before, in r-earlier; with this run there may be" in said.err
     assert "11 evaluations under top:4" in said.err
     assert "add --again" in said.err
-    assert world.platform.stored.rows[0] == before
+    assert world.platform.stored.rows[0].manifest == before
     assert "3 of 3 rows were sealed before" in tacit("review", RUN, "--costs", *words[2:]).out
     said = tacit(*words, "--again", "--json")
     assert said.code == 0

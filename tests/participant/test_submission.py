@@ -87,15 +87,15 @@ def test_submitting_again_is_harmless_and_a_refusal_is_sealed_anew(
 ) -> None:
     words = ("submit", RUN, agreed.csv(), "--profile", agreed.north.folder)
     assert "the nodes' check is waiting" in tacit(*words).out
-    first = agreed.platform.stored.rows[0]
+    first = agreed.platform.stored.rows[0].manifest
     again = tacit(*words)
     assert again.code == 0
     assert "nothing was sent, since rows are sealed once per agreement" in again.out
-    assert agreed.platform.stored.rows[0] == first
+    assert agreed.platform.stored.rows[0].manifest == first
     agreed.platform.refuse("north", "a weight is outside 0..3000")
     assert submissions(agreed.north, RUN)[0].reason == "a weight is outside 0..3000"
     assert tacit(*words).code == 0
-    assert agreed.platform.stored.rows[0] != first
+    assert agreed.platform.stored.rows[0].manifest != first
     assert len(agreed.north.manifests(RUN, 0)) == 2
 
 

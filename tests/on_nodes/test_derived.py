@@ -66,7 +66,7 @@ async def generation(search: AgreedSearch, evaluations: Evaluations) -> Evaluate
     """One more generation, as an honest platform asks for it."""
     told = await evaluations.evaluate(search.plans, until=time.monotonic() + 60)
     labels = np.array(told.payload.labels)
-    search.tell({0: search.told(0, labels, told.payload.best)})
+    search.tell({0: search.evaluation_of(0, labels, told.payload.best)})
     return told
 
 

@@ -9,14 +9,16 @@ from tacit.lazy import lazily
 if TYPE_CHECKING:
     from tacit.derived.agreed_search import (
         AgreedSearch,
+        DerivedSearch,
+        Population,
         agreed_parameters,
         check_derivable,
+        check_nodes_allow,
         may_be_followed,
+        objection,
         with_public_weights,
     )
-    from tacit.derived.allowance import check_nodes_allow, objection
     from tacit.derived.clear_assignment import ClearRun
-    from tacit.derived.derived_search import DerivedSearch, Population
     from tacit.derived.timing import (
         KnownTime,
         fitted_assignment,

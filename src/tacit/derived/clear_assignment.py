@@ -29,7 +29,6 @@ class ClearRun:
 
     @property
     def step(self) -> int:
-        """How many steps are done."""
         return self.state.step
 
     def advance(self, count: int, /, *, horizon: int = 0) -> None:  # noqa: ARG002 - no step depends on it
@@ -44,12 +43,11 @@ class ClearRun:
 
     @property
     def is_proved(self) -> bool:
-        """Whether the plan is proved to be the optimum."""
+        """Whether the plan is proved; prices of before the first iteration prove nothing."""
         return self._tries_proof and self._twin.gap(self.state) == 0
 
     @property
     def value(self) -> int:
-        """The value of the plan."""
         return self.group.value_of(self.search, self._twin.total(self.state))
 
     def plan(self) -> list[int]:

@@ -1,4 +1,4 @@
-"""How long the steps of a sealed run take, and how many are agreed on: one model for all of it.
+"""The cost model of sealed runs: how long steps take, and how many of them are agreed on.
 
 Rounds and bytes are what the protocols declare. Their factors were measured on three local nodes
 that share two cores; the delay of the network comes on top in every round. Only public sizes and
@@ -61,7 +61,7 @@ MEETINGS = 20
 
 @dataclass(frozen=True, kw_only=True)
 class KnownTime:
-    """What is public of the time that a run has, before it is agreed on."""
+    """The public facts about the time of a run that is being drafted."""
 
     deadline: float | None
     """In seconds, for all searches together."""
@@ -73,13 +73,13 @@ class KnownTime:
 
 
 def seconds_of(cost: Cost, /, *, delay: float = 0.0) -> float:
-    """Return what a protocol takes: its rounds, and the bytes of the node that sends most."""
+    """Return the seconds of a protocol, from its rounds and the bytes of the busiest node."""
     return cost.rounds * (ROUND_SECONDS + delay) + MEGABYTE_SECONDS * cost.bytes_per_node / 1e6
 
 
 @dataclass(frozen=True)
 class StepSeconds:
-    """What the steps of a group take; only their ratios are the same anywhere."""
+    """Seconds of the steps of a group; only their ratios are the same on all machines."""
 
     generation: float
     iteration: float
@@ -88,7 +88,7 @@ class StepSeconds:
 
 
 def step_seconds(group: SealedGroup, /, *, nodes: int = 3, delay: float = 0.0) -> StepSeconds:
-    """Return what steps take on nodes whose messages travel for `delay` seconds."""
+    """Return the seconds of steps on nodes whose messages travel for `delay` seconds."""
     if isinstance(group, TourGroup):
         moves, table = group.schedule.generation(0, horizon=1).moves, group.table
         one, two = (search_cost(nodes, moves, count, table) for count in (1, 2))
@@ -113,7 +113,7 @@ def step_seconds(group: SealedGroup, /, *, nodes: int = 3, delay: float = 0.0) -
 
 
 def _between(one: Cost, two: Cost, delay: float) -> float:
-    """Return what the second of two equal steps takes; of a 1 x 1 problem it has no round."""
+    """Return the seconds of the second of two equal steps; for 1 x 1 it has no round."""
     return max(1e-4, seconds_of(two, delay=delay) - seconds_of(one, delay=delay))
 
 
@@ -142,11 +142,11 @@ def fitted_assignment(
     ...     fitted = fitted_assignment(problem, settings, [(1,)], KnownTime(deadline=seconds))
     ...     fitted.generations, fitted.iterations
     (214, 1)
-    (48, 189)
-    (48, 592)
+    (44, 206)
+    (44, 600)
     """
     if any(len(each) != len(problem.objectives) for each in weightings):
-        return settings  # whoever makes an agreement of it, is told
+        return settings  # the agreement refuses it with a better message
     places = len(problem.sealed_items)
     settings = replace(settings, generations=LEAST_DESCENT if _descends(problem, places) else 0)
     try:
@@ -169,6 +169,8 @@ def fitted_assignment(
     descending, iterating = sum(seconds.generation for seconds in each), lags[lag]
     generations = settings.generations
     if generations:
+        # All blocks move in a generation, where an iteration moves the columns on cycles alone. So
+        # a descent is worth its time until it takes as long as the iterations that it saves.
         equal = places / DESCENT_PLACES * iterating / descending
         generations = ceil(max(generations, places / GENERATION_PLACES, equal))
     length = settings.iterations or max(ceil(PER_PLACE * places), places + SPARE_ITERATIONS)
@@ -200,7 +202,7 @@ def _checkpoints_before(length: int, settings: AssignmentParameters) -> str:
     """Return the checkpoints of a run of so many iterations."""
     if settings.iterations:
         return settings.checkpoints
-    # How many iterations there are is not known to whoever names checkpoints.
+    # Checkpoints are named before the length is known, so those behind it are left out.
     return ":".join(str(each) for each in settings.checkpoint_iterations if each < length)
 
 
@@ -241,7 +243,7 @@ def fitted_tour(
     if known.deadline is None:
         return search
     if any(len(each) != len(problem.objectives) for each in weightings):
-        return search  # whoever makes an agreement of it, is told
+        return search  # the agreement refuses it with a better message
     several = replace(search, parents=PARENTS, children=min(CHILDREN, search.children))
     generations = _tour_generations(problem, several, weightings, known)
     if generations < LEAST_GENERATIONS:

@@ -109,12 +109,12 @@ class Derivation:
     async def check_found(self, plans: NDArray[np.integer[Any]], /) -> None:
         """Refuse to compare plans that are not the best of a generation, as estimated."""
         async with self._lock:
-            if not (await self._followed()).found(plans):
+            if not (await self._followed()).has_best_set(plans):
                 raise refuse("these are not the best plans of the agreed search; ask for those")
 
     async def check_found_one(self, plan: NDArray[np.integer[Any]], /) -> None:
         async with self._lock:
-            if not (await self._followed()).found_one(plan):
+            if not (await self._followed()).has_best_plan(plan):
                 raise refuse("this is not one of the best plans of the agreed search; name one")
 
     def forget(self) -> None:

@@ -76,7 +76,7 @@ class AgreementTaken(Message, frozen=True, kw_only=True):
 
 
 class Allowed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Which agreements the operator of a node allows; see `tacit.derived.allowance`."""
+    """Which agreements the operator of a node allows; see `tacit.derived.agreed_search`."""
 
     any_search: bool
     chosen_populations: bool

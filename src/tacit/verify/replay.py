@@ -88,7 +88,7 @@ def replay(
             return Replay(len(logged), done, not unanswered, known, values)
         told = {k: answers.get((number, k)) for k in agreement.evaluated()}
         found = {
-            k: search.told(k, np.array(answer.labels, dtype=np.int64), answer.best)
+            k: search.evaluation_of(k, np.array(answer.labels, dtype=np.int64), answer.best)
             for k, answer in told.items()
             if answer is not None
         }

@@ -29,6 +29,10 @@ from tacit.search.moves import MOST_GENERATIONS, AssignmentParameters, TourParam
 
 ROUND_SECONDS = 0.0004
 MEGABYTE_SECONDS = 0.02
+CYCLE_SECONDS = 1.6e-8
+"""At least so long an iteration computes for the power 2.5 of the columns: its cycle test has about
+2 sqrt(n) products of n x n bits, which send few bytes for what they compute. It counts where a
+public mask makes everything else small."""
 FASTEST = 0.4
 """What a fast machine takes of the seconds of the model: the length of a run allows for it, and on
 a slower one the deadline ends the run."""
@@ -109,7 +113,10 @@ def step_seconds(group: SealedGroup, /, *, nodes: int = 3, delay: float = 0.0) -
     end = seconds_of(cost_of_end(nodes, shape, steps=group.ladder), delay=delay)
     generation = _between(descending(1), descending(2), delay)
     # With lag 1 the first iteration of a batch has no exchange beside it.
-    return StepSeconds(generation, _between(iterating(2), iterating(3), delay), end)
+    two, three = iterating(2), iterating(3)
+    waiting = (three.rounds - two.rounds) * (ROUND_SECONDS + delay)
+    least = waiting + CYCLE_SECONDS * group.square_cells * shape.size**0.5
+    return StepSeconds(generation, max(least, _between(two, three, delay)), end)
 
 
 def _between(one: Cost, two: Cost, delay: float) -> float:

@@ -1,4 +1,4 @@
-"""What is proved is so, whatever the proof is given; gaps and checkpoints show what is agreed."""
+"""Proofs hold whatever they are given; gaps and checkpoints show what is agreed and no more."""
 
 from __future__ import annotations
 

@@ -47,6 +47,7 @@ async def descend(
 
     The least costs of the columns, which are the first prices, do not depend on the plan.
     """
+    # Lines are rows here: a block exchanges places of its rows, and costs stay where they are.
     lines, number = _transposed(state.matching), state.step
     for step in steps:
         number += 1
@@ -54,6 +55,7 @@ async def descend(
         table = await pairwise.product(
             session, lines[of_block], costs[of_block], _by_lines, label=f"{number}.table"
         )
+        # Child 0 is to stay as it is, with the lowest key among equals: a plan never gets worse.
         keys = child_keys(table, step)
         found = await find_least(
             session,

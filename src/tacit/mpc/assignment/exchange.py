@@ -74,6 +74,7 @@ async def keep_parents(
            [1, 0, 0],
            [1, 0, 0]], dtype=uint8)
     """
+    # A column has at most one of both: its own price was the least, or one row's offer was.
     holder = matched.map(lambda part: np.ascontiguousarray(part.swapaxes(-1, -2)))
     kept, fresh = await products(
         session,
@@ -159,6 +160,7 @@ async def _powers(session: Session, first: BitShare, count: int, *, label: str) 
     size, powers = first.shape[-1], [first]
     while (known := len(powers)) < count:
         more = powers[: min(known, count - known)]
+        # A^known times all powers side by side: one product, whose tables are made once.
         wide = BitShare(
             {c: np.concatenate([each.parts[c] for each in more], -1) for c in session.held}
         )
@@ -234,6 +236,8 @@ async def exchange(
            [0, 0, 1]])
     """
     on_cycle, rows = await on_cycles(session, parents, matched, label=f"{label}.cycles")
+    # Every mover takes the row of its parent, which moves as well: so the matching stays one, and
+    # it must be all cycles at once.
     stays = on_cycle.add_public(_ONE)
     given, taken, left = await products(
         session,

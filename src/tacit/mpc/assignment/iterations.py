@@ -120,6 +120,8 @@ class _Run:
 
     async def iterate_beside(self) -> None:
         """Lag 1: a minimum, beside the exchange along the cycles of the minimum before."""
+        # What rows pay rests on the matching and the prices together, so it waits for both lanes of
+        # the iteration before.
         paid = await self._paid()
 
         async def minimum(lane: Session) -> ColumnMinima:

@@ -1,4 +1,4 @@
-"""What rows pay, and the least of each column's candidates, with public tie-breaks.
+"""Minima of the columns: the least of what its rows offer and of its own price.
 
 Row i on column k pays a_i = C_ik - v_k. The candidates of column j are C_ij - a_i for its allowed
 rows, so a public mask makes groups small, and its own price. One round finds what rows pay; the
@@ -153,7 +153,10 @@ async def column_minima(
                 for c, part in offered.parts.items()
             }
         )
+        # Number 0 is its own, so no two keys of a group are equal: equal ones would show in the
+        # opened order.
         ties = np.insert(ties + 1, shape.starts, 0, axis=1)
+    # Values go along with their keys: the tie-break must not enter the prices.
     keyed = with_ties(offered, ties, tie_bits=shape.tie_bits)
     found = await find_least(
         session,

@@ -125,6 +125,8 @@ async def prove(
     gap = _sum(state.prices - least.values)
     limits = (steps or PROOF_STEPS)[:-1]
 
+    # Both ends of r are checked at the width of the ring: a minimum that was too high makes entries
+    # negative, one that was too low makes sums that wrap around.
     def minus(share: ArithmeticShare, value: int) -> ArithmeticShare:
         return share.map(np.negative).add_public(public(value, word))
 
@@ -237,6 +239,7 @@ async def finish(
     bits = concatenate([proved.optimal, proved.valid]) if steps else proved.optimal
     numbers = await halves.bits_to_arithmetic(session, bits, label="finish.bits", dtype=word)
     first = [proved.total, numbers[:k]]
+    # The plan's cost is that of the matching whether or not anything is proved of it.
     if steps:
         # The rung of a gap that is no bound must not be opened.
         first.append(

@@ -93,6 +93,7 @@ async def drawn_matching(
     k, size = shape.weightings, shape.size
     identity = np.tile(np.eye(size, dtype=shape.word), (k, 1))
     lines = public_share(identity, ArithmeticShare, me=session.me, nodes=session.nodes)
+    # Each weighting has an order of its own: one for all would tell of a plan by another.
     order = draw_block_order(session, k, size, label=f"{label}.order")
     mixed = await shuffle.shuffle(session, lines, order, label=f"{label}.lines")
     matching = mixed.map(lambda part: part.reshape(shape.square))

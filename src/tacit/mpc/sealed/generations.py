@@ -298,6 +298,8 @@ async def _generation(
         kept = await choose(substream, state.best, plans, numbers[:parents], label=f"{label}.best")
         return kept, numbers[parents:]
 
+    # The best plans are compared with the parents of before, so both go on side by side; parents
+    # are paired after that, with the signs from the same comparison.
     (table,), (kept, is_second) = await session.in_parallel(take, keep, substreams=substreams)
     table = await select_parents(
         session, table, step.parent_pairs, is_second, label=f"{label}.meet"

@@ -50,6 +50,7 @@ class CertificateFiles:
 
     def identity(self, pinned: Mapping[str, str], /) -> Identity:
         """Return what we show these peers; a private key that others can read is refused."""
+        # Whoever can read this key can speak in the party's name.
         check_secret(self.key, remedy="make it with tacit node init or tacit cluster new")
         return Identity(self.certificate, self.key, pinned)
 

@@ -94,6 +94,7 @@ def join_cluster(folder: Path, files: Sequence[Path], /, *, replace: bool = Fals
             pem = "".join(split_certificates(each.certificate))
             replace_file(folder / f"{each.name}.pem", pem.encode(), durable=True)
         config = folder / (NODE_FILE if own.kind == "node" else CLUSTER_FILE)
+        # Last, since it names files that have to be there.
         replace_file(config, text.encode(), durable=True)
     # What was written is what will be read.
     (load_node_config if own.kind == "node" else load_cluster_config)(config)

@@ -67,6 +67,7 @@ def save_keys(keys: Keys, path: Path) -> None:
 
 def load_keys(path: Path) -> Keys:
     remedy = "make keys with tacit keys new"
+    # A key that others can read may have been copied: whoever has it signs as this party.
     check_secret(path, remedy=remedy)
     data = read_bytes(path, remedy=remedy)
     try:

@@ -292,6 +292,7 @@ class PlanParts:
         merged = [new or old for new, old in zip(sealed, before, strict=True)]
         self._kept[search] = merged
         if (path := self._path(search)) is not None:
+            # Durable, since the ledger's entry comes next and says that the boxes are here.
             replace_file(path, msgspec.msgpack.encode(merged), durable=True)
 
     def of(self, search: int, /) -> PerNode | None:

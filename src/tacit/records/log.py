@@ -284,6 +284,7 @@ def check_log(
     `seconds` is the time that the node says it is, in seconds since 1970.
     """
     events = verify_log(log)
+    # Seen before the signature: a node's log of another agreement is rightly signed too.
     if not is_of(agreement, events):
         raise LogError(f"this log is not of this agreement; ask node {node} for the right one")
     lines = log.splitlines()

@@ -96,6 +96,7 @@ def unpack_candidates(problem: Problem, data: bytes, /) -> NDArray[np.integer[An
 
 def request_hash(kind: str, disclosure: str, best: str, candidates: bytes, /) -> bytes:
     """Return the hash that names a request: two with the same hash get the same answer."""
+    # With kind and disclosure: another request about the same plans must not get this one's answer.
     words = f"tacit request/1\n{kind}\n{disclosure}\n{best}\n".encode()
     return hashlib.sha256(words + candidates).digest()
 

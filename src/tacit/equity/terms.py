@@ -50,11 +50,11 @@ class Telling:
         return (MEAN,) * self.mean + (SPREAD,) * self.spread
 
 
-class _TermsPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class _EquityStruct(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Immutable, and no field that we ignore."""
 
 
-class EquityTerms(_TermsPart, frozen=True, kw_only=True):
+class EquityTerms(_EquityStruct, frozen=True, kw_only=True):
     """The rule of a series, and what is told; every number stands in what is signed."""
 
     levels: int
@@ -90,7 +90,7 @@ class EquityTerms(_TermsPart, frozen=True, kw_only=True):
         return Telling(level, self.told == "balance", self.mean, self.spread)
 
 
-class RunEquity(_TermsPart, frozen=True, kw_only=True):
+class RunEquity(_EquityStruct, frozen=True, kw_only=True):
     """Equity in one run."""
 
     terms: EquityTerms

@@ -12,6 +12,24 @@ from tacit.identity.certificates import CertificateFiles, new_certificate
 from tacit.mpc.transport import Identity, TlsLink, connect, listener, make_certificate
 
 
+async def listening(
+    server: CertificateFiles,
+    client: CertificateFiles,
+    arrived: asyncio.Queue[TlsLink],
+    rejected: list[str],
+) -> tuple[listener.Listener, int]:
+    """A listener that knows the client, and its port."""
+    node_port = listener.Listener(
+        Identity(server.certificate, server.key, {"node 1": client.pem}),
+        arrived.put_nowait,
+        lambda where, why: rejected.append(why),
+        limit=1 << 20,
+    )
+    await node_port.start("127.0.0.1", 0)
+    assert node_port._server is not None
+    return node_port, node_port._server.sockets[0].getsockname()[1]
+
+
 @pytest.mark.parametrize("per_address", [4, 1000])
 def test_slow_handshakes_keep_no_peer_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, per_address: int
@@ -23,15 +41,7 @@ def test_slow_handshakes_keep_no_peer_out(
 
     async def attack() -> None:
         arrived: asyncio.Queue[TlsLink] = asyncio.Queue()
-        node_port = listener.Listener(
-            Identity(server.certificate, server.key, {"node 1": client.pem}),
-            arrived.put_nowait,
-            lambda where, why: rejected.append(why),
-            limit=1 << 20,
-        )
-        await node_port.start("127.0.0.1", 0)
-        assert node_port._server is not None
-        port = node_port._server.sockets[0].getsockname()[1]
+        node_port, port = await listening(server, client, arrived, rejected)
         strangers = [await asyncio.open_connection("127.0.0.1", port) for _ in range(20)]
         identity = Identity(client.certificate, client.key, {"node 0": server.pem})
         link = await connect("127.0.0.1", port, peer="node 0", identity=identity, timeout=3)
@@ -79,15 +89,7 @@ def shake_hands(server: CertificateFiles, client: CertificateFiles, pinned: str)
 
     async def dial() -> str:
         arrived: asyncio.Queue[TlsLink] = asyncio.Queue()
-        node_port = listener.Listener(
-            Identity(server.certificate, server.key, {"node 1": client.pem}),
-            arrived.put_nowait,
-            lambda where, why: rejected.append(why),
-            limit=1 << 20,
-        )
-        await node_port.start("127.0.0.1", 0)
-        assert node_port._server is not None
-        port = node_port._server.sockets[0].getsockname()[1]
+        node_port, port = await listening(server, client, arrived, rejected)
         identity = Identity(client.certificate, client.key, {"node 0": pinned})
         try:
             link = await connect("127.0.0.1", port, peer="node 0", identity=identity, timeout=3)

@@ -15,7 +15,7 @@ import msgspec
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tacit.agreement.terms import NodeTerms, agreement_hash, canonical
+from tacit.agreement.terms import NodeTerms, agreement_hash
 from tacit.coordinator.coordinator import Coordinator
 from tacit.coordinator.evaluations import Evaluations
 from tacit.coordinator.node_client import NodeClient
@@ -28,7 +28,6 @@ from tacit.node.server import Node
 from tacit.records.events import LogEvent, NodeFault
 from tacit.records.messages import (
     Advance,
-    Agree,
     Cancel,
     End,
     FetchLog,
@@ -137,7 +136,7 @@ class Nodes:
         for agreed in (self.attacked, self.derived, self.sealed):
             name, rows = agreement_hash(agreed.agreement), agreed.sealed()[0]
             found += [
-                Agree(agreement=canonical(agreed.agreement), signatures=agreed.signatures),
+                agreed.agree_request(),
                 Submit(
                     agreement=name,
                     manifest=rows.manifest,

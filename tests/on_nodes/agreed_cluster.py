@@ -19,7 +19,13 @@ from numpy.typing import NDArray
 
 from tacit.agreement.draft import draft_agreement
 from tacit.agreement.sealing import SealedRows, seal_rows
-from tacit.agreement.terms import Agreement, AgreementLimits, PinnedSearch, agreement_hash
+from tacit.agreement.terms import (
+    Agreement,
+    AgreementLimits,
+    PinnedSearch,
+    agreement_hash,
+    canonical,
+)
 from tacit.coordinator.coordinator import Coordinator
 from tacit.coordinator.evaluations import Evaluations
 from tacit.coordinator.node_client import NodeClient
@@ -39,7 +45,7 @@ from tacit.node.store import cipher_of_states, folder_name
 from tacit.problems import Problem, generate_assignment
 from tacit.records.events import LogEvent, RequestRefused
 from tacit.records.log import verify_log
-from tacit.records.messages import Evaluate, Message, Request
+from tacit.records.messages import Agree, Evaluate, Message, Request
 from tacit.records.requests import NO_ATTEMPT, pack_candidates
 
 T = TypeVar("T")
@@ -113,6 +119,9 @@ class AgreedCluster:
     @property
     def signatures(self) -> dict[str, bytes]:
         return all_sign(self.agreement, self.keys)
+
+    def agree_request(self) -> Agree:
+        return Agree(agreement=canonical(self.agreement), signatures=self.signatures)
 
     def seal(
         self, participant: str, objective: int = 0, *, weights: NDArray[Any] | None = None

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tacit.local.cluster import LocalCluster
-from tests.on_nodes.changed_node import ClockedCluster
+from tests.on_nodes.altered_nodes import ClockedCluster
 from tests.support.mending import mend
 from tests.support.processes import starts_processes
 

@@ -22,7 +22,7 @@ from tacit.runs.limits import StopReason
 from tacit.search.moves import AssignmentParameters
 from tacit.verify.disclosed import check_disclosed
 from tests.on_nodes.agreed_cluster import AgreedCluster, ask, outcomes, run
-from tests.on_nodes.changed_node import ClockedCluster
+from tests.on_nodes.altered_nodes import ClockedCluster
 from tests.on_nodes.entries import lying
 from tests.on_nodes.sealed_agreed_cluster import (
     PROBLEMS,

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tacit.agreement.sealing import search_seed
-from tacit.agreement.terms import PinnedSearch, agreement_hash
+from tacit.agreement.terms import PinnedSearch
 from tacit.coordinator.coordinator import Coordinator
 from tacit.coordinator.evaluations import Evaluated, Evaluations
 from tacit.derived import AgreedSearch
@@ -20,7 +20,7 @@ from tacit.disclosure import parse_disclosure
 from tacit.errors import RefusedError
 from tacit.local.cluster import LocalCluster
 from tacit.local.engine import open_engine
-from tacit.node.store import Store, folder_name
+from tacit.node.store import Store
 from tacit.problems import Problem, generate_assignment
 from tacit.records.ledger import DisclosedBest
 from tacit.records.log import frozen_inputs
@@ -162,10 +162,7 @@ def test_nodes_keep_what_was_told_and_go_on_after_a_restart(
             return search
 
     search = run(first())
-    stores = [
-        own_cluster.folder / f"node-{i}.data" / folder_name(agreement_hash(agreed.agreement))
-        for i in range(3)
-    ]
+    stores = [agreed.folder_at(i) for i in range(3)]
     for folder in stores:
         assert [each.labels for each in Store(folder).answers.read()] == told
     own_cluster.kill(1)

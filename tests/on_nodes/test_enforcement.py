@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tacit.agreement.terms import agreement_hash, canonical
+from tacit.agreement.terms import agreement_hash
 from tacit.coordinator.evaluations import Started
 from tacit.errors import RefusedError
 from tacit.local.cluster import LocalCluster
 from tacit.records.events import EvaluationBegun
 from tacit.records.ledger import DisclosedBest
-from tacit.records.messages import Agree, Computed, Submit
+from tacit.records.messages import Computed, Submit
 from tacit.records.requests import NO_ATTEMPT, pack_candidates
 from tests.on_nodes.agreed_cluster import AgreedCluster, ask, outcomes, populations, problem, run
-from tests.on_nodes.changed_node import ClockedCluster
+from tests.on_nodes.altered_nodes import ClockedCluster
 
 PLANS = populations(1)[0]
 
@@ -155,10 +155,7 @@ def test_nothing_is_evaluated_before_the_inputs_are_frozen(cluster: LocalCluster
             await coordinator.loss.connect(everybody=True)
             await outcomes(
                 coordinator.clients,
-                lambda client: Agree(
-                    agreement=canonical(agreed.agreement),
-                    signatures=agreed.signatures,
-                ),
+                lambda client: agreed.agree_request(),
             )
             epoch = await coordinator.epoch()
             replies = await outcomes(

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from tacit.agreement.terms import agreement_hash
 from tacit.coordinator.coordinator import Coordinator
 from tacit.coordinator.evaluations import Evaluations
 from tacit.errors import MpcError, RefusedError
@@ -20,7 +19,7 @@ from tacit.mpc.local import run_linked
 from tacit.mpc.transport import Mux
 from tacit.node.agreement_state import AgreementState
 from tacit.node.epoch_state import HeardOfLogs, PeerHeads
-from tacit.node.store import Store, folder_name
+from tacit.node.store import Store
 from tacit.records.events import AgreementBroken, EpochBegun, RequestRefused, Sent
 from tacit.records.log import NOWHERE, LogHead, has_reached
 from tacit.records.messages import Computed, EpochOpened, OpenEpoch, Prepare, context_of
@@ -120,8 +119,7 @@ def test_disks_that_were_set_back_are_refused(
     fresh_cluster: LocalCluster, nodes: Sequence[int]
 ) -> None:
     agreed = AgreedCluster.draft(fresh_cluster)
-    name = folder_name(agreement_hash(agreed.agreement))
-    places = {node: fresh_cluster.folder / f"node-{node}.data" / name for node in nodes}
+    places = {node: agreed.folder_at(node) for node in nodes}
 
     copies = fresh_cluster.folder / "copies"
 
@@ -165,10 +163,7 @@ def test_every_node_remembers_both_peers(cluster: LocalCluster) -> None:
             pass
 
     run(begin())
-    folders = [
-        cluster.folder / f"node-{node}.data" / folder_name(agreement_hash(agreed.agreement))
-        for node in range(3)
-    ]
+    folders = [agreed.folder_at(node) for node in range(3)]
     for node, folder in enumerate(folders):
         heads = PeerHeads(Store(folder))
         for peer in {0, 1, 2} - {node}:

@@ -41,8 +41,8 @@ from tests.on_nodes.agreed_cluster import (
     problem,
     run,
 )
+from tests.on_nodes.altered_nodes import restart_dying
 from tests.on_nodes.deadlines import AMPLE, LATE, raises_in_time
-from tests.on_nodes.dying_node import restart_dying
 from tests.on_nodes.test_loss import Cable
 from tests.support.cpu_waits import CpuWaits
 

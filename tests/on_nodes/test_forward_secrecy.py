@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from nacl.public import PrivateKey, SealedBox
 
-from tacit.agreement.terms import agreement_hash
 from tacit.coordinator.evaluations import Evaluations
 from tacit.errors import RefusedError
 from tacit.local.cluster import LocalCluster
@@ -57,7 +56,7 @@ def test_once_a_run_is_over_a_stolen_node_opens_none_of_its_boxes(
     agreed = AgreedCluster.draft(fresh_cluster, problem(best="improvement"))
     recorded = agreed.sealed()[0]
     plans = populations(3)
-    folder = data_of(fresh_cluster, 0) / agreement_hash(agreed.agreement).hex()[:32]
+    folder = agreed.folder_at(0)
 
     async def work() -> None:
         async with agreed.coordinator() as coordinator:

@@ -10,13 +10,11 @@ from typing import Any
 import pytest
 
 from tacit.agreement.sealing import SealedRows
-from tacit.agreement.terms import canonical
 from tacit.errors import AbortError, MpcError, RefusedError
 from tacit.local.cluster import LocalCluster
 from tacit.problems import generate_assignment, generate_tour
 from tacit.records.events import InputDropped, RequestFailed
 from tacit.records.ledger import Parts
-from tacit.records.messages import Agree
 from tacit.records.payload_parts import join_parts
 from tacit.runs import EngineChoice, Limits, solve
 from tests.conftest import RunTacit
@@ -29,8 +27,8 @@ from tests.on_nodes.agreed_cluster import (
     problem,
     run,
 )
+from tests.on_nodes.altered_nodes import restart_lying
 from tests.on_nodes.deadlines import AMPLE
-from tests.on_nodes.lying_node import restart_lying
 from tests.on_nodes.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, twin
 from tests.on_nodes.test_derived import asked, drafted, generation, honest_search, refused
 from tests.on_nodes.test_identical import BESTS, DISCLOSURES, same_bytes, small
@@ -155,7 +153,7 @@ def test_a_component_that_does_not_fit_is_refused_by_its_node_alone(four: LocalC
         async def submit(agreed: AgreedCluster = agreed, rows: SealedRows = rows) -> list[bool]:
             async with agreed.coordinator() as coordinator:
                 await coordinator.loss.connect(everybody=True)
-                agree = Agree(agreement=canonical(agreed.agreement), signatures=agreed.signatures)
+                agree = agreed.agree_request()
                 for client in coordinator.clients:
                     await ask(client, agree)
                 replies = await outcomes(

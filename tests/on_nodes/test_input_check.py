@@ -20,7 +20,6 @@ from tacit.agreement.sealing import (
     seal_rows,
     search_seed,
 )
-from tacit.agreement.terms import agreement_hash
 from tacit.coordinator.coordinator import Coordinator
 from tacit.coordinator.evaluations import Evaluations
 from tacit.errors import AbortError, EngineError, LogError, MpcError, RefusedError
@@ -30,13 +29,12 @@ from tacit.mpc.local import run_linked
 from tacit.mpc.transport import Mux
 from tacit.node.agreement_state import AgreementState
 from tacit.node.preparing import draw_seed
-from tacit.node.store import Store, StoredInput, folder_name
+from tacit.node.store import Store, StoredInput
 from tacit.records.events import InputDropped, InputsFrozen, SeedDrawn
 from tacit.records.log import frozen_inputs, read_log
 from tacit.records.messages import Prepare, Submit
 from tests.on_nodes.agreed_cluster import AgreedCluster, ask, outcomes, populations, run
-from tests.on_nodes.changed_node import ClockedCluster
-from tests.on_nodes.dying_node import restart_dying
+from tests.on_nodes.altered_nodes import ClockedCluster, restart_dying
 from tests.on_nodes.fixtures import Cast, example_cast
 
 SET_UP = 60.0
@@ -55,7 +53,9 @@ def submit(agreement_state: AgreementState, rows: SealedRows) -> None:
         signature=rows.signature,
         box=rows.boxes[0],
     )
-    agreement_state.inputs.submit(message)
+    manifest = agreement_state.inputs.examine(message)
+    if manifest is not None:
+        agreement_state.inputs.keep(message, manifest)
 
 
 def test_only_what_was_checked_is_frozen(tmp_path: Path) -> None:
@@ -120,8 +120,7 @@ def test_a_node_that_missed_the_end_of_the_check_catches_up(own_cluster: LocalCl
 
     run(set_up())
     own_cluster.kill(2)
-    name = agreement_hash(agreed.agreement).hex()[:32]
-    path = own_cluster.folder / "node-2.data" / name / "log.jsonl"
+    path = agreed.folder_at(2) / "log.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
     (at,) = (i for i, line in enumerate(lines) if b'"frozen inputs"' in line)
     path.write_bytes(b"".join(lines[:at]))
@@ -189,13 +188,8 @@ def test_nothing_is_prepared_after_the_expiry(clocked: ClockedCluster) -> None:
     run(attack())
 
 
-def folder_of(agreed: AgreedCluster, node: int) -> Path:
-    name = folder_name(agreement_hash(agreed.agreement))
-    return agreed.cluster.folder / f"node-{node}.data" / name
-
-
 def contributions(agreed: AgreedCluster) -> list[bytes]:
-    return [(folder_of(agreed, node) / "contribution-0").read_bytes() for node in range(3)]
+    return [(agreed.folder_at(node) / "contribution-0").read_bytes() for node in range(3)]
 
 
 async def submit_all(agreed: AgreedCluster) -> None:
@@ -257,7 +251,7 @@ def test_cancelling_the_check_gives_no_other_draw(cluster: LocalCluster) -> None
                 )
                 # Two of three begin, and go no further without the third.
                 asked = [await client.ask(request) for client in coordinator.clients[:2]]
-                paths = [folder_of(agreed, node) / "contribution-0" for node in (0, 1)]
+                paths = [agreed.folder_at(node) / "contribution-0" for node in (0, 1)]
                 async with asyncio.timeout(SET_UP):
                     while not all(path.exists() for path in paths):
                         await asyncio.sleep(0.01)
@@ -283,11 +277,11 @@ def test_a_node_that_draws_again_is_refused(own_cluster: LocalCluster) -> None:
         await prepare(agreed)
         (before,) = agreed.events(0, SeedDrawn)
         own_cluster.kill(2)
-        path = folder_of(agreed, 2) / "log.jsonl"
+        path = agreed.folder_at(2) / "log.jsonl"
         lines = path.read_bytes().splitlines(keepends=True)
         (at,) = (i for i, line in enumerate(lines) if b'"frozen inputs"' in line)
         path.write_bytes(b"".join(lines[:at]))
-        (folder_of(agreed, 2) / "contribution-0").unlink()
+        (agreed.folder_at(2) / "contribution-0").unlink()
         own_cluster.restart(2)
         with pytest.raises(RefusedError, match="node 2 is bound to another contribution"):
             await prepare(agreed)

@@ -27,8 +27,8 @@ from tacit.verify import check_evidence, describe_loss
 from tacit.verify.disclosed import check_answers
 from tacit.verify.sealed import check_generations_asked
 from tests.on_nodes.agreed_cluster import AgreedCluster, expected, populations, problem, run
+from tests.on_nodes.altered_nodes import restart_lying
 from tests.on_nodes.deadlines import AMPLE, raises_in_time, takes_at_most
-from tests.on_nodes.lying_node import restart_lying
 from tests.on_nodes.sealed_agreed_cluster import PROBLEMS, Twin, begin, draft, sealed, twin
 
 pytestmark = pytest.mark.processes

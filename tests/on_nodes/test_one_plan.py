@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from tacit.agreement.terms import agreement_hash
 from tacit.coordinator.coordinator import Coordinator
 from tacit.coordinator.sealed_search import SealedSearch
 from tacit.errors import MpcError, PeerError, RefusedError
@@ -21,7 +20,7 @@ from tacit.records.requests import Attempt
 from tacit.runs.pace import OPENING_SECONDS
 from tacit.search.moves import AssignmentParameters
 from tests.on_nodes.agreed_cluster import AgreedCluster, ask, run
-from tests.on_nodes.changed_node import restart_changed
+from tests.on_nodes.altered_nodes import restart_changed
 from tests.on_nodes.deadlines import AMPLE, raises_in_time, takes_at_most
 from tests.on_nodes.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, start_of, twin
 
@@ -233,9 +232,5 @@ def test_nothing_is_told_or_kept_after_the_opening(cluster: LocalCluster) -> Non
     for node in range(3):
         events = [event.name for event in agreed.log(node)]
         assert events.count("sent") == 1
-        folder = (
-            agreed.cluster.folder
-            / f"node-{node}.data"
-            / agreement_hash(agreed.agreement).hex()[:32]
-        )
-        assert [path.name for path in folder.glob("sealed-*")] == ["sealed-0-0"]
+        states = agreed.folder_at(node).glob("sealed-*")
+        assert [path.name for path in states] == ["sealed-0-0"]

@@ -22,7 +22,7 @@ from tacit.search import preset_named
 from tacit.verify.claims import Claim
 from tacit.verify.disclosed import check_answers, check_disclosed
 from tacit.verify.replay import check_search, replay
-from tests.on_nodes.dying_node import restart_dying
+from tests.on_nodes.altered_nodes import restart_dying
 from tests.on_nodes.entries import lying
 from tests.on_nodes.test_identical import same_bytes
 

@@ -18,7 +18,7 @@ from tacit.mpc.transport import FRAME_LIMIT, Header, Identity, Mux, connect, enc
 from tacit.records.log import verify_log
 from tacit.records.messages import TALK, Ping
 from tests.on_nodes.agreed_cluster import AgreedCluster, ask, make_clients, populations, run
-from tests.on_nodes.changed_node import restart_changed
+from tests.on_nodes.altered_nodes import restart_changed
 from tests.on_nodes.deadlines import AMPLE
 
 

@@ -49,10 +49,7 @@ def submit_error(agreed: AgreedCluster, rows: SealedRows, *, node: int = 0) -> s
             await coordinator.loss.connect(everybody=True)
             await outcomes(
                 coordinator.clients,
-                lambda client: Agree(
-                    agreement=canonical(agreed.agreement),
-                    signatures=agreed.signatures,
-                ),
+                lambda client: agreed.agree_request(),
             )
             client = coordinator.clients[node]
             with pytest.raises(RefusedError) as refusal:
@@ -219,10 +216,7 @@ def test_an_agreement_with_other_nodes_or_platform_is_refused(cluster: LocalClus
                 with pytest.raises(RefusedError) as refusal:
                     await ask(
                         client,
-                        Agree(
-                            agreement=canonical(other.agreement),
-                            signatures=other.signatures,
-                        ),
+                        other.agree_request(),
                     )
                 return refusal.value.reason
 

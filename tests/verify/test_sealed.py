@@ -7,7 +7,6 @@ import pytest
 from msgspec.structs import replace
 
 from tacit.agreement import PlanHeads
-from tacit.agreement.terms import agreement_hash
 from tacit.errors import LogError
 from tacit.local.cluster import LocalCluster
 from tacit.records import (
@@ -60,9 +59,8 @@ def test_logs_tell_generations_and_one_opening(cluster: LocalCluster) -> None:
             ("open plan", None, None),
             ("sent", None, None),
         ]
-        name = agreement_hash(agreed.agreement).hex()[:32]
-        folder = agreed.cluster.folder / f"node-{node}.data" / name
-        assert sorted(p.name for p in folder.glob("sealed-*")) == ["sealed-0-4", "sealed-0-9"]
+        states = agreed.folder_at(node).glob("sealed-*")
+        assert sorted(p.name for p in states) == ["sealed-0-4", "sealed-0-9"]
 
 
 def test_logs_and_ledger_are_compared(cluster: LocalCluster) -> None:

@@ -142,6 +142,7 @@ async def agree(node: Node, request: Agree, platform: str, /) -> AgreementTaken:
     async with node.turns.of(platform, rest=REST):
         is_sender = partial(node.parties.are_one_platform, platform)
         await in_thread(_check_signed, request.agreement, request.signatures, is_sender)
+        # By its hash, after the signatures: one that is here already is not parsed again.
         state = node.agreement_states.get(hashlib.sha256(request.agreement).digest())
         if state is None:
             node.quota.check_count(len(request.agreement), platform)

@@ -46,7 +46,10 @@ async def open_epoch(node: Node, state: AgreementState, request: OpenEpoch) -> E
         epochs.check_proven(request.without, node.number, request.evidence)
     else:
         epochs.check_without(request.without, node.number)
-        await _check_gone(node, request.without, state.agreement.grace_seconds)
+        # No one node's word removes another, nor does the platform's: this node looks for itself.
+        grace = state.agreement.grace_seconds
+        if not await node.peers.is_gone(request.without, grace=grace):
+            raise refuse(f"{party_name(request.without)} answers {node.name}; it is not gone")
         # Again: another may have been lost while this waited, and one at most may be.
         epochs.check_without(request.without, node.number)
     # The number is used up before the keys exist: whatever fails from here on, no attempt of a
@@ -80,12 +83,6 @@ async def open_epoch(node: Node, state: AgreementState, request: OpenEpoch) -> E
         states=state.sealed_states(),
         lost=epochs.lost,
     )
-
-
-async def _check_gone(node: Node, lost: int, grace: float) -> None:
-    """Refuse unless this node cannot reach it either: no one node's word removes another."""
-    if not await node.peers.is_gone(lost, grace=grace):
-        raise refuse(f"{party_name(lost)} answers {node.name}; it is not gone")
 
 
 def _check_logs(node: Node, state: AgreementState, peer: int, heard: HeardOfLogs) -> None:

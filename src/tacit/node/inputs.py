@@ -155,11 +155,6 @@ class Inputs:
             raise _changed("sealed rows", objective)
         return inputs
 
-    def submit(self, message: Submit) -> None:
-        manifest = self.examine(message)
-        if manifest is not None:
-            self.keep(message, manifest)
-
     def examine(self, message: Submit) -> Manifest | None:
         """Open and check sealed rows, in a thread; None if the same ones are here already."""
         check_still_valid(self._agreement, time.time())

@@ -57,6 +57,7 @@ class Quota:
         ]
 
     def used(self, platform: str, /) -> int:
+        # Summing up all agreements for every request would take longer than many requests do.
         now = time.monotonic()
         at, seen = self._seen.get(platform, (-LOOK_AGAIN_SECONDS, 0))
         if now - at >= LOOK_AGAIN_SECONDS:

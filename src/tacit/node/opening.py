@@ -204,6 +204,7 @@ async def bind_for_peer(node: Node, asked: Bind, peer: str, /) -> Bound:
         parts = await sealed_parts(node, state, asked.search, kept)
         return Bound(asked.number, attempt, parts.sealed.heads)
     except (LogError, RefusedError) as error:
+        # The peer sees that this node is not bound, and asks another; the operator sees why.
         node.note(NodeFault(what=str(error)))
         return nothing
 

@@ -166,14 +166,11 @@ class KeptSeries:
             # Last, since a folder without it does not count.
             replace_secret(place / "series.json", carried.data)
             self._hold(series)
-        self._check_book(agreement)
-        # Last, after all refusals: a run that was refused must not use up its number and its pace.
-        record.add(new)
-
-    def _check_book(self, agreement: Agreement) -> None:
         book = self.book_of(agreement)
         if book is not None and agreement.equity is not None:
             book.check_head(agreement.equity.head)
+        # Last, after all refusals: a run that was refused must not use up its number and its pace.
+        record.add(new)
 
     def book_of(self, agreement: Agreement, /) -> KeptBook | None:
         if agreement.equity is None or agreement.series is None:

@@ -240,6 +240,7 @@ class Node:
         if agreement.series is not None:
             if series is None:
                 raise refuse("the agreement names a series, which was not looked at")
+            # After all other checks, since it writes the run down.
             self.series.admit(agreement, series, now=time.time())
         # Not cancelled in the middle: a folder on the disk that is not in memory would count for no
         # quota until the next start.
@@ -257,6 +258,8 @@ class Node:
     def agreement_state(self, agreement: bytes, platform: str, /) -> AgreementState:
         """The state of an agreement with this platform."""
         self._check_unbroken(agreement)
+        # One refusal for what is not here and what is another platform's: nobody finds out which
+        # agreements others have.
         state = self.agreement_states.get(agreement)
         if state is None or not self.parties.are_one_platform(state.agreement.platform, platform):
             raise refuse("this agreement is not known here; send it first")

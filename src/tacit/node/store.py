@@ -264,6 +264,7 @@ class Store:
         # Last: a folder without it does not count, so a crash before leaves no half agreement.
         replace_secret(folder / "agreement.json", canonical(agreement))
         store = cls(folder)
+        # The first line says whose log it is; participants believe no log without it.
         if not store.log.lines:
             store.log.append(AgreementAccepted(store.hash.hex()))
             store.log.sync()
@@ -409,6 +410,7 @@ class Store:
 
     def add_evaluated(self, objective: int, hashes: set[bytes], /) -> None:
         """Remember that these candidates were evaluated."""
+        # Not synced: hashes that a power cut loses make the final reveal refuse, never allow.
         with (self.folder / f"evaluated-{objective}").open("ab") as file:
             self._bytes += file.write(b"".join(hashes))
 
@@ -416,6 +418,7 @@ class Store:
         """Whether all these candidates were evaluated, by their hashes of 16 bytes."""
         missing = set(hashes)
         path = self.folder / f"evaluated-{objective}"
+        # Piece by piece, since the file of a long run is larger than a platform's share of memory.
         if missing and path.exists():
             with path.open("rb") as file:
                 while missing and (data := file.read(16 << 16)):

@@ -111,6 +111,7 @@ class WorkerLoops:
         self._turn = itertools.count()
 
     def _loop(self, platform: str) -> asyncio.AbstractEventLoop:
+        # In turns, so that computations which run at once are on different threads.
         key = (platform, next(self._turn) % MOST_THREADS)
         loop = self._loops.get(key)
         if loop is None:

@@ -1,0 +1,184 @@
+"""Nodes that differ from real ones: `python -m tests.on_nodes.altered_nodes KIND ... node-0.toml`.
+
+::
+
+    changed    other constants, by JSON: a value for each, by its module and name; and a clock that
+               is as many seconds ahead as the file `clock-ahead` beside `node-0.toml` says
+    dying      killed as by SIGKILL when it comes to a point
+    lying      changes a bit of its own piece, or of the hash by which it vouches for another's, in
+               one frame of every evaluation
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from tacit.local.cluster import LocalCluster
+from tacit.local.node_processes import NodeProcess
+from tacit.mpc import session, signed_letters
+from tacit.mpc.disclose import dominance
+from tacit.mpc.letters import Letter, frames, others_of
+from tacit.mpc.transport import Buffer
+from tacit.node import process
+from tacit.node.counters import BestSoFar
+from tacit.node.inputs import Inputs
+from tests.support.nursery import nursery
+
+
+def _start(
+    cluster: LocalCluster, node: int, kind: str, *arguments: str, options: Sequence[str] = ()
+) -> NodeProcess:
+    path = cluster.folder / f"node-{node}.toml"
+    with (cluster.folder / f"node-{node}.err").open("ab") as errors:
+        return nursery().start(
+            "tests.on_nodes.altered_nodes", [kind, *arguments, str(path), *options], errors
+        )
+
+
+def _restart(cluster: LocalCluster, node: int, kind: str, *arguments: str) -> None:
+    """Start a node again as one of another kind; kill it after the test."""
+    cluster.kill(node)
+    cluster.processes[node] = _start(cluster, node, kind, *arguments)
+
+
+CLOCK = "clock-ahead"
+
+
+def restart_changed(cluster: LocalCluster, node: int, changes: Mapping[str, float]) -> None:
+    _restart(cluster, node, "changed", json.dumps(dict(changes)))
+
+
+class ClockedCluster(LocalCluster):
+    """Nodes whose clock a test sets."""
+
+    def _launch(self, node: int) -> NodeProcess:
+        return _start(self, node, "changed", "{}", options=["--throw-away"])
+
+    def set_ahead(self, seconds: float) -> None:
+        """Let the time of all nodes be so much later."""
+        new = self.folder / f"{CLOCK}.new"
+        new.write_text(str(seconds))
+        new.rename(self.folder / CLOCK)
+
+
+def _change(changes: Mapping[str, float], folder: Path) -> None:
+    for name, value in changes.items():
+        module, _, constant = name.rpartition(".")
+        found = importlib.import_module(module)
+        assert hasattr(found, constant), name
+        setattr(found, constant, value)
+    real = time.time
+
+    def ahead() -> float:
+        now = real()
+        with suppress(FileNotFoundError):
+            now += float((folder / CLOCK).read_text())
+        return now
+
+    time.time = ahead
+
+
+POINTS: dict[str, tuple[Any, str]] = {
+    "keep best": (BestSoFar, "keep"),
+    "freeze": (Inputs, "freeze"),
+    "draw": (Inputs, "draw"),
+    "count dominators": (dominance, "count_dominators"),
+}
+"""What the node is about to do when it is killed."""
+
+
+def restart_dying(cluster: LocalCluster, node: int, point: str) -> None:
+    """Start a node again that is killed as soon as it comes to this point."""
+    _restart(cluster, node, "dying", point)
+
+
+def _let_die(point: str) -> None:
+    where, name = POINTS[point]
+    setattr(where, name, _die)
+
+
+def _die(*_: object, **__: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+LIES = ("piece", "hash", "pieces", "hash 2")
+"""One of its own pieces, one hash, all of its pieces, or one hash of what node 2 sends."""
+Frames = dict[int, list[Buffer]]
+ROUND = 4
+"""Lies from this exchange of an evaluation on, in the middle of the comparison."""
+
+
+def restart_lying(cluster: LocalCluster, node: int, about: str, to: int) -> None:
+    """Start a node again that lies to another about its pieces, or about others'."""
+    _restart(cluster, node, "lying", about, str(to))
+
+
+def _flipped(part: Buffer) -> bytes:
+    return bytes([part[0] ^ 1]) + bytes(part[1:])
+
+
+def _lie(about: str, to: int) -> None:
+    exchanges = 0
+
+    def lying(make: Callable[..., Frames], others: Callable[..., list[int]]) -> Callable[..., Any]:
+        def made_up(letters: Sequence[Letter], contents: Any, me: int, *salt: Any) -> Frames:
+            nonlocal exchanges
+            made = make(letters, contents, me, *salt)
+            exchanges += 1
+            if exchanges >= ROUND and to in made:
+                vouched = others(letters, me, to)
+                for k in _chosen(made[to], about, vouched):
+                    made[to][k] = _flipped(memoryview(made[to][k]).cast("B"))
+            return made
+
+        return made_up
+
+    # What it signs, where all sign, is its lie.
+    session.frames = lying(frames, others_of)  # type: ignore[attr-defined]
+    signed_letters.salted_frames = lying(signed_letters.salted_frames, _others_in_groups)
+
+
+def _others_in_groups(letters: Sequence[Letter], me: int, to: int) -> list[int]:
+    groups = signed_letters.groups_of(letters, me, to)
+    return [other for senders in groups for other in senders if other != me]
+
+
+def _chosen(parts: list[Buffer], about: str, vouched: list[int]) -> list[int]:
+    """Which parts of a frame to change: pieces come first, then a hash for each that is vouched."""
+    pieces = [k for k in range(len(parts) - len(vouched)) if memoryview(parts[k]).nbytes]
+    hashes = range(len(parts) - len(vouched), len(parts))
+    match about.split():
+        case ["pieces"]:
+            return pieces
+        case ["piece"]:
+            return pieces[-1:]
+        case ["hash"]:
+            return [*hashes][-1:]
+    return [k for k, other in zip(hashes, vouched, strict=True) if about == f"hash {other}"][:1]
+
+
+def main(kind: str, *arguments: str) -> int:
+    """Run a node of this kind until its input ends."""
+    place = next(at for at, each in enumerate(arguments) if each.endswith(".toml"))
+    path, options = Path(arguments[place]), list(arguments[place:])
+    match kind, *arguments[:place]:
+        case "changed", changes:
+            _change(json.loads(changes), path.parent)
+        case "dying", point:
+            _let_die(point)
+        case "lying", about, to:
+            _lie(about, int(to))
+    return process.main(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

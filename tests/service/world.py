@@ -17,10 +17,10 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from fastapi import FastAPI
 from msgspec.structs import replace
 
-from tacit.agreement import read_series, sign_series
+from tacit.agreement import Series, read_series, sign_series
 from tacit.agreement.sealing import seal_rows
 from tacit.agreement.signatures import Joining, sign_agreement, sign_joining
-from tacit.agreement.terms import read_agreement
+from tacit.agreement.terms import Agreement, read_agreement
 from tacit.client import RunState, platform_address
 from tacit.errors import service_error
 from tacit.identity.keys import Keys
@@ -141,9 +141,14 @@ class World:
             self.join(name, code, key=True)
         return run_id
 
+    def agreement(self, run_id: str) -> Agreement:
+        return read_agreement(self.call("GET", f"/runs/{run_id}/agreement", "op").content)
+
+    def series(self, series_id: str) -> Series:
+        return read_series(self.call("GET", f"/series/{series_id}/document", "op").content)
+
     def signature(self, run_id: str, name: str) -> str:
-        data = self.call("GET", f"/runs/{run_id}/agreement", name).content
-        return sign_agreement(read_agreement(data), self.keys[name].signing).hex()
+        return sign_agreement(self.agreement(run_id), self.keys[name].signing).hex()
 
     def agreed(self, **changes: Any) -> str:
         run_id = self.invited(**changes)
@@ -161,8 +166,7 @@ class World:
         return str(made["id"])
 
     def sign_series(self, series_id: str, name: str) -> Any:
-        data = self.call("GET", f"/series/{series_id}/document", name).content
-        signature = sign_series(read_series(data), self.keys[name].signing).hex()
+        signature = sign_series(self.series(series_id), self.keys[name].signing).hex()
         body = {"signature": signature}
         return self.ok("POST", f"/series/{series_id}/signature", name, json=body)
 
@@ -173,9 +177,8 @@ class World:
         return series_id
 
     def sealed(self, run_id: str, name: str, objective: int = 0) -> dict[str, Any]:
-        data = self.call("GET", f"/runs/{run_id}/agreement", name).content
         rows = seal_rows(
-            read_agreement(data), name, objective, np.full((2, 4), 7), key=self.keys[name].signing
+            self.agreement(run_id), name, objective, np.full((2, 4), 7), key=self.keys[name].signing
         )
         return {
             "objective": objective,

@@ -68,9 +68,7 @@ def test_nobody_joins_with_a_key_that_it_does_not_hold(world: World) -> None:
     as_another = {**mine, "signature": sign(west.signing, "agreement", signed).hex()}
     with_another = {**joining_body("tci_other", west, "west", url), "code": code}
     for body in (bare, of_another, with_another, as_another):
-        refused = world.call("POST", "/join", json=body)
-        assert refused.status_code == 422
-        assert "not shown to be yours" in refused.json()["message"]
+        assert "not shown to be yours" in world.refused("refused", "POST", "/join", json=body)
     assert world.call("POST", "/join", json=mine).status_code == 200
 
 
@@ -115,9 +113,7 @@ def test_a_key_stays_while_an_agreement_has_it(world: World) -> None:
     code = world.ok("POST", "/accounts/north/invitation", "op")["invitation"]
     url = world.platform.settings.url
     other = joining_body(code, Keys.new("north"), "north", url)
-    refused = world.call("POST", "/join", json=other)
-    assert refused.status_code == 409
-    assert run_id in refused.json()["message"]
+    assert run_id in world.refused("wrong_state", "POST", "/join", json=other)
     assert world.call("GET", f"/runs/{run_id}/agreement", "south").content == shown
     # The same key joins again, and another one once the run is over.
     world.join("north", code, key=True)

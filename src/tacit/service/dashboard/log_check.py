@@ -29,6 +29,7 @@ from tacit.service.dashboard.words import sentence
 from tacit.verify import Finding, Verdict, check_bundle, read_bundle
 
 CHECK_SECONDS = 600.0
+_READ_VERDICT = msgspec.json.Decoder(Verdict)
 
 
 class LogChecks:
@@ -43,7 +44,7 @@ class LogChecks:
             verdict = await compute_in_background(
                 __name__, packed, within=CHECK_SECONDS, failed=failed
             )
-        return msgspec.json.decode(verdict, type=Verdict)
+        return _READ_VERDICT.decode(verdict)
 
 
 def verdict_of(packed: bytes, /) -> Verdict:

@@ -9,7 +9,7 @@ import pytest
 
 from tacit.client.models import RunProgress
 from tacit.service.dashboard.run_page import MOST_CURVES, Curves
-from tacit.service.dashboard.sessions import ApiClient, Session
+from tacit.service.dashboard.sessions import ApiClient, BrowserSession
 from tests.service.example_terms import run_about
 from tests.service.world import World
 
@@ -29,7 +29,7 @@ def test_one_fetch_for_all_who_look(world: World) -> None:
     world.run_to(run_id, "running")
     now = 0.0
     curves = Curves(clock=lambda: now)
-    api = Counted(world.app, Session(world.tokens["eye"], is_kept=True))
+    api = Counted(world.app, BrowserSession(world.tokens["eye"], is_kept=True))
 
     async def look(times: int, state: str, seconds: float) -> list[tuple[float, float]]:
         progress = RunProgress(
@@ -58,7 +58,7 @@ def test_one_fetch_for_all_who_look(world: World) -> None:
 def test_refusals_are_not_asked_for_every_time_and_few_curves_are_kept(world: World) -> None:
     now = 0.0
     curves = Curves(clock=lambda: now)
-    api = Counted(world.app, Session(None, is_kept=True))
+    api = Counted(world.app, BrowserSession(None, is_kept=True))
 
     async def look(run_id: str) -> list[tuple[float, float]]:
         return await curves.points(api, run_about(id=run_id, state="failed"))

@@ -18,7 +18,7 @@ from websockets.typing import Origin
 
 from tacit.service.access.credentials import invite
 from tacit.service.dashboard.log_check import verdict_markup, verdict_of
-from tacit.service.dashboard.sessions import MOST_PER_ACCOUNT, Session, Sessions
+from tacit.service.dashboard.sessions import MOST_PER_ACCOUNT, BrowserSession, Sessions
 from tests.service.dashboard.conftest import PER_MINUTE
 from tests.service.dashboard.plain_browser import FORM, browser, sign_in
 from tests.service.world import World
@@ -96,7 +96,7 @@ def test_the_cookie_is_a_random_number_and_the_token_stays_here(dashboard: World
 
 def test_under_https_the_cookie_is_secure_and_this_hosts_own() -> None:
     response = Response()
-    session = Session("tct_x", is_kept=True, account="desk", expires=100.0)
+    session = BrowserSession("tct_x", is_kept=True, account="desk", expires=100.0)
     Sessions(https=True, clock=lambda: 0.0).begin(session, response)
     said = response.headers["set-cookie"]
     assert re.fullmatch(
@@ -107,7 +107,9 @@ def test_under_https_the_cookie_is_secure_and_this_hosts_own() -> None:
 def test_sessions_end_with_their_tokens_and_make_room() -> None:
     now = 0.0
     sessions, response = Sessions(https=False, clock=lambda: now), Response()
-    made = [Session(f"tct_{i}", is_kept=True, account="desk", expires=100.0) for i in range(30)]
+    made = [
+        BrowserSession(f"tct_{i}", is_kept=True, account="desk", expires=100.0) for i in range(30)
+    ]
     gone = [each for session in made for each in sessions.begin(session, response)]
     assert gone == made[:-MOST_PER_ACCOUNT]
     cookie = response.headers.getlist("set-cookie")[-1].split(";")[0]

@@ -14,7 +14,7 @@ from nicegui.element import Element
 
 from tacit.client import Role
 from tacit.errors import CredentialError, ServiceError
-from tacit.service.dashboard.sessions import ApiClient, Session
+from tacit.service.dashboard.sessions import ApiClient, BrowserSession
 from tacit.service.dashboard.words import sentence
 
 Kind = Literal["main", "plain", "danger"]
@@ -32,7 +32,7 @@ class Visitor:
 
     account: str
     role: Role
-    session: Session
+    session: BrowserSession
     api: ApiClient
 
     @property

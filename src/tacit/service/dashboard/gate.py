@@ -26,7 +26,7 @@ from tacit.errors import TooManyError
 from tacit.service.access.limits import RateLimit
 from tacit.service.api.gate import network_of
 from tacit.service.dashboard.frame import STYLE
-from tacit.service.dashboard.sessions import Session, Sessions
+from tacit.service.dashboard.sessions import BrowserSession, Sessions
 
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; "
@@ -112,7 +112,9 @@ class Gate:
 
         await (refused or self._app)(scope, receive, send_with_headers)
 
-    def _refusal(self, scope: Scope, headers: Headers, session: Session | None) -> Response | None:
+    def _refusal(
+        self, scope: Scope, headers: Headers, session: BrowserSession | None
+    ) -> Response | None:
         path, is_socket = scope["path"], scope["type"] == "websocket"
         # Before anything else is done for strangers: guesses of codes cost them their rate.
         if session is None:
@@ -153,7 +155,7 @@ def _client_id(scope: Scope) -> str | None:
     return path.removeprefix(OF_CLIENT).split("/")[0] if path.startswith(OF_CLIENT) else None
 
 
-def has_page(session: Session, client_id: object, /) -> bool:
+def has_page(session: BrowserSession, client_id: object, /) -> bool:
     """Return whether a page was made for this session, and the session is valid."""
     # NiceGUI builds a page during the request that loaded it, and keeps that request.
     client = Client.instances.get(client_id) if isinstance(client_id, str) else None

@@ -26,7 +26,7 @@ MOST_PER_ACCOUNT = 20
 
 
 @dataclass(eq=False)
-class Session:
+class BrowserSession:
     """One browser of somebody who is signed in."""
 
     token: str | None
@@ -45,7 +45,7 @@ class Session:
 
     def __repr__(self) -> str:
         """Without the token, which would be in every log of an error."""
-        return f"Session({self.account!r})"
+        return f"BrowserSession({self.account!r})"
 
 
 class Sessions:
@@ -55,13 +55,13 @@ class Sessions:
         """Under HTTPS the cookie's name keeps other hosts of the domain from setting it."""
         self._https, self._clock = https, clock
         self.cookie = "__Host-tacit" if https else "tacit"
-        self._sessions: dict[str, Session] = {}
+        self._sessions: dict[str, BrowserSession] = {}
 
-    def find(self, cookies: str, /) -> Session | None:
+    def find(self, cookies: str, /) -> BrowserSession | None:
         session = self._sessions.get(cookie_parser(cookies).get(self.cookie, ""))
         return session if session is not None and self._is_valid(session) else None
 
-    def begin(self, session: Session, response: Response, /) -> list[Session]:
+    def begin(self, session: BrowserSession, response: Response, /) -> list[BrowserSession]:
         """Give a browser its session, and return the sessions that had to make room."""
         now = self._clock()
         ended = [each for each in self._sessions.values() if not self._is_valid(each)]
@@ -84,7 +84,7 @@ class Sessions:
         )
         return ended
 
-    def end(self, session: Session, /) -> None:
+    def end(self, session: BrowserSession, /) -> None:
         """Forget a session; what still holds it cannot call the API any more."""
         self._forget(session)
         session.token = None
@@ -92,10 +92,10 @@ class Sessions:
     def take_cookie(self, response: Response, /) -> None:
         response.delete_cookie(self.cookie, httponly=True, secure=self._https, samesite="lax")
 
-    def _is_valid(self, session: Session) -> bool:
+    def _is_valid(self, session: BrowserSession) -> bool:
         return session.token is not None and session.expires > self._clock()
 
-    def _forget(self, session: Session) -> None:
+    def _forget(self, session: BrowserSession) -> None:
         self._sessions = {n: each for n, each in self._sessions.items() if each is not session}
 
 
@@ -107,7 +107,7 @@ class ApiClient:
     """Calls the API for a session, for as long as that lasts; it raises what the API raised."""
 
     def __init__(
-        self, app: FastAPI, session: Session | None, /, *, address: str = "127.0.0.1"
+        self, app: FastAPI, session: BrowserSession | None, /, *, address: str = "127.0.0.1"
     ) -> None:
         """`address` is where the visitor comes from, for the limit on guesses."""
         self._session = session

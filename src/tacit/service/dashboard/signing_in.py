@@ -17,7 +17,7 @@ from tacit.service.dashboard.frame import (
     Visitor,
 )
 from tacit.service.dashboard.gate import SESSION, plain_page
-from tacit.service.dashboard.sessions import ApiClient, Session, Sessions
+from tacit.service.dashboard.sessions import ApiClient, BrowserSession, Sessions
 
 
 def sign_in_page(problem: str | None, after: str, /) -> HTMLResponse:
@@ -66,7 +66,7 @@ SECRET = re.compile(rf"(?:{TOKEN_PREFIX}|{CODE_PREFIX})[A-Za-z0-9_-]{{1,100}}")
 
 async def visitor_or_sign_in(app: FastAPI, request: Request, /) -> Visitor | RedirectResponse:
     """Return the visitor of a session, or the way to the sign-in page."""
-    session: Session = request.scope[SESSION]
+    session: BrowserSession = request.scope[SESSION]
     api = ApiClient(app, session)
     try:
         me = await api.get("/me", Me)
@@ -108,7 +108,7 @@ def add_session_pages(app: FastAPI, sessions: Sessions, /) -> None:
 
     @pages.post("/sign-out")
     async def signed_out(request: Request) -> Response:
-        session: Session = request.scope[SESSION]
+        session: BrowserSession = request.scope[SESSION]
         # The only way in would be lost, so this is asked first.
         if not session.is_kept and (await read_form(request)).get("sure") != "yes":
             return RedirectResponse("/sign-out", status_code=303)
@@ -142,18 +142,18 @@ async def read_form(request: Request, /) -> dict[str, str]:
     return {name: values[0] for name, values in fields.items()}
 
 
-async def _session_for(app: FastAPI, secret: str, address: str) -> Session | str:
+async def _session_for(app: FastAPI, secret: str, address: str) -> BrowserSession | str:
     """Return the session that a code or a token opens, or a key of `WHY`."""
     # No request for what cannot be a secret, and nothing of it in any message.
     if SECRET.fullmatch(secret) is None:
         return "wrong"
-    session = Session(secret, is_kept=True)
+    session = BrowserSession(secret, is_kept=True)
     try:
         if secret.startswith(CODE_PREFIX):
             stranger = ApiClient(app, None, address=address)
             # A code is used up by this, so the session's token exists nowhere else yet.
             joined = await stranger.post("/join", Join(code=secret, label="dashboard"), JoinAnswer)
-            session = Session(joined.token, is_kept=False)
+            session = BrowserSession(joined.token, is_kept=False)
         me = await ApiClient(app, session, address=address).get("/me", Me)
     except ServiceError as error:
         if error.status == 422 and "key" in str(error):
@@ -165,7 +165,7 @@ async def _session_for(app: FastAPI, secret: str, address: str) -> Session | str
     return session
 
 
-async def _end(app: FastAPI, sessions: Sessions, session: Session) -> bool:
+async def _end(app: FastAPI, sessions: Sessions, session: BrowserSession) -> bool:
     """End a session, and its token if nobody else has that."""
     if session.token is not None and not session.is_kept:
         try:

@@ -1,4 +1,4 @@
-"""What all tests share: a deterministic Hypothesis, small problems and small searches."""
+"""Fixtures of all tests: a deterministic Hypothesis, small problems and small searches."""
 
 from __future__ import annotations
 

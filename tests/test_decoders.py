@@ -1,4 +1,4 @@
-"""What several threads read is known to msgspec before they do.
+"""msgspec knows all types that several threads decode before the threads start.
 
 It looks at a type when it meets it first. A thread that meets a type which another is just looking
 at finds half of it and crashes the process. So a platform ended that took up its runs at a start.

@@ -1,4 +1,4 @@
-"""What another version of tacit wrote is refused by one sentence, whatever else is in it."""
+"""Files of another version of tacit are refused by one sentence, whatever else is in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which searches nodes follow without their operators' word: those whose leakage is known."""
+"""Nodes follow a search without their operators' word only where its leakage was measured."""
 
 from __future__ import annotations
 

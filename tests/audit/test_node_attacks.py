@@ -1,4 +1,4 @@
-"""What a node learns that follows the agreed search by its seed."""
+"""Attacks of a node that follows the agreed search by its seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a platform sees of a run whose objectives are evaluated together."""
+"""The platform's view of a run whose objectives are evaluated together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What review says of a plan whose start was public: what was measured, where that is more."""
+"""Review warns by the larger of the measured figures where the start of a plan was public."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is expected of objectives that are evaluated together: less than of each apart."""
+"""Objectives that are evaluated together are expected to give away less than each apart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a platform sees of the small recorded run, and which attacks are tried on it."""
+"""The platform's view of the small recorded run, and the choice of attacks on it."""
 
 from __future__ import annotations
 

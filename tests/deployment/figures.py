@@ -1,4 +1,4 @@
-"""What a deployment did, in figures: shown, and kept as JSON in out/deployment."""
+"""Figures of a deployment: printed, and kept as JSON in out/deployment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who takes part in a deployment: servers by their commands, an operator, and participants."""
+"""The parties of a deployment: servers by their commands, an operator, and participants."""
 
 from __future__ import annotations
 

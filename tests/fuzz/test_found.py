@@ -1,4 +1,4 @@
-"""What fuzzing has found, one test each."""
+"""One regression test for each fault that fuzzing has found."""
 
 from __future__ import annotations
 

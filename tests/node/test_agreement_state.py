@@ -1,4 +1,4 @@
-"""When a node opens the plan of an assignment: after the least iterations, or by its own clock."""
+"""A node opens the plan of an assignment after the least iterations, or by its own clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where `improvement` is disclosed: no comparison but each population with all before it."""
+"""`improvement` discloses no comparison but that of each population with all before it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a node takes over from its peers when an epoch begins, and whom it goes on without."""
+"""At a new epoch a node takes over what enough peers confirm, and drops proved offenders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one platform does to a node must not cut the links between nodes, nor fill its memory."""
+"""A platform can neither cut the links between nodes nor fill a node's memory."""
 
 from __future__ import annotations
 

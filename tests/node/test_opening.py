@@ -1,4 +1,4 @@
-"""How one node opens a plan for its owners: what binds it, and whose word it does not take."""
+"""A node opens a plan for its owners: it binds itself first, and believes no peer alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What counts as distinct, when it is the end, and what fits: the node's rules by themselves."""
+"""The node's rules by themselves: distinct candidates, the end of an agreement, and sizes."""
 
 from __future__ import annotations
 

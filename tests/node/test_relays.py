@@ -1,4 +1,4 @@
-"""Who passes on what for whom: nodes in one process, whose TLS through a third is real."""
+"""Relays between nodes in one process, with real TLS through a third node."""
 
 from __future__ import annotations
 

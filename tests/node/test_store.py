@@ -1,4 +1,4 @@
-"""What a node keeps of answers: read and written by one at a time, each whole or not at all."""
+"""A node's stored answers are read and written by one at a time, each whole or not at all."""
 
 from __future__ import annotations
 

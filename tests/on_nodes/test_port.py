@@ -1,4 +1,4 @@
-"""What arrives at a node's port from strangers, and from platforms that send nonsense."""
+"""A node's port survives strangers, and platforms that send nonsense."""
 
 from __future__ import annotations
 

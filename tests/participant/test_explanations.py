@@ -1,4 +1,4 @@
-"""What a participant reads about an agreement, a run and its plan."""
+"""The explanations of an agreement, a run and its plan for a participant."""
 
 from __future__ import annotations
 

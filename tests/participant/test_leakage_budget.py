@@ -1,4 +1,4 @@
-"""What a participant's own folder remembers of what it sealed, and what it says when it adds up."""
+"""A participant's folder remembers sealed rows, and says what they add up to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What leaves the machine, and what is refused before it does."""
+"""Sealed rows leave the machine once, and faulty ones are refused before."""
 
 from __future__ import annotations
 

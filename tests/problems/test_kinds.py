@@ -1,4 +1,4 @@
-"""What every kind of problem promises: cells, feasible plans, bounds, one spelling, files."""
+"""The contract of every kind: cells, feasible plans, bounds, one spelling, files."""
 
 from __future__ import annotations
 

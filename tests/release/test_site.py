@@ -1,4 +1,4 @@
-"""What the site is built from: every page is in the menu, and its links hold there, too."""
+"""Every page of the site is in the menu, and its links hold there, too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What docs/experiments.md says of tuning is what the shipped trials say."""
+"""The figures for tuning in docs/experiments.md are those of the shipped trials."""
 
 from __future__ import annotations
 

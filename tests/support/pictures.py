@@ -1,4 +1,4 @@
-"""What a picture must not do: text outside of it, or on other text."""
+"""Find text in a picture that lies outside of it, or on other text."""
 
 from __future__ import annotations
 

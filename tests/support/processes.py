@@ -1,4 +1,4 @@
-"""Which tests start processes: they are marked, and all others are kept from it.
+"""Mark the tests that start processes, and keep all others from starting any.
 
 `make check` leaves the marked ones out, so that it stays quick.
 """

@@ -1,4 +1,4 @@
-"""Where the repository is, for tests of its documents and programs."""
+"""The folder of the repository, for tests of its documents and programs."""
 
 from __future__ import annotations
 

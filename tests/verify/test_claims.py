@@ -1,4 +1,4 @@
-"""What a platform says of opened plans is held against what the nodes opened."""
+"""The platform's claims about opened plans are checked against what the nodes opened."""
 
 from __future__ import annotations
 

@@ -54,6 +54,8 @@ def with_public_weights(agreement: Agreement, weights: Mapping[int, Weights], /)
         if objective.confidential:
             continue
         given = weights.get(k)
+        # Platform, nodes and reviewers must compute with the same numbers, or their populations
+        # differ.
         if given is None or weights_digest(given) != agreement.objectives[k].public_weights:
             raise AgreementError(
                 f"the public weights of {objective.name!r} are missing or not the agreed ones; "
@@ -192,6 +194,7 @@ class DerivedSearch:
         """
         labels = np.array(answer.labels, dtype=np.int64)
         self._pending[objective] = self._search.evaluation_of(objective, labels, answer.best)
+        # The search moves on from all objectives at once, whichever of them is answered first.
         if len(self._pending) < len(self._objectives):
             return
         self._search.tell(self._pending)
@@ -199,6 +202,8 @@ class DerivedSearch:
         self.completed += 1
         state = self._search.state
         best = self._search.problem.plans(state.genomes[state.estimated_best()])
+        # A final reveal is about one of these sets: a platform that could name any set would have
+        # the nodes compare plans of its own choice.
         self._best_sets.add(_set_hash(best))
         if self._agreement.equity is not None:
             self._best_plans.update(_set_hash(plan) for plan in best)
@@ -215,6 +220,8 @@ class DerivedSearch:
 
 
 def _set_hash(plans: NDArray[np.integer[Any]]) -> bytes:
+    # Half a digest, since one is kept per generation: 128 bits still rule out another set that
+    # fits.
     return hashlib.sha256(np.ascontiguousarray(plans, dtype="<i4").tobytes()).digest()[:16]
 
 

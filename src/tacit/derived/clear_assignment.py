@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from tacit.agreement.sealed_groups import AssignmentGroup
 from tacit.mpc.assignment import ClearAssignment, ClearState, bound_of, rung_of
 
+# A stream of its own: the start must not repeat the words that moves or ties are drawn from.
 _START_STREAM = 1 << 32
 
 

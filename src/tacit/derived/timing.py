@@ -97,6 +97,7 @@ def step_seconds(group: SealedGroup, /, *, nodes: int = 3, delay: float = 0.0) -
         moves, table = group.schedule.generation(0, horizon=1).moves, group.table
         one, two = (search_cost(nodes, moves, count, table) for count in (1, 2))
         each = _between(one, two, delay)
+        # A batch of one step costs that step and the end of the batch.
         return StepSeconds(each, each, max(0.0, seconds_of(one, delay=delay) - each))
     assert isinstance(group, AssignmentGroup)
     shape, lag, blocks = group.shape, group.parameters.lag, group.descent
@@ -171,6 +172,8 @@ def fitted_assignment(
         )
         for lag in (0, 1)
     ]
+    # Lag 1 saves waiting for an exchange in each iteration and takes more of them: worth it where
+    # messages travel long.
     lag = int(LAG_FACTOR * lags[1] < lags[0])
     each = [step_seconds(group, nodes=known.nodes, delay=known.delay) for group in groups]
     descending, iterating = sum(seconds.generation for seconds in each), lags[lag]
@@ -191,6 +194,7 @@ def fitted_assignment(
             length = min(length, max(1, floor(left / (FASTEST * iterating))))
     generations = min(generations, MOST_GENERATIONS)
     if known.steps is not None:
+        # Half of the agreed steps at least stay for iterations, which alone prove an optimum.
         generations = min(generations, known.steps // 2)
         length = max(1, min(length, known.steps - generations))
     return replace(

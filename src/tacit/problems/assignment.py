@@ -38,6 +38,7 @@ class Assignment(Problem):
     def __post_init__(self) -> None:
         if self.rows < 1:
             raise ProblemError("the problem has no rows; give at least one")
+        # Before `sealed_items` is first computed: with capacities it depends on their checked form.
         self._check_room()
         super().__post_init__()
         if self.forbidden is not None:
@@ -99,6 +100,7 @@ class Assignment(Problem):
             raise TacitError(
                 "the optimum needs SciPy, which is not installed; run pip install 'tacit[solve]'"
             ) from None
+        # SciPy minimizes, and takes an infinite cost for a forbidden pair.
         costs = -values if self.forbidden is None else np.where(self.forbidden, np.inf, -values)
         # A column that takes several rows counts as so many columns.
         items = self.sealed_items
@@ -174,6 +176,7 @@ class CapacitatedAssignment(Assignment):
                 f"{self.rows} rows cannot be assigned to columns that take {sum(numbers)} in all; "
                 "raise their capacities or add columns"
             )
+        # A capacity above the number of rows would only add places that no row can need.
         places = sum(min(number, self.rows) for number in numbers)
         if places > MOST_PLACES or places * self.rows > MOST_CHOICES:
             raise ProblemError(

@@ -55,6 +55,7 @@ class Flight:
         """What a delay of so many minutes costs."""
         steps = (*self.connections, *((self.curfew,) if self.curfew else ()))
         jumps: int = sum(cost for after, cost in steps if delay > after)
+        # The bound on weights is public and agreed beforehand, so that no cost may exceed it.
         return min(self.time_cost(delay) + jumps, LARGEST_COST)
 
     def time_cost(self, delay: int, /) -> int:
@@ -100,6 +101,7 @@ def generate_delays(
     drawn = draw_flights(rng, flights, times)
     rows = _rows_by_airline(drawn, participants)
     delays = np.array([[time - flight.scheduled for time in times] for flight in rows])
+    # A forbidden pair needs a weight within the bound as well, though no plan may pick it.
     costs = [
         [flight.cost(int(delay)) if delay >= 0 else LARGEST_COST for delay in line]
         for flight, line in zip(rows, delays, strict=True)
@@ -164,6 +166,7 @@ def _draw_flight(rng: np.random.Generator, scheduled: int) -> Flight:
     margin, passengers, groups, has_curfew, off, price = (
         int(word) for word in uniform_integers(rng, 6, up_to=9999)
     )
+    # Four groups are drawn even if fewer count: every flight takes as many words from the stream.
     drawn = uniform_integers(rng, 12, up_to=9999).reshape(4, 3)
     connections = tuple(
         (20 + int(after) % 61, (2 + int(heads) % 13) * (150 + int(fare) % 251))

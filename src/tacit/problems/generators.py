@@ -128,6 +128,8 @@ def uniform_integers(rng: np.random.Generator, count: int, /, *, up_to: int) -> 
     # Little-endian words in two halves, on machines of any byte order.
     raw = np.asarray(rng.bit_generator.random_raw((count + 1) // 2), dtype="<u8")
     words = raw.view("<u4")[:count].astype(np.uint64)
+    # Multiply and shift (Lemire 2019) without its rejection step: one word per number, whatever is
+    # drawn, for a bias below (up_to + 1) / 2^32.
     return ((words * np.uint64(up_to + 1)) >> np.uint64(32)).astype(np.int64)
 
 

@@ -64,6 +64,7 @@ def _installed(name: str) -> type[Problem] | None:
         raise ProblemError(f"{' and '.join(points)} both bring the kind {name!r}; remove one")
     for point in points.values():
         kind = point.load()
+        # Agreements name a kind by this word, so a package must not bring another kind under it.
         if not (isinstance(kind, type) and issubclass(kind, Problem) and kind.kind == name):
             raise ProblemError(f"{point.value} is not the kind {name!r}; correct its package")
         return kind
@@ -91,6 +92,7 @@ def _saying(objective: Objective, usual: Disclosure) -> Objective:
     if not objective.confidential or not isinstance(objective.disclosure, Unsaid):
         return objective
     best = objective.best_mode
+    # A best mode that somebody chose stays; one that was left out follows the disclosure.
     if best is objective.disclosure.usual_best:
         best = usual.usual_best
     return replace(objective, disclosure=usual, best_mode=best)

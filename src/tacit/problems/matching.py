@@ -74,6 +74,7 @@ def least_assignment(costs: NDArray[np.float64], /) -> NDArray[np.int32] | None:
             distance[is_shorter], came_from[is_shorter] = through[is_shorter], row
             column = int(np.where(is_done, np.inf, distance).argmin())
             length = float(distance[column])
+            # Every path goes on over forbidden pairs alone, so this row cannot get a column.
             if is_done[column] or length == np.inf:
                 return None
             is_done[column] = True
@@ -122,6 +123,8 @@ def _shift_along(
 ) -> None:
     while True:
         row = int(came_from[column])
+        # From the free column back to `start`: each row takes the column that it was reached for,
+        # and leaves its own to the row before it on the path.
         left, row_of[column], column_of[row] = int(column_of[row]), row, column
         if row == start:
             return
@@ -142,6 +145,7 @@ def climbed_plan(problem: Problem, values: NDArray[np.float64], /) -> NDArray[np
     >>> problem = generate_routing(1, places=5, vehicles=2)
     >>> problem.check_plan(climbed_plan(problem, np.ones((5, 5))).tolist())
     """
+    # A fixed seed, so that the same values give the same plan wherever it is computed.
     rng = np.random.Generator(np.random.PCG64(0))
     genome = np.arange(problem.genome_length, dtype=np.int32)
     places = np.arange(len(genome))
@@ -204,6 +208,7 @@ def _improved(costs: NDArray[np.float64], tour: NDArray[np.int32]) -> NDArray[np
         rounds += 1
         for first in range(cities - 1):
             for last in range(first + 1, cities):
+                # The whole tour turned around is the same cycle and has no two legs to exchange.
                 if first == 0 and last == cities - 1:
                     continue
                 before, after = tour[first - 1], tour[(last + 1) % cities]
@@ -211,6 +216,7 @@ def _improved(costs: NDArray[np.float64], tour: NDArray[np.int32]) -> NDArray[np
                 gain -= costs[before, tour[last]] + costs[tour[first], after]
                 for step in range(first, last):
                     gain += costs[tour[step], tour[step + 1]] - costs[tour[step + 1], tour[step]]
+                # More than the rounding of sums, so that two moves cannot undo each other for ever.
                 if gain > 1e-9:
                     tour[first : last + 1] = tour[first : last + 1][::-1].copy()
                     better = True

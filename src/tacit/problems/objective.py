@@ -195,6 +195,7 @@ def whole_numbers(what: str, given: object, /, *, count: int, least: int) -> tup
     if len(numbers) != count or not numbers:
         raise ProblemError(f"{what} has {len(numbers)} numbers; give {max(count, 1)}")
     for place, number in enumerate(numbers):
+        # In Python `True` is an integer, and in a file it is a mistake.
         whole = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
         if not whole or not least <= number <= LARGEST_DATUM:
             raise ProblemError(

@@ -62,6 +62,7 @@ def optimum(problem: Problem, /) -> Optimum | None:
     if not isinstance(problem, Assignment) or objective.weights is None:
         return None if problem.optimum is None else Optimum(problem.optimum, None)
     plan = problem.good_plan(objective.sign * objective.weights.astype(np.float64))
+    # Added up again in whole numbers: the solver's sum of floats may be rounded.
     value = objective.sign * int(problem.fitness(0, plan[None, :])[0])
     return Optimum(value, tuple(plan.tolist()))
 
@@ -115,6 +116,7 @@ def ground_truth(problem: Problem, /) -> GroundTruth:
     fitness = np.stack([problem.fitness(i, plans) for i in range(count)], axis=1)
     # Several weightings find plans of the same values; one of each is enough.
     _, first = np.unique(fitness, axis=0, return_index=True)
+    # `unique` sorts upwards, and the plan that is best in the first objective comes first here.
     optimal = first[::-1][_nondominated(fitness[first[::-1]])]
     signs = np.array([objective.sign for objective in problem.objectives], dtype=np.int64)
     return GroundTruth(plans[optimal], fitness[optimal] * signs)
@@ -143,6 +145,7 @@ def simplex_points(objectives: int, /, *, at_least: int) -> Iterator[tuple[int, 
     while comb(steps + objectives - 1, objectives - 1) < at_least:
         steps += 1
     places = steps + objectives - 1
+    # Stars and bars: the gaps between the bars are the parts of one point.
     for bars in combinations(range(places), objectives - 1):
         edges = (-1, *bars, places)
         yield tuple(right - left - 1 for left, right in pairwise(edges))
@@ -156,10 +159,12 @@ def _normalized_costs(problem: Assignment, index: int) -> NDArray[np.float64]:
             "the ground truth needs all weights"
         )
     least, most = int(objective.weights.min()), int(objective.weights.max())
+    # Weights that are all equal leave nothing to normalize; 1 avoids a division by zero.
     return -objective.sign * (objective.weights - least) / max(most - least, 1)
 
 
 def _nondominated(fitness: NDArray[np.int64]) -> NDArray[np.bool_]:
     at_least = (fitness[:, None, :] >= fitness[None, :, :]).all(axis=2)
+    # Entry (i, j) says of plan i that it dominates plan j, so a column has all that dominate j.
     better = (fitness[:, None, :] > fitness[None, :, :]).any(axis=2)
     return np.asarray(~(at_least & better).any(axis=0))

@@ -180,6 +180,8 @@ class Problem(ABC):
         """Whether ways count the same in both directions; where nobody knows, they do."""
         if self.symmetric is not None or not self.between_places:
             return bool(self.symmetric)
+        # Without weights both directions count as one candidate: nodes, which have none, then never
+        # count more distinct candidates than there are.
         known = [each.weights for each in self.objectives if each.weights is not None]
         return all(np.array_equal(weights, weights.T) for weights in known)
 
@@ -201,6 +203,8 @@ class Problem(ABC):
             return 0, f"has {plans.shape[1]} entries in place of {self.plan_length}"
         if not len(plans):
             return None
+        # The range first: kinds index matrices with these numbers, where negative ones would wrap
+        # around.
         if plans.max() >= self.columns or plans.min() < 0:
             beyond = ((plans >= self.columns) | (plans < 0)).any(axis=1)
             return int(beyond.argmax()), "takes a column that does not exist"

@@ -69,6 +69,8 @@ class Tour(Problem):
         >>> tour.canonical(np.array([[2, 3, 0, 1], [3, 2, 1, 0]])).tolist()
         [[0, 1, 2, 3], [0, 1, 2, 3]]
         """
+        # Nodes count distinct candidates by this form: one tour in other spellings must not fill a
+        # population, since its disclosure would then be about a single plan.
         at = np.argmin(plans, axis=1)[:, None] + np.arange(plans.shape[1])
         plans = np.take_along_axis(plans, at % plans.shape[1], axis=1)
         if self.is_symmetric and plans.shape[1] > 2:
@@ -131,12 +133,15 @@ class Routing(Problem):
 
     def __post_init__(self) -> None:
         demands = whole_numbers("demands", self.demands, count=self.rows, least=0)
+        # In a file or an agreement the field may be a bare number.
         count = len(self.capacities) if isinstance(self.capacities, (list, tuple)) else 0
         if not 1 <= count <= MOST_VEHICLES:
             raise ProblemError(f"there are {count} vehicles; give 1 to {MOST_VEHICLES} capacities")
         capacities = whole_numbers("capacities", self.capacities, count=count, least=0)
         if demands[0] != 0:
             raise ProblemError("the depot, place 0, has a demand; give it 0")
+        # Set before the checks of the base class: the bound on sums depends on the number of
+        # vehicles.
         object.__setattr__(self, "demands", demands)
         object.__setattr__(self, "capacities", capacities)
         super().__post_init__()
@@ -169,6 +174,7 @@ class Routing(Problem):
         that its vehicle has no room for goes to the first one that has. Where none has, all go to
         the vehicles of a loading that is known to fit, in the order of the genome.
         """
+        # Only a `proven` problem gets here without a loading: best fit may miss one that exists.
         loading = np.zeros(self.rows, dtype=np.int64) if self._loading is None else self._loading
         demands, capacities = np.array(self.demands), np.array(self.capacities)
         return _routes(np.ascontiguousarray(genomes), demands, capacities, loading)
@@ -195,10 +201,12 @@ class Routing(Problem):
         vehicles, count = len(self.capacities), len(plans)
         at_depot = plans == 0
         in_order = np.sort(plans, axis=1, kind="stable")
+        # A feasible plan, sorted: one zero per vehicle, then every customer once.
         visits = np.concatenate([np.zeros(vehicles - 1, dtype=np.int64), np.arange(self.rows)])
         wrong = (in_order != visits).any(axis=1) | ~at_depot[:, 0]
         if wrong.any():
             return wrong, "does not begin each route at the depot or visit each customer once"
+        # One bin per plan and vehicle, so that one weighted count gives the loads of all plans.
         served_by = np.arange(count)[:, None] * vehicles + at_depot.cumsum(axis=1) - 1
         loads = np.bincount(served_by.ravel(), np.array(self.demands)[plans].ravel())
         over = np.asarray((loads.reshape(count, vehicles) > self.capacities).any(axis=1))

@@ -81,6 +81,7 @@ class AgreedEvaluating(EvaluatingDriver):
     def advance(self) -> StopReason | None:
         """Evaluate one generation, unless the reveal or the count has begun."""
         revealing = self.reveals and (self.folder / REVEALING).exists()
+        # After a reveal or a count nodes refuse further evaluations, so none is asked for.
         if self.ends and (revealing or plan_counted(self.folder) is not None):
             used_up = self.limits.reached(
                 generation=0, evaluations=self.now.evaluations, stalled_for=0, target_met=False
@@ -129,6 +130,8 @@ class AgreedEvaluating(EvaluatingDriver):
             replace_secret(self.folder / COUNTING, msgspec.json.encode(chosen))
         self._best_plan = plans.index(chosen.plan)
         self.count(np.array(chosen.plan, dtype=np.int32), self._end)
+        # Only now is the plan shown: one that is not counted could be used without entering
+        # balances.
         self._counts = True
 
     def plans(self) -> list[list[int]]:
@@ -205,6 +208,8 @@ def resumed(
     for name in CHECKPOINTS:
         try:
             snapshot, history = load_checkpoint(folder / name, problem, parameters, seed=seed)
+        # Missing, damaged or of another search: the ledger alone leads to the same place, more
+        # slowly.
         except FileError:
             continue
         if snapshot.evaluations < answers:
@@ -294,6 +299,8 @@ def _evaluating(
     )
     words = engine.enter(agreed.signatures, within=ENTER_SECONDS)
     digests = {k: manifests_digest(manifests[k]) for k in agreement.confidential()}
+    # From what was sealed and what the nodes drew afterwards: whoever seals last cannot try costs
+    # until it likes the seed.
     seed = search_seed(agreement, digests, words)
     account = _account_seconds(agreement)
     driver = resumed(problem, parameters, engine, folder, ledger, seed=seed, account=account)

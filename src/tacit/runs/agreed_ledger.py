@@ -116,6 +116,7 @@ class LedgerObjective:
         k, objective = self._objective, self._problem.objectives[self._objective]
         terms = self._agreement.objectives[k]
         packed = pack_candidates(self._agreement.known_problem, candidates)
+        # Labels read for other candidates would lead the search elsewhere without an error.
         if request_hash("evaluate", terms.disclosure, terms.best, packed).hex() != entry.request:
             raise LogError(
                 f"evaluation {entry.number} of the ledger is not what the agreed search asks for; "
@@ -156,6 +157,7 @@ def objectives_from(
         )
 
     if agreement.together:
+        # What is evaluated together has one answer, under the number of the first objective.
         return ParetoObjectives(on_ledger(0), len(problem.objectives))
     evaluators: list[ObjectiveEvaluator] = [
         on_ledger(k) if terms.confidential else ClearObjective(problem, k)
@@ -177,6 +179,7 @@ def run_from_ledger(
 
     `public` has the weights of public objectives.
     """
+    # An evaluation is complete once every objective has its answer.
     answers = min(answered(ledger, agreement.evaluated()).values())
     if not answers:
         raise LogError(f"{ledger} has no answers; give the ledger of a run that has begun")

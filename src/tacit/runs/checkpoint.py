@@ -65,6 +65,7 @@ def problem_digest(problem: Problem, /) -> str:
         # Disclosures are part of it: the same problem under another one is another search.
         digest.update(repr((public, terms)).encode())
         if objective.weights is not None:
+            # In one byte order, so that a checkpoint can move between machines.
             digest.update(objective.weights.astype("<i8").tobytes())
     if problem.allowed is not None:
         digest.update(problem.allowed.tobytes())
@@ -83,6 +84,7 @@ def save_checkpoint(run: EvaluatingDriver, path: str | Path, /) -> None:
         parameters=asdict(run.parameters),
         seed=run.seed,
         now=replace(now, random=_words(now.random, str)),
+        # An interrupt may have left a record of a generation that the snapshot does not have.
         history=run.history[: now.search.generation + 1],
     )
     body = msgspec.msgpack.encode(stored, enc_hook=_store)
@@ -95,6 +97,8 @@ def load_checkpoint(
 ) -> tuple[Snapshot, list[GenerationRecord]]:
     """Read where a run stood; refuses that of another problem, setting or seed."""
     stored = _read(path)
+    # With another problem or setting the run would go on without an error, and end with a result
+    # that no run from its start gives.
     for what, there, here in (
         ("problem or disclosure", stored.problem, problem_digest(problem)),
         ("set of parameters", parameters_of(stored.parameters), parameters),

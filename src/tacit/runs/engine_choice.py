@@ -110,6 +110,8 @@ def engine_on_nodes(
             cluster = load_cluster_config(Path(choice.cluster))
         else:
             announce(f"starting {COUNTS[choice.local_nodes]} nodes on this machine")
+            # Nodes refuse chosen populations unless their operator allows them, and here that is
+            # the caller.
             chosen = pinned.populations == "chosen"
             local = LocalCluster(nodes=choice.local_nodes, chosen_populations=chosen)
             cluster = stack.enter_context(local).config

@@ -248,6 +248,7 @@ class EvaluatingDriver:
         )
 
     def _reason_to_stop(self) -> StopReason | None:
+        # Whatever the limits say, one generation is evaluated: without it there is no plan.
         if self.now.evaluations > 0:
             reason = self.limits.reached(
                 generation=self.now.search.generation,
@@ -269,6 +270,7 @@ class EvaluatingDriver:
             return False
         disclosed = self.now.best_known.disclosed[0]
         wanted = self.problem.objectives[0].least_fitness(self.limits.target)
+        # A bit says that the best improved, and not how good it is.
         return disclosed is not None and not isinstance(disclosed, bool) and disclosed >= wanted
 
     def _expected_seconds(self) -> float:

@@ -75,6 +75,7 @@ def record_generation(
     if actual:
         plans = problem.plans(state.genomes[chosen])
         fitness = [problem.fitness(k, plans) for k in range(len(problem.objectives))]
+        # Added up in whole numbers: results are compared byte for byte between machines.
         mean = tuple(int(each.sum()) / len(each) for each in fitness)
         best = tuple(int(each.max()) for each in fitness)
     single = state.estimates.shape[1] == 1

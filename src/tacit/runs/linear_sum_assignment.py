@@ -107,6 +107,8 @@ def _bits_that_fit(bits: int, forbidden: NDArray[np.bool_]) -> int:
         try:
             sealed_settings(_problem(None, forbidden, bits), {})
         except (ProblemError, AgreementError):
+            # So coarse that rounding is not what keeps it from fitting: the error is about
+            # something else.
             if bits <= COARSEST_BITS:
                 raise
             bits -= 1
@@ -131,6 +133,7 @@ def _problem(
 def _in_units(costs: NDArray[Any]) -> NDArray[Any]:
     """The costs as whole numbers from 0 on, in units of their last decimal."""
     if costs.dtype.kind == "f":
+        # By `repr`, the shortest decimal of a float: 0.1 is a tenth and not 0.1000000000000000055.
         decimal = [Decimal(repr(float(cost))).normalize() for cost in costs.flat]
         last = min(0, *(int(each.as_tuple().exponent) for each in decimal))
         whole = [int(Fraction(each) * 10**-last) for each in decimal]

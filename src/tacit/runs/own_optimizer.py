@@ -55,6 +55,7 @@ class Asking:
         fault = self.problem.fault(given)
         if fault is not None:
             raise ParameterError(f"plan {fault[0] + 1} of the set {fault[1]}")
+        # Counted before it is asked: nodes may have counted a set whose answer never arrived.
         self.asked += 1
         return self._evaluator.evaluate(given, until=None)
 

@@ -70,6 +70,7 @@ class Pace:
                 return None
             # The first one shows how long they take; the last ones are small.
             count = min(count, max(1, fits // PART_OF_THE_REST)) if self.measured else 1
+            # Every batch costs SETTLING steps more than it makes, which the horizon must leave out.
             horizon = done + max(1, fits * usual // (usual + SETTLING))
         # Both limits hold, so the smaller of the two decides.
         if self.generations is not None:

@@ -81,6 +81,7 @@ def draw_convergence(result: Result, axes: Axes, /) -> None:
                 label=f"{named}actual, mean of the estimated-best set",
             )
         best = [values[k] for values in history.disclosed_best]
+        # Bits of improvement are bools, which would be drawn as a curve between 0 and 1.
         if all(value is not None and not isinstance(value, bool) for value in best):
             axes.plot(
                 history.generation,

@@ -323,6 +323,7 @@ def evaluated_values(problem: Problem, estimates: NDArray[np.float64], /) -> lis
     ]
     return [
         [
+            # Other estimates only order the plans, and must not be shown as values.
             objective.to_user(int(estimate)) if is_exact else None
             for objective, estimate, is_exact in zip(problem.objectives, row, exact, strict=True)
         ]
@@ -341,6 +342,7 @@ def opened_values(problem: Problem, weighting: Sequence[int], value: int | None,
     """
     alone = sum(factor > 0 for factor in weighting) == 1
     return [
+        # Exact: where one objective alone counts, the total is a multiple of its factor.
         objective.to_user(value // factor) if alone and factor and value is not None else None
         for objective, factor in zip(problem.objectives, weighting, strict=True)
     ]

@@ -179,6 +179,7 @@ class SealedDriver:
         return True
 
     def advance(self) -> StopReason | None:
+        # A group that has ended is opened at once, the last one by `finish`.
         while (reason := self._one_batch()) and self._left:
             self._open()
             if not self._next_search():
@@ -227,6 +228,7 @@ class SealedDriver:
 
     def _open(self) -> None:
         for search in self._search.searches:
+            # An interrupt may come between two openings of a group; a plan is opened once.
             if search in self._opened:
                 continue
             # Nodes that are bound to one plan of a group are bound to all: the others may take
@@ -291,6 +293,7 @@ class SealedDriver:
 
     def _reach_least_steps(self) -> None:
         """Go on to the step before which nodes open no plan, usually for a fraction of a second."""
+        # Nodes open no plan before, so without these steps an interrupted run would end with none.
         if self.run.least_steps:
             self._pace.generations = self.run.least_steps
             while self._one_batch() is None:

@@ -142,6 +142,7 @@ def local_sealed(
         for search in searches:
             search.start()
         driver = SealedDriver(run, searches, limits, engine="nodes")
+        # Nobody can resume a run of this process, so that a late plan is better than none.
         driver.may_be_late = True
         if choice.plan == "owners":
             driver.notes.append(FOR_OWNERS)

@@ -282,6 +282,7 @@ def even_weightings(problem: Problem, count: int, /) -> list[tuple[int, ...]]:
         )
     points = simplex_points(objectives, at_least=count)
     mixed = [[s * u for s, u in zip(point, units, strict=True)] for point in points]
+    # In lowest terms, since agreements limit factors.
     return [_decisive(problem, [factor // gcd(*each) for factor in each]) for each in mixed]
 
 
@@ -292,6 +293,7 @@ def _decisive(problem: Problem, factors: list[int]) -> tuple[int, ...]:
         for factor, each in zip(factors, problem.objectives, strict=True)
         if not factor
     )
+    # Agreements refuse larger factors; then an objective that does not count decides nothing.
     if not most or max(factors) * (most + 1) > MOST_FACTOR:
         return tuple(factors)
     return tuple(factor * (most + 1) or 1 for factor in factors)
@@ -310,6 +312,7 @@ def parse_weighting(text: str, /) -> tuple[int, ...]:
     (3, 1)
     """
     parts = text.split(":")
+    # Seven digits hold MOST_FACTOR; longer text need not become a number to be refused.
     if not all(part.isascii() and part.isdigit() and len(part) < 8 for part in parts):
         raise ParameterError(
             f"the weighting {text!r} is none; give whole factors with colons between, as in 3:1"

@@ -78,6 +78,7 @@ def solve(
     if how.algorithm == "exact":
         return solve_exactly(problem)
     choice = engine if isinstance(engine, EngineChoice) else EngineChoice(engine=engine)
+    # A sealed assignment ends by itself, after iterations that are fitted to its size.
     if limits.is_unlimited and not (is_sealed(problem) and problem.sealed_moves == "assignment"):
         limits = replace(limits, generations=DEFAULT_GENERATIONS)
     with local_driver(problem, how, limits, choice, announce or _say_nothing, seed=seed) as driver:
@@ -109,6 +110,8 @@ def local_driver(
     seed: int,
 ) -> Iterator[SearchDriver]:
     """The search that a problem's disclosures ask for, ready to start."""
+    # Only a sealed search is fitted to the number of nodes; others need no look at the cluster
+    # file.
     nodes = choice.nodes if is_sealed(problem) else choice.local_nodes
     parameters = settings.parameters_for(problem, limits=limits, nodes=nodes)
     saving = settings.checkpointing

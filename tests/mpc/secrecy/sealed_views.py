@@ -1,4 +1,4 @@
-"""What a node sees of a sealed search, and whether two of its views differ by more than chance."""
+"""Record a node's view of a sealed search, and test whether two views differ by chance alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a solver of assignments shows to a node: neither plan nor costs, nor whether it moves.
+"""A solver of assignments shows a node neither plan nor costs, nor whether it moves.
 
 Minima open signs, whose orders are uniform; everything else sends letters, each with its own pad.
 Costs are equal where candidates are compared, so that only tie-breaks tell keys apart. What a

@@ -1,4 +1,4 @@
-"""What takes long is done for a few at a time, and not at all costs."""
+"""Long work is done for a few at a time, at a low priority, and given up in the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is between a socket and a route: sizes, headers, errors, strange requests."""
+"""Everything between a socket and a route: sizes, headers, errors, strange requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a run ended, from its last report and the clock alone."""
+"""The end of a run follows from its last report and the clock alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the platform sees of its nodes: who is there, and whose clock is off."""
+"""The platform's picture of its nodes: their presence, and clocks that are off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every database does, SQLite as PostgreSQL: one suite for both."""
+"""The contract of every database, SQLite as PostgreSQL: one suite for both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be drafted, above all of sealed searches, and what their agreement says."""
+"""Drafts that are taken or refused, above all of sealed searches, and their agreements."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ from tacit.errors import FileError
 LARGEST_SCALE = 10**6
 """No scale beyond this is picked or proposed: money, times and distances need fewer decimals."""
 
+# Nine digits of exponent at most: beyond its own range `Decimal` raises another error.
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,9})?", re.ASCII)
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
 _MOST_DIGITS = 30

@@ -275,6 +275,7 @@ class _Builder:
             return table
         if not source or not source[0]:
             raise self._error(place, "the matrix is empty", "give one list of weights per row")
+        # A plan adds up one weight per row, and that sum must fit the bits of a fitness.
         limit = (2**FITNESS_BITS - 1) // len(source) if bound is None else bound
         matrix = np.empty((len(source), len(source[0])), dtype=np.int64)
         for r, row in enumerate(source):
@@ -372,6 +373,7 @@ class _Builder:
             if value is None:
                 raise self._error(name, "the size is unknown without weights", f"add {name!r}")
         size = int(rows or 0), int(columns or 0)
+        # Before a mask of this size is allocated: a file of one line may claim any number of rows.
         if size[0] * size[1] > MOST_PAIRS:
             what = f"{size[0]} x {size[1]} is more than {MOST_PAIRS} pairs"
             raise self._error("rows", what, "use a smaller problem")

@@ -287,6 +287,7 @@ def public_part(problem: Problem, /) -> Problem:
     Coordinates stay: where the cities of a tour lie is public.
     """
     bare = tuple(replace(objective, weights=None) for objective in problem.objectives)
+    # The optimum follows from everybody's weights, so it is as confidential as they are.
     return replace(problem, objectives=bare, optimum=None)
 
 

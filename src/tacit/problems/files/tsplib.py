@@ -213,6 +213,7 @@ def geographical(cities: Coordinates, /) -> Distances:
     np.int64(112)
     """
     degrees = np.trunc(cities)
+    # Minutes are written as decimals (DDD.MM), so that 5/3 turns .60 into one degree.
     radians = GEO_PI * (degrees + 5.0 * (cities - degrees) / 3.0) / 180.0
     latitude, longitude = radians[:, 0], radians[:, 1]
     q1 = np.cos(longitude[:, None] - longitude[None, :])
@@ -376,6 +377,7 @@ def _explicit(text: TsplibText, n: int, scale: int | None) -> tuple[NDArray[np.i
     numbers = [_number(text.path, token) for token in tokens]
     if scale is None:
         scale = scale_needed(numbers)
+    # A tour adds up n ways, and that sum must fit the bits of a fitness.
     limit = (2**FITNESS_BITS - 1) // n
     weights = []
     for token, number in zip(tokens, numbers, strict=True):

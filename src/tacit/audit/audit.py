@@ -77,6 +77,7 @@ BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#777777"
 
 def plot_growth(report: AuditReport, path: str | Path, /) -> None:
     """Draw into a PNG, SVG or PDF file, by the file's ending."""
+    # Not pyplot: its figures are global state, and it may open a window.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -146,7 +147,8 @@ class Audit:
         return {BASELINE: self.plan_only()} | measured
 
     def plan_only(self) -> Measured:
-        """What the published plan alone gives away, by the prior that makes most of it."""
+        """Return the score of the published plan alone, by the prior that infers most from it."""
+        # Owners alone have the plan, so the platform is left with what it knew before the run.
         if not self.view.plans_published:  # nobody but its owners has it: the guess of before
             return self._measured(self.prior.guess(self.view), "platform")
         measured = [self._measured(each.from_plan(self.view), "anybody") for each in self.priors]
@@ -159,6 +161,7 @@ class Audit:
     def informed(self) -> dict[str, Measured]:
         """A participant that colludes with the platform, and a curious node."""
         rows = self.known_rows
+        # Its own rows are no discovery: only cells of the other participants count.
         others = replace(self.measuring, known_rows=rows)
         if not others.counts.any():  # nothing is left to find
             return self.node()
@@ -170,6 +173,8 @@ class Audit:
 
     def node(self) -> dict[str, Measured]:
         """A curious node: with the seed it replays tournaments, otherwise it looks for elites."""
+        # Tournaments come first: where the seed is known they find more than the next population
+        # does.
         asks = {"tournaments": from_tournaments, "next population": from_next_population}
         for name, ask in asks.items():
             estimate = ask(self.view)
@@ -178,7 +183,7 @@ class Audit:
         return self._candidates()
 
     def _candidates(self) -> dict[str, Measured]:
-        """What candidates tell without any value to whoever knows something before."""
+        """The attacks on candidates without values, by attackers with prior knowledge."""
         found = {each.name: each.from_candidates(self.view) for each in self.priors}
         return {
             f"{name}, no values": self._measured(each, "node")
@@ -188,10 +193,12 @@ class Audit:
 
     def unfaithful(self) -> dict[str, Measured]:
         """A platform with unrestricted queries, as many as the run had."""
-        asked = random_view(self.view, self.truth.weights)
-        found = {"random populations": recover_from(asked)}
+        # Real nodes refuse such queries. The attack shows what a participant risks if operators
+        # allow them.
+        queried = random_view(self.view, self.truth.weights)
+        found = {"random populations": recover_from(queried)}
         for name, estimate in self._with_priors(
-            asked, {"pointwise": found["random populations"]}
+            queried, {"pointwise": found["random populations"]}
         ).items():
             found[f"random, {name}"] = estimate
         found["crafted populations"] = recover_by_crafted(self.view, self.truth.weights)
@@ -224,7 +231,7 @@ class Audit:
 
 
 def strength(score: Score, /) -> tuple[float, float]:
-    """What attacks are compared by; among those that add nothing to a guess, by the gain."""
+    """The key by which attacks are compared: the correlation, then the gain."""
     return score.correlation, score.gain
 
 
@@ -242,6 +249,7 @@ def audit_of(
     `priors` are what attackers may know before the run: by default all that fit the problem.
     """
     view = view_of(record, objective)
+    # Everything below is internal: larger is better, whatever the sense of the objective.
     best = None if optimum is None else view.sign * optimum
     truth = Truth(view.problem, view.sign * weights, view.sign, optimum=best)
     return Audit(view, truth, tuple(priors or priors_that_fit(view.problem)))
@@ -258,23 +266,27 @@ def audit_record(
 ) -> AuditReport:
     """Try all attacks and report; the strongest of a semi-honest platform is the headline."""
     audit = audit_of(record, weights, objective=objective, optimum=optimum, priors=priors)
+    # No population was evaluated, so there is nothing to fit and no growth to draw.
     if not record.sizes:  # a sealed search can be attacked through the opened plans only
         baseline = audit.plan_only()
         name = BASELINE if audit.view.plans_published else NO_PLAN
         attacks = {PRIOR: audit.prior_alone(), name: baseline}
         return _report(record, objective, audit, attacks, name, [Growth(0, baseline)], {})
-    _ = audit.view.design, audit.measuring.counts, audit.measuring.best_fitness  # for all threads
-    asked: list[Callable[[], dict[str, Measured]]] = [
+    # Computed once, before the threads that share them start.
+    _ = audit.view.design, audit.measuring.counts, audit.measuring.best_fitness
+    groups: list[Callable[[], dict[str, Measured]]] = [
         audit.unfaithful, audit.honest, audit.informed,
     ]  # fmt: skip
     with ThreadPoolExecutor(2) as pool:
-        futures = [pool.submit(each) for each in asked]
+        futures = [pool.submit(each) for each in groups]
         growth = pool.submit(audit.growth)
         counts = pool.submit(_both_counts, audit.view)
         unfaithfully, honestly, informedly = (each.result() for each in futures)
     parts = growth.result()
     # An attacker need not use all that it has: a model of the costs may fit a part better.
     honestly |= {f"first {each.evaluations}": each.measured for each in parts}
+    # The baseline is what anybody gets from the plan. As the headline it would hide what the run
+    # adds.
     tried = {name: each for name, each in honestly.items() if name != BASELINE}
     strongest = max(tried, key=lambda name: strength(tried[name]))
     attacks = {PRIOR: audit.prior_alone()} | honestly | informedly | unfaithfully

@@ -29,7 +29,7 @@ from tacit.audit.view import Cells, View
 Unknowns = NDArray[np.float64]
 ITERATIONS = 150
 MOST_EVALUATIONS = 60
-"""As many determine a model; more only take longer."""
+"""So many evaluations determine a model; more only take longer."""
 EXACT_NOISE = 0.05
 FRACTION = 0.1
 """The noise of a score, as a fraction of the spread of scores within an evaluation."""
@@ -63,6 +63,9 @@ class CostModel(Protocol):
 
 def fit_model(view: View, model: CostModel, /) -> Cells:
     """The cells of the most probable unknowns."""
+    # A fit from a bad start ends in a folded map, since the loss is not convex. Of
+    # several starts the one that explains the disclosures best counts, which needs no secret to
+    # decide.
     thinned = view.thinned(MOST_EVALUATIONS)
     fits = [_fitted(thinned, model, start) for start in model.starts(thinned)]
     return min(fits, key=lambda each: each[1])[0]
@@ -83,6 +86,7 @@ def _fitted(view: View, model: CostModel, start: Unknowns) -> tuple[Cells, float
         value, by_score, by_other = judge(sharp * design.scores(model.cells(unknowns)), z[count:])
         by_cell = transposed @ (sharp * by_score)
         gradient = model.pulled(unknowns, by_cell) + model.stiffness * unknowns
+        # The prior: each unknown is normal around 0 with the variance 1 / stiffness.
         value += 0.5 * model.stiffness * float(unknowns @ unknowns)
         return value, np.concatenate([gradient, by_other])
 
@@ -114,6 +118,8 @@ def _judge(
     """The loss that fits what was disclosed, and first values of its own unknowns."""
     if view.values is not None:
         return judge_values(view, view.exact_values / unit), np.zeros(view.evaluations)
+    # Bits: most pairs of an evaluation have the same bit and say nothing, whereas one threshold per
+    # evaluation uses every candidate. Dividing by `weight` gives thresholds the curvature of cells.
     if int(view.levels.max()) == 1:
         weight = float(np.sqrt(CURVATURE / NOISE * float(view.sizes.mean())))
         first = first_thresholds(view, scores, 1)
@@ -124,6 +130,7 @@ def _judge(
 def judge_values(view: View, values: NDArray[np.float64], /) -> Judge:
     """The squared error of exact values, with an unknown constant per evaluation."""
     group = view.evaluation_of
+    # Scores are relative to a candidate of each evaluation, so only differences within it compare.
     typical = np.bincount(group, values) / view.sizes
     varied = values - typical[group]
 
@@ -139,7 +146,7 @@ def judge_values(view: View, values: NDArray[np.float64], /) -> Judge:
 
 @dataclass(frozen=True)
 class LowRank(NothingButTheRange):
-    """The rank is known, the properties are not; the plan tells what it always does."""
+    """Costs of a known rank with unknown properties; the plan gives away no more than usual."""
 
     rank: int = 3
     name: str = "low rank"
@@ -167,6 +174,7 @@ class ProductModel:
 
     def starts(self, view: View, /) -> list[Unknowns]:  # noqa: ARG002
         """The largest singular vectors of the estimate, centred: constants cannot be seen."""
+        # A constant per row or column changes no plan, but would take one of the few properties.
         centred = self.first - self.first.mean(axis=0)
         centred = centred - centred.mean(axis=1)[:, None]
         left, sizes, right = np.linalg.svd(centred, full_matrices=False)
@@ -213,7 +221,7 @@ class OnAMap:
         return -roots_of_steps(view, _published(view)).ravel()
 
     def from_candidates(self, view: View, /) -> Cells | None:
-        """The same, averaged over candidates: those that survive are better than chance."""
+        """Minus the root of the steps along candidates: those that survive beat chance."""
         return -roots_of_steps(view, view.cells).ravel()
 
     def from_disclosed(self, view: View, found: Mapping[str, Cells], /) -> Cells | None:  # noqa: ARG002
@@ -232,6 +240,9 @@ def roots_of_steps(view: View, plans: NDArray[np.int32], /) -> Matrix:
         ends = np.divmod(cells, view.problem.columns)
         ways = csr_matrix((np.ones(len(cells)), ends), shape=(places, places))
         steps = shortest_path(ways, directed=False, unweighted=True)
+        # On a good tour k consecutive places fill an area in proportion to k, so the ends of k
+        # steps lie about sqrt(k) apart. The minimum replaces the infinite distance of places in
+        # different routes.
         total += np.sqrt(np.minimum(steps, places))
     return total / len(chosen)
 
@@ -243,6 +254,8 @@ def _published(view: View) -> NDArray[np.int32]:
 
 def _best(view: View) -> NDArray[np.int64]:
     """Some candidates of each evaluation that none of it is known to be better than."""
+    # Sorted by level within each evaluation, so a position less the start of its evaluation is a
+    # rank.
     order = np.lexsort((view.levels, view.evaluation_of))
     starts = np.cumsum(view.sizes) - view.sizes
     return order[np.arange(len(order)) - starts[view.evaluation_of[order]] < BEST]
@@ -268,9 +281,12 @@ class PlaceModel:
     def _laid_out(self, distances: Matrix) -> Unknowns:
         """Classical scaling to two dimensions."""
         squares = distances**2
+        # Torgerson's double centring: -J D^2 J / 2 has the inner products of the coordinates.
         inner = -0.5 * (squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None])
         inner -= 0.5 * squares.mean()
         sizes, axes = np.linalg.eigh(inner)
+        # Eigenvalues are in ascending order. Roots of steps are no exact distances, so some are
+        # negative.
         laid = axes[:, -2:] * np.sqrt(np.maximum(sizes[-2:], 0))
         apart = self._distances(laid)[self._pairs]
         return np.asarray(laid / (float(apart.std()) or 1.0)).ravel()
@@ -292,12 +308,13 @@ class PlaceModel:
         """Along the line through each pair."""
         laid = unknowns.reshape(-1, 2)
         pull = -by_cell.reshape(self.places, self.places) / self._distances(laid)
+        # Only cells above the diagonal count, and each moves both of its places.
         pull = pull + pull.T
         return np.asarray(pull.sum(axis=1)[:, None] * laid - pull @ laid).ravel()
 
 
 class RowsAndColumnsOnAMap(NothingButTheRange):
-    """Both kinds of places are unknown, so by symmetry the plan tells what it always does."""
+    """Both kinds of places are unknown, so by symmetry the plan gives away no more than usual."""
 
     name = "places"
     says = "that costs are distances between places"
@@ -417,14 +434,14 @@ class Schedule:
         return self._cells(self.amounts_by_plan(view))
 
     def amounts_by_plan(self, view: View, /) -> Matrix:
-        """How much of each shape rows usually have which get the delay that the plan gives."""
+        """Return the usual amounts of each shape for rows with the plan's delays."""
         rows, columns = np.divmod(view.published[: view.problem.rows], view.problem.columns)
         given = np.zeros(len(self.first), dtype=np.int64)
         given[rows] = self.delays[rows, columns]
         return self.amounts_given(given)
 
     def amounts_given(self, given: NDArray[np.int64], /) -> Matrix:
-        """How much of each shape rows usually have which get these delays in an optimal plan."""
+        """Return the usual amounts of each shape for rows with these delays in optimal plans."""
         return np.asarray(self.features(given) @ self._learned)
 
     def from_candidates(self, view: View, /) -> Cells | None:  # noqa: ARG002
@@ -436,7 +453,9 @@ class Schedule:
         return fit_model(view, CurveModel(self, view))
 
     def features(self, given: NDArray[np.int64], /) -> Matrix:
-        """What is known of each row that gets these delays, one line per row."""
+        """Return the known properties of rows that get these delays, one line per row."""
+        # The queue at a row's own slot: rows that want one by then, less the slots before it. In a
+        # long queue a delay says little about the row's costs.
         waiting = np.array([(self.first <= each).sum() - each for each in self.first])
         late, slots = given.astype(np.float64), self.curves.shape[1]
         return np.stack(
@@ -451,8 +470,13 @@ class Schedule:
 
         rng = np.random.Generator(np.random.PCG64(0))
         seen, amounts = [], []
+        # Shapes are orthogonal but not of length 1, so amounts are inner products over squared
+        # lengths.
         size = np.maximum((self.shapes**2).sum(axis=1), np.finfo(float).tiny)
         for _ in range(PLAYED):
+            # An attacker can draw costs itself and solve such problems exactly. Their plans show
+            # which curves usually get which delay. The seed is fixed, so that the audit of a record
+            # can be repeated.
             drawn = self.curves[rng.integers(0, len(self.curves), len(self.first))]
             costs = np.take_along_axis(drawn, np.maximum(self.delays, 0), axis=1)
             rows, columns = linear_sum_assignment(np.where(self.delays < 0, NEVER, costs))
@@ -485,7 +509,7 @@ class CurveModel:
         return np.asarray(np.where(allowed, -at / schedule.unit, 0.0))
 
     def starts(self, view: View, /) -> list[Unknowns]:  # noqa: ARG002
-        """What the plan tells."""
+        """The mean amounts: `cells` adds them to what the plan implies."""
         return [np.zeros(len(self.schedule.first) * len(self.schedule.shapes))]
 
     def cells(self, unknowns: Unknowns, /) -> Cells:

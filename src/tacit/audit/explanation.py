@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 MEASURED_KIND = "assignment"
 EXCEEDS = 0.02
-"""By so much more than the figure of plans as such it is shown."""
+"""A figure is shown only if it exceeds that of plans in general by this much."""
 
 
 @dataclass(frozen=True, slots=True)
 class PublicStart:
-    """What plans of one kind of problem told, on the scale of all figures."""
+    """The leakage of plans of one kind of problem, from 0 (nothing) to 1 (everything)."""
 
     alone: float
     """The opened plan by itself."""
@@ -48,6 +48,7 @@ def public_start(agreement: Agreement, /) -> PublicStart | None:
     problem = agreement.problem
     if not (agreement.sealed and problem.forbidden and problem.kind == MEASURED_KIND):
         return None
+    # A schedule tells more than other forbidden pairs do, as everybody knows how delays cost money.
     if first_columns(problem.forbidden, problem.rows) is not None:
         return between(SCHEDULES, min(problem.rows, max(SCHEDULES)))
     allowed = problem.rows * problem.columns - len(set(problem.forbidden))
@@ -74,7 +75,7 @@ def between(measured: Mapping[int, PublicStart], size: float, /) -> PublicStart:
 
 
 def words_for_start(start: PublicStart | None, /, *, plan: float) -> list[str]:
-    """Return what to say beside the figure of a plan as such, where this one is larger.
+    """Explain the leakage of a public start, where it exceeds that of plans in general.
 
     >>> words_for_start(PublicStart(0.5, 0.52), plan=0.51)
     []
@@ -90,7 +91,7 @@ def words_for_start(start: PublicStart | None, /, *, plan: float) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class PlansTogether:
-    """What so many plans tell of one objective, on the scale of all figures."""
+    """The leakage of so many plans about one objective, from 0 (nothing) to 1 (everything)."""
 
     plans: int
     spread: float
@@ -108,7 +109,7 @@ MEASURED = (
     PlansTogether(128, 0.68, 0.81),
 )
 AFTER_LEAST = 0.34
-"""What any number of them tells after a third of the iterations."""
+"""The most that any number of plans gave away after a third of the iterations."""
 
 
 def plans_together(plans: int, /) -> PlansTogether:
@@ -121,7 +122,7 @@ def plans_together(plans: int, /) -> PlansTogether:
 
 
 def words_for_plans(plans: int, /) -> list[str]:
-    """What whoever reads of one plan must know where several are opened."""
+    """Explain how much several opened plans add to the figure of one."""
     if plans < 2:
         return []
     one, together = MEASURED[0], plans_together(plans)
@@ -170,7 +171,7 @@ PlanFor = Literal["everybody", "owners", "all owners"]
 """Who learns the plan of a sealed search: with `owners` each its own rows, with `all owners` each
 the whole of it."""
 BY_EXCLUSION = 0.03
-"""What owners found out of the others' costs from their own rows of an optimal plan; most on
+"""The correlation that owners reached on others' costs from their own rows of a plan; most on
 30 x 60, nothing where there are as many rows as columns."""
 NOTICEABLE = 0.1
 """The margin over the published plan's correlation from which one counts."""
@@ -181,8 +182,6 @@ def explain_leakage(agreement: Agreement, /) -> list[str]:
 
     Of several, each is named, and what holds of some alike is said once.
     """
-    # Here, since whoever reads the table needs no agreements.
-
     plans, confidential = agreement.sealed_plans, agreement.confidential()
     names: dict[str, list[str]] = {}
     for k in confidential:
@@ -218,6 +217,8 @@ def who_asks(agreement: Agreement, /) -> Asks:
         return "platform"
     settings = {"algorithm": agreement.search.algorithm, **agreement.search.parameters}
     try:
+        # Unknown settings count as unmeasured: signatories then see the figure of unrestricted
+        # queries.
         written, objectives = parameters_of(settings), len(agreement.objectives)
     except ParameterError:
         return "unmeasured"
@@ -280,6 +281,7 @@ everything). The nodes derive what is evaluated, so that no platform can ask for
 curious node learns what the platform does. The published plan alone tells 0.16.
     """
     words = _Words(expected, f"your {costs}")
+    # The platform gets no plan, so the figures of an opened one would overstate what it learns.
     if plan_for != "everybody":
         return " ".join([*words.known_before(), *words.of_owners(best, plan_for)])
     if disclosure in OPEN_ONLY_A_PLAN:
@@ -393,7 +395,7 @@ def _reservations(expected: Expected) -> list[str]:
 
 
 def how_much(correlation: float, /, *, plan_only: float, costs: str) -> str:
-    """What an attacker with such a correlation could do, or would learn.
+    """Describe in words what an attacker with such a correlation could do.
 
     >>> how_much(0.5, plan_only=0.16, costs="your costs")
     'could draw a rough picture of your costs'
@@ -420,18 +422,22 @@ class Together:
     """The figure for the first agreement by itself."""
     estimate: float
     structured: float | None
-    """The same if the costs follow a structure that is known, where that was measured."""
+    """The estimate for costs of a known structure, where that was measured."""
     beyond: bool
     """Whether there are more candidates than in any measurement: it may be more."""
 
 
 def expected_together(terms: Sequence[tuple[Agreement, int]], /) -> Together:
     """The sum for one objective of each agreement, of which the first gives the problem's shape."""
+    # Mixtures of disclosures were not measured. Counting all candidates under the disclosure that
+    # gives away most errs on the safe side for whoever signs.
     allowed: dict[str, int] = {}
     candidates = plans = 0
     for agreement, objective in terms:
         disclosure, limits = agreement.objectives[objective].disclosure, agreement.limits
         if disclosure in OPEN_ONLY_A_PLAN:
+            # A plan for its owners reaches no platform, so it adds nothing to what that can
+            # combine.
             searched = agreement.search.algorithm == SEALED
             opened = agreement.sealed_plans if searched else 1
             plans += 0 if agreement.for_owners else opened
@@ -464,5 +470,5 @@ def expected_together(terms: Sequence[tuple[Agreement, int]], /) -> Together:
 
 
 def _figure(expected: Expected) -> float:
-    """What a platform that keeps to the search learns; where much is known before, what it adds."""
+    """The figure of a platform that follows the search: the gain if a prior guesses something."""
     return expected.honest.gain if expected.prior_alone else expected.honest.correlation

@@ -27,7 +27,7 @@ SCHEDULES = ("schedule", "linear schedule")
 """The priors of whoever knows a schedule and how delays usually cost money."""
 MOST_TELLING = "none"
 MORE = {"top": "order", "quantiles": "order", "above": "none", "buckets": "none"}
-"""What contains a disclosure that is more revealing than all that were measured of its method."""
+"""For each method a more revealing one, for parameters beyond all that were measured."""
 
 
 class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -58,7 +58,7 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 
 
 class Told(msgspec.Struct, frozen=True):
-    """What somebody learns: the correlation, and the gain beyond what the prior tells."""
+    """An attacker's result: the correlation, and the gain beyond the prior's guess."""
 
     correlation: float
     gain: float
@@ -130,6 +130,8 @@ def expected_leakage(
     measured = entries or measured_entries()
     look = _Lookup(disclosure, rows, columns, population, evaluations)
     if disclosure.startswith(f"{PARETO}:"):
+        # An order of all objectives together says less of one of them than its exact values would.
+        # These figures are therefore an upper bound wherever the order itself was not measured.
         apart = expected_leakage(
             MOST_TELLING, kind=kind, rows=rows, columns=columns, population=population,
             evaluations=evaluations, scheduled=scheduled, entries=measured,
@@ -146,6 +148,8 @@ def expected_leakage(
     else:
         expected = plain
         if structured:
+            # Nobody knows whether costs follow a structure, so signatories see the family that
+            # tells most.
             most, worst = (
                 max((getattr(each, name) for each in (plain, *structured)), key=_correlation)
                 for name in ("honest", "worst")
@@ -193,6 +197,9 @@ class _Lookup(msgspec.Struct, frozen=True):
     def among(self, entries: Sequence[Entry]) -> Expected:
         """By the next smaller measured size; few columns are few, however many rows there are."""
         sides, own = sorted({each.rows for each in entries}), min(self.rows, self.columns)
+        # The next smaller size, never the larger one: at the same number of candidates per cell
+        # small problems give away more, so an error in this direction does not mislead whoever
+        # signs.
         side = max((each for each in sides if each <= own), default=sides[0])
         table = [each for each in entries if each.rows == side]
         if self.disclosure in OPEN_ONLY_A_PLAN:
@@ -203,6 +210,8 @@ class _Lookup(msgspec.Struct, frozen=True):
         found = []
         for name in _neighbours(self.disclosure, table):
             alike = [each for each in table if each.disclosure == name]
+            # Small populations give away more per candidate, so sizes are not mixed within one
+            # curve.
             nearest = min(
                 {each.population for each in alike},
                 key=lambda size: abs(log(size / self.population)),
@@ -212,7 +221,7 @@ class _Lookup(msgspec.Struct, frozen=True):
         return max(found, key=lambda each: (each.honest.correlation, each.worst.correlation))
 
     def of_objectives_together(self, apart: Expected) -> Expected:
-        """What the Pareto score of several objectives tells of one of them.
+        """The leakage of one objective through the Pareto score of several.
 
         Measured for a search that is followed and costs without structure; of all else what any
         disclosure of one objective gives away stands.
@@ -275,18 +284,24 @@ def _read_off(
 ) -> Expected:
     """Interpolate a population's points; the worst case may come from other populations."""
     honest = Told(_between(points, "honest", per_cell), _between(points, "honest_gain", per_cell))
-    asked = [each for each in alike if each.worst is not None]
+    # Unrestricted queries were not measured for every size of population.
+    queried = [each for each in alike if each.worst is not None]
     worst = honest
-    if asked:
-        worst = Told(_between(asked, "worst", per_cell), _between(asked, "worst_gain", per_cell))
+    if queried:
+        worst = Told(
+            _between(queried, "worst", per_cell), _between(queried, "worst_gain", per_cell)
+        )
     last = max(points, key=lambda each: each.evaluations)
     return Expected(
         prior=last.prior,
         prior_alone=last.prior_alone,
         honest=honest,
+        # A platform that may ask anything may also follow the search, so it never learns less.
         worst=max(worst, honest, key=lambda each: each.correlation),
         plan_only=Told(last.plan_only, last.plan_gain),
         measured_as=last.disclosure,
+        # One percent for rounding: a run exactly as long as the longest measurement is not beyond
+        # it.
         beyond=per_cell > last.evaluations * last.population / _cells_of(last) * 1.01,
         smaller=smaller,
     )
@@ -303,6 +318,7 @@ def _between(points: Sequence[Entry], name: str, wanted: float) -> float:
         for each in points
     )
     at = [each for each, _ in ordered]
+    # An attacker can ignore evaluations, so a figure that falls as they grow in number is noise.
     values = list(accumulate((value for _, value in ordered), max))
     if wanted <= at[0]:
         return values[0]

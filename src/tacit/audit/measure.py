@@ -45,6 +45,8 @@ def counts_of(view: View, /, *, repeats: bool = False) -> Leakage:
 
 def candidate_names(view: View, /) -> NDArray[np.int64]:
     """A number per candidate, the same for those that pick the same cells."""
+    # Sums of random words do not depend on the order of cells, and those of two different sets of
+    # cells are the same with a probability of about 2**-63.
     words = np.random.Generator(np.random.PCG64(0)).integers(
         0, 2**63, view.cell_count, dtype=np.uint64
     )
@@ -100,6 +102,8 @@ def logistic_loss(ahead: NDArray[np.float64], /) -> tuple[float, NDArray[np.floa
     >>> round(loss, 3), pull.tolist()
     (0.693, [0.5, 0.0])
     """
+    # log(1 + exp(-a)) = max(-a, 0) + log(1 + exp(-abs(a))): the exponential cannot overflow.
+    # Neither can a product of 512 factors of at most 2, and it takes one logarithm in place of 512.
     shrunk = np.exp(-np.abs(ahead))
     grown = 1 + shrunk
     pull = np.where(ahead > 0, shrunk, 1.0) / grown
@@ -168,6 +172,8 @@ def fit(
     from scipy.optimize import minimize
 
     count = len(prior.mean)
+    # Cells in which many candidates differ are steeper by factors of 10,000. Without this scaling
+    # the optimizer stops far from the optimum, and leakage looks smaller than it is.
     scale = 1 / np.sqrt(1 + curvature / NOISE * design.visits)
     transposed = design.transposed
 
@@ -180,6 +186,8 @@ def fit(
             beyond = cells - np.clip(cells, -limit, limit)
             value += 0.5 * BEYOND * float(beyond @ beyond)
             by_cell = by_cell + BEYOND * beyond
+        # The chain rule needs the transpose of `spread`. It is symmetric, as either its mask or its
+        # narrowing is the identity.
         gradient = (prior.spread(by_cell) + whitened) * scale
         return value + 0.5 * float(whitened @ whitened), np.concatenate([gradient, by_other])
 
@@ -208,7 +216,7 @@ class Score(msgspec.Struct, frozen=True):
     """With the secret matrix, rows and columns centred: 0 is nothing, 1 is everything. Of the
     estimate, or of the best mixture of it with the guess of prior knowledge."""
     gain: float
-    """The same of what prior knowledge leaves open: the partial correlation given its guess."""
+    """The partial correlation given the prior's guess: the share found of what it leaves open."""
     nrmse: float
     """The error of the centred matrix in units of its spread, by the attacker's own scale."""
     best_columns: float

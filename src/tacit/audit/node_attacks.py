@@ -67,6 +67,9 @@ class ReplayedSearch:
         """Every set that has a next one, with the random words in between."""
         rng = np.random.Generator(np.random.PCG64(self.view.seed))
         length = self.view.problem.columns
+        # The search draws in this order: genomes, their repair, then for each generation all its
+        # words and those of its repair. One word more or less, and every later tournament has other
+        # entrants.
         draw_words(rng, self.parameters.population * length)
         if self.allowed is not None:
             draw_words(rng, self.parameters.population)
@@ -98,6 +101,7 @@ class ReplayedSearch:
             return found
         likely = self._likely_parents(generation)
         few = np.indices((min(LIKELY, likely.shape[1]),) * 2).reshape(2, -1)
+        # A known parent leaves one to search, so 49 candidates cost as much as 7 x 7 pairs of two.
         for mother, father in ((False, False), (True, False), (False, True)):
             asked = np.flatnonzero(((known[:, 0] >= 0) == mother) & ((known[:, 1] >= 0) == father))
             if not len(asked):
@@ -128,6 +132,8 @@ class ReplayedSearch:
             first, last = np.full(len(found), len(generation.plans)), np.full(len(found), -1)
             np.minimum.at(first, pairs[right], places)
             np.maximum.at(last, pairs[right], places)
+            # Several candidates may explain the same children. A wrong parent would give a wrong
+            # rank, which misleads all later passes, so only a unique explanation counts.
             sure = np.flatnonzero(first == last)
             found[sure, side] = first[sure]
 
@@ -150,6 +156,8 @@ class ReplayedSearch:
     def _before_mutation(self, generation: Transition) -> NDArray[np.int32]:
         """Children before mutation, which moves known positions."""
         count, length = generation.words.mutation.shape[0], self.view.problem.columns
+        # Which positions a mutation moves depends on public words alone, not on the genome. Applied
+        # to the positions themselves it shows where each gene stood before.
         moved = np.tile(np.arange(length, dtype=np.int32), (count, 1))
         self._mutate(moved, generation.words.mutate, generation.words.mutation)
         before = np.empty_like(moved)
@@ -173,6 +181,7 @@ class ReplayedSearch:
         )
         count = len(words.mutate)
         which = np.stack([2 * pairs, 2 * pairs + 1], axis=1).ravel()
+        # With an odd number of offspring the last child was dropped, so nothing contradicts it.
         there = np.minimum(which, count - 1)
         self._mutate(children, words.mutate[there], words.mutation[there])
         if self.allowed is not None:
@@ -197,6 +206,8 @@ def replayed_search(view: View, /) -> ReplayedSearch | None:
     if problem.forbidden:
         allowed = np.ones((problem.rows, problem.columns), dtype=np.bool_)
         allowed[tuple(np.array(problem.forbidden).T)] = False
+    # With a wrong seed, or a platform that chose its populations, all inferred winners would be
+    # wrong.
     search = ReplayedSearch(view, parameters_of(view.search), allowed)
     return search if search.starts_as_recorded() else None
 
@@ -266,6 +277,7 @@ def _guessed(
     this: NDArray[np.int32], after: NDArray[np.int32], view: View, carried: CarriedOver
 ) -> NDArray[np.int64]:
     """A level per candidate, -1 where unknown."""
+    # Whatever was not carried over is worse than all elites, so it gets the level below them.
     if carried.ranked or carried.complete:
         levels = np.full(len(this), carried.count if carried.ranked else 1)
     else:
@@ -295,6 +307,8 @@ def place_by_rank(
 
 
 def _by_children(children: NDArray[np.int64]) -> NDArray[np.int64]:
+    # One or two children may be chance, since tournaments draw entrants at random: nothing is
+    # guessed.
     return np.where(children == 0, 1, np.where(children >= MANY_CHILDREN, 0, -1))
 
 
@@ -357,6 +371,8 @@ def _levels(
     places = np.full(survivors, -1, dtype=np.int64)
     places[: carried.count] = place_by_rank(generation.plans, generation.after, carried)
     groups = _known_groups(view, len(generation.plans), survivors)
+    # The method has groups of secret size (`above`, `buckets`). Parents that only the children
+    # reveal show who won, and with it where one group ends and the next begins.
     if groups is None:
         unknown = np.full((len(words) // 2, 2), -1, dtype=np.int64)
         parents = search.parents_of(generation, unknown).ravel()
@@ -364,6 +380,7 @@ def _levels(
     ranks = _winners(groups, words)
     telling = np.full(survivors, is_ranked(view)) | (groups == 0)
     for _ in range(ROUNDS):
+        # Every winner that tells something is known, so another pass cannot add any.
         if not (telling & (places < 0))[ranks].any():
             break
         parents = search.parents_of(generation, places[ranks].reshape(-1, 2)).ravel()
@@ -397,6 +414,7 @@ def by_some_ranks(view: View, /) -> Cells:
         filled = replace(view, levels=_filled(view, view.design.scores(estimate)))
         better, worse = informative_pairs(filled)
         kept = known[better] | known[worse]
+        # A pair of two guessed ranks would only confirm the estimate that they came from.
         judge = judge_pairs(better[kept], worse[kept], noise=LOOSE)
         estimate = fit(
             view.design, judge, prior=prior, others=np.zeros(0), iterations=ITERATIONS,
@@ -436,11 +454,12 @@ def _known_groups(view: View, evaluated: int, survivors: int) -> NDArray[np.int6
 def _guessed_groups(
     view: View, words: NDArray[np.uint32], parents: Places, places: Places
 ) -> NDArray[np.int64]:
-    """The same where sizes are secret: group boundaries, each chosen to explain the most."""
+    """The groups of all ranks where sizes are secret: each boundary explains the most winners."""
     survivors = len(places)
     ranks = np.arange(survivors)
     most = parse_disclosure(view.disclosure).distinct_values(survivors) - 1
     groups = np.zeros(survivors, dtype=np.int64)
+    # Greedy, an edge at a time: all sets of edges would be exponentially many.
     conflicts = _conflicts(groups, words, parents, places)
     for _ in range(min(most, MOST_EDGES)):
         tried = [groups + (ranks >= edge) for edge in range(1, survivors)]

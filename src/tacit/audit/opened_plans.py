@@ -76,6 +76,7 @@ def example_of(opening: Opening, weights: Matrix, /) -> Example:
 def learned_from(examples: Sequence[Example], /) -> NDArray[np.float64]:
     """Return how much each kind of cell says, by least squares over all examples."""
     squares = np.sum([each.squares for each in examples], axis=0)
+    # Relative to each kind's own square, as kinds differ in scale.
     squares[np.diag_indices_from(squares)] *= 1 + RIDGE
     return np.asarray(
         np.linalg.lstsq(squares, np.sum([each.by_costs for each in examples], axis=0))[0]
@@ -94,6 +95,7 @@ def _of_plan(problem: RecordedProblem, plan: Plan) -> Iterator[Matrix]:
     cells = np.zeros((problem.rows, problem.columns))
     cells[np.arange(problem.rows), plan] = 1.0
     yield cells
+    # Otherwise all columns are used, and the pattern would be a constant.
     if problem.columns > problem.rows:
         yield np.broadcast_to(cells.max(axis=0), cells.shape)
 
@@ -131,6 +133,8 @@ def _exchanges(columns: int, plan: Plan, start: Plan) -> tuple[Plan, Plan]:
     of_rows, of_columns = np.full(len(plan), -1), np.full(columns, -1)
     if not len(moved):
         return of_rows, of_columns
+    # Rows and columns as the two sides of a graph, with an edge for each cell left or entered. A
+    # connected part is one exchange: a cycle, or a path that ends in a free column.
     pairs = np.concatenate([plan[moved], start[moved]])
     size = len(plan) + columns
     graph = csr_matrix(
@@ -138,7 +142,6 @@ def _exchanges(columns: int, plan: Plan, start: Plan) -> tuple[Plan, Plan]:
     )
     labels = connected_components(graph, directed=False)[1]
     of_rows[moved] = np.unique(labels[moved], return_inverse=True)[1]
-    of_columns[plan[moved]] = of_columns[start[moved]] = 0
     of_columns[plan[moved]], of_columns[start[moved]] = of_rows[moved], of_rows[moved]
     return of_rows, of_columns
 
@@ -173,6 +176,7 @@ def from_own_rows(weights: NDArray[np.float64], own: Mapping[int, int], /) -> di
     taken[list(own.values())] = -1.0
     wanted = np.zeros(weights.shape[1])
     for row, column in own.items():
+        # The plan is close to optimal: had others wanted that column less, this row would have it.
         wanted = np.maximum(wanted, weights[row] - weights[row, column])
     estimates = {"left to the others": taken, "wanted by others": wanted}
     found = {name: np.tile(each, (weights.shape[0], 1)) for name, each in estimates.items()}

@@ -71,6 +71,8 @@ def ridge_regression(view: View, found: Mapping[str, Cells], /) -> Cells | None:
 
     disclosed = -view.levels.astype(np.float64)
     design = view.design
+    # Ranks and groups compare candidates of one evaluation only, so every equation is a difference
+    # within one.
     if design.typical is not None:
         matrix, base = design.matrix, design.typical[view.evaluation_of]
     else:
@@ -105,12 +107,14 @@ def from_equations(view: View, found: Mapping[str, Cells], /) -> Cells | None:  
 
 
 def by_equations(view: View, /, *, prior: Prior, iterations: int = EQUATION_ITERATIONS) -> Cells:
-    """The same with a prior."""
+    """Solve the equations of exact values by LSQR, given a prior."""
     from scipy.sparse import diags
     from scipy.sparse.linalg import lsqr
 
     matrix, sums = _system(view)
     sums = sums / cell_spread(view) - matrix @ prior.mean
+    # Steep cells are scaled down as in `fit`, so that LSQR converges. Known cells have the factor 0
+    # and stay at the prior's mean.
     scale = prior.unknown / np.sqrt(EQUATION_NOISE**2 + view.design.visits)
     solved = lsqr(matrix @ diags(scale), sums, damp=EQUATION_NOISE, iter_lim=iterations)[0]
     return np.asarray(prior.mean + solved * scale)
@@ -122,6 +126,8 @@ def _system(view: View) -> tuple[Any, Any]:
     design, values = view.design, view.exact_values
     if design.typical is None:
         return design.matrix, values - values.mean()
+    # Differences within evaluations lose the level of each evaluation. Steps from one typical
+    # candidate to the next tie them together again.
     typical = one_hot(view.cells[design.typical], view.cell_count)
     base = values[design.typical]
     steps, rises = typical[1:] - typical[:-1], np.diff(base)
@@ -153,7 +159,7 @@ def by_pairs(
     start: Cells | None = None,
     limit: float | None = None,
 ) -> Cells:
-    """The same with a prior."""
+    """Fit the cells to pairs of candidates by logistic regression, given a prior."""
     better, worse = informative_pairs(view)
     return fit(
         view.design, judge_pairs(better, worse), prior=prior, others=np.zeros(0),
@@ -179,6 +185,8 @@ def informative_pairs(view: View, /) -> tuple[Places, Places]:
     """Indices of candidates of one evaluation, the better ones and the worse ones."""
     rng = np.random.Generator(np.random.PCG64(0))
     pairs = list(_by_rank(view)) if int(view.levels.max()) >= MANY_GROUPS else []
+    # An order without ties is implied by comparing ranks. Groups have ties, which sorting by rank
+    # breaks arbitrarily, so random pairs are added.
     if view.disclosure != "order":
         pairs += _at_random(view, rng, FEW_PAIRINGS if pairs else RANDOM_PAIRINGS)
     one, other = (np.concatenate(each) for each in zip(*pairs, strict=True))
@@ -191,6 +199,7 @@ def informative_pairs(view: View, /) -> tuple[Places, Places]:
 
 
 def _by_rank(view: View) -> Iterator[tuple[Places, Places]]:
+    # Distances 1, 2, 4 ... in rank: n log n pairs stand for all n**2, close and far ones alike.
     order = np.lexsort((view.levels, view.evaluation_of))
     distance = 1
     while distance < view.sizes.max():
@@ -235,12 +244,14 @@ def by_groups(
     start: Cells | None = None,
     limit: float | None = None,
 ) -> Cells:
-    """The same with a prior."""
+    """Fit the cells to groups by ordinal regression with free thresholds, given a prior."""
     thresholds = int(view.levels.max())
     if thresholds == 0:  # one group says nothing
         return prior.mean
     scores = view.design.scores(prior.mean if start is None else start)
     first = first_thresholds(view, scores, thresholds)
+    # A threshold is touched by a whole evaluation, a cell by few candidates. The weight gives both
+    # the same curvature, which L-BFGS needs to converge.
     weight = np.sqrt(CURVATURE / NOISE * float(view.sizes.mean()) / thresholds)
     return fit(
         view.design, judge_groups(view, thresholds, weight), prior=prior,
@@ -259,6 +270,7 @@ def first_thresholds(
     spread = np.sqrt(np.maximum(np.bincount(group, scores**2, count) / view.sizes - mean**2, 1.0))
     groups = np.bincount(group * (thresholds + 1) + view.levels, minlength=count * (thresholds + 1))
     shares = groups.reshape(count, -1).cumsum(axis=1)[:, :-1] / view.sizes[:, None]
+    # Shares of 0 and 1 would give infinite thresholds.
     normal = -ndtri(np.clip(shares, 1e-3, 1 - 1e-3))
     # Thresholds of empty groups still need an order.
     normal -= 1e-3 * np.arange(thresholds)
@@ -278,13 +290,16 @@ def judge_groups(view: View, thresholds: int, weight: float, /) -> Judge:
         scores: NDArray[np.float64], others: NDArray[np.float64]
     ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
         edges = others / weight
+        # The best group has no upper and the worst no lower threshold: theirs are infinitely far.
         below = np.where(has_upper, (edges[upper] - scores) / NOISE, np.inf)
         above = np.where(has_lower, (scores - edges[lower]) / NOISE, np.inf)
         # log(s(a) - s(-c)) = log s(a) + log s(c) + log(1 - exp(-(a + c))), s being logistic.
         (loss, pull_down), (more, pull_up) = logistic_loss(below), logistic_loss(above)
         squeeze = np.zeros(len(scores))
+        # Thresholds may cross on the way, where the logarithm below would not exist.
         room = np.maximum(below[between] + above[between], LEAST_GAP)
         loss += more - float(np.log(-np.expm1(-room)).sum())
+        # Beyond about 700 the exponential overflows.
         squeeze[between] = 1 / np.expm1(np.minimum(room, WIDE))
         by_upper = np.where(has_upper, pull_down + squeeze, 0.0) / NOISE
         by_lower = np.where(has_lower, pull_up + squeeze, 0.0) / NOISE
@@ -361,12 +376,16 @@ def anchored_prior(view: View, mean: Cells, /) -> Prior:
         np.linspace(0, view.evaluations - 1, min(MOST_EQUATIONS, view.evaluations)).astype(np.int64)
     )
     groups = _mean_of_best_group(view)[chosen]
+    # Cells are relative to the middle of the public range, so values have to be as well.
     middle = view.sign * view.problem.plan_length * view.weight_bound / 2
     values = (view.best[chosen] - middle) / cell_spread(view)
     # A best group is spread around its mean; ranks identify the best one.
     noise = 0.1 if view.disclosure == "order" else 1.0
+    # Gaussian conditioning on `groups @ cells = values + noise`. Along an eigenvector of size s the
+    # variance shrinks to 1 / (1 + s / noise**2); `Prior.narrowing` is 1 less its root.
     gram = groups @ groups.T
     sizes, turned = np.linalg.eigh(gram)
+    # A population that has converged repeats its best group, and equal rows give eigenvalues of 0.
     kept = sizes > 1e-8 * sizes.max()
     sizes, turned = sizes[kept], turned[:, kept]
     directions = (turned / np.sqrt(sizes)).T @ groups

@@ -26,6 +26,7 @@ def priors_that_fit(problem: RecordedProblem, /) -> list[PriorKnowledge]:
         maps: list[PriorKnowledge] = [OnAMap()] if problem.symmetric else []
         return [*maps, NothingButTheRange()]
     plain: list[PriorKnowledge] = [NothingButTheRange()]
+    # With as many rows as columns a constant per column changes no plan, so nobody can find it.
     plain += [ColumnEffects()] if problem.rows != problem.columns else []
     plain += [LowRank(), RowsAndColumnsOnAMap()]
     first = first_columns(problem.forbidden, problem.rows)
@@ -59,6 +60,7 @@ def delay_schedule(problem: RecordedProblem, first: Sequence[int], /) -> Schedul
 
 def linear_schedule(problem: RecordedProblem, first: Sequence[int], /) -> Schedule:
     """Every slot of delay costs a row the same, some rows more than others."""
+    # Quantiles in place of draws: all rates are equally likely, and no seed is needed.
     rates = (np.arange(DRAWN_CURVES) + 0.5) / DRAWN_CURVES
     curves = rates[:, None] * np.arange(problem.columns)
     return Schedule(

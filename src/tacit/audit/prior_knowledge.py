@@ -73,7 +73,7 @@ class NothingButTheRange:
 
 
 OWN_SHARE = 0.5
-"""How much more than its column's a cell of the plan counts."""
+"""The weight of a cell of the plan, in units of that of its column."""
 
 
 class ColumnEffects(NothingButTheRange):
@@ -89,6 +89,7 @@ class ColumnEffects(NothingButTheRange):
 
     def from_disclosed(self, view: View, found: Mapping[str, Cells], /) -> Cells | None:
         """The plain attack again, with what plan and candidates tell of columns as the prior."""
+        # Exact values give columns away by themselves; in a square problem columns have no effect.
         if view.values is not None or view.problem.rows == view.problem.columns:
             return None
         plan = _standardized(self.from_plan(view))
@@ -104,7 +105,7 @@ def _standardized(cells: Cells) -> Cells:
 
 
 PLAN_TRUST = 1.0
-"""How much better than last week a cell of the plan is, in units of what usually changes."""
+"""The assumed improvement of a cell of the plan since last week, in units of the usual change."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -187,10 +187,12 @@ def decoded(content: bytes, /) -> Record:
         raise InputError(f"the record {other}" if other else "this is not a record of a run")
     start = len(MAGIC) + DIGEST_BYTES
     body = content[start:]
+    # The hash finds damage, not forgery: whoever changes a record can compute it anew.
     if hashlib.sha256(body).digest() != content[len(MAGIC) : start]:
         raise InputError("the record was truncated or changed")
     try:
         record = msgspec.msgpack.decode(body, type=Record)
+        # First: the sizes of all arrays follow from those of the problem.
         check_problem(record.problem)
         plans = record.plan_array()
         disclosed = [record.disclosed_array(k) for k in range(len(record.objectives))]
@@ -209,6 +211,8 @@ def inflated(content: bytes, expected: int, /) -> bytes:
     """Undo `deflated`, refusing anything but the expected number of bytes."""
     inflate = zlib.decompressobj()
     try:
+        # One byte more shows that the array is too long, without inflating a file made to fill the
+        # memory.
         words = inflate.decompress(content, expected + 1)
     except zlib.error as error:
         raise ValueError(f"an array is damaged: {error}") from None
@@ -247,6 +251,7 @@ def check_record(
         method = disclosure.method
         if disclosure.discloses_flags and not np.isin(values, (0, 1)).all():
             raise InputError(f"{objective.name!r} discloses values other than true and false")
+        # Attacks count by these numbers: one that is too large would take memory without bound.
         if method != "none" and (values.min() < 0 or values.max() >= max(record.sizes) + 1):
             raise InputError(f"{objective.name!r} discloses ranks or groups that do not exist")
 

@@ -63,6 +63,7 @@ class Recorder:
             return
         if self._problem is None:
             self._begin(view)
+        # Compressed at once: a long run has hundreds of thousands of candidates.
         self._sizes.append(len(view.plans))
         self._plans.add(np.ascontiguousarray(view.plans, dtype="<u2").tobytes())
         for k, disclosed in self._disclosed.items():
@@ -147,11 +148,12 @@ class _Deflating:
         self._chunks.append(self._deflate.compress(content))
 
     def whole(self) -> bytes:
+        # A copy is flushed, so that the run can go on after a record was made of its beginning.
         return b"".join(self._chunks) + self._deflate.copy().flush()
 
 
 def sealed_record(problem: Problem, result: Result, /, *, for_owners: bool = False) -> Record:
-    """What the platform saw of a sealed run; `problem` as it was solved, with its disclosures.
+    """Return the platform's view of a sealed run; `problem` as it was solved, with its disclosures.
 
     Of plans `for_owners` it saw none, though `result` has them where all owners are together.
     """
@@ -173,7 +175,7 @@ def sealed_record(problem: Problem, result: Result, /, *, for_owners: bool = Fal
 def record_of_result(
     problem: Problem, result: Result, recorder: Recorder, /, *, for_owners: bool = False
 ) -> Record:
-    """What the platform saw of a run that `recorder` watched."""
+    """Return the platform's view of a run that `recorder` observed."""
     if result.algorithm == SEALED:
         return sealed_record(problem, result, for_owners=for_owners)
     return recorder.record(result.plan)
@@ -238,12 +240,16 @@ def record_of_agreed(
         return _sealed(agreement, read_ledger(ledger))
     if plan is None:
         raise InputError(NO_PLAN)
+    # Without an agreed seed it follows from all manifests and the nodes' contributions, which the
+    # log has since the inputs were frozen.
     frozen = frozen_inputs(agreement, log) if agreement.search.seed is None else {}
     digests = {k: each.manifests for k, each in frozen.items()}
     contributions = {k: each.seed_contribution for k, each in frozen.items()}
     seed = search_seed(agreement, digests, contributions)
     recorder = Recorder()
     with tempfile.TemporaryDirectory() as folder:
+        # A ledger has answers and no candidates. Replaying the agreed search derives them from the
+        # seed, exactly as nodes do, so a platform cannot leave any out.
         path = Path(folder, LEDGER)
         path.write_bytes(ledger)
         run_from_ledger(agreement, path, seed=seed, observe=recorder, public=public)
@@ -251,7 +257,7 @@ def record_of_agreed(
 
 
 def _sealed(agreement: Agreement, ledger: Sequence[Disclosed]) -> Record:
-    """Of a sealed search: the opened plans, and what was agreed to be told besides."""
+    """The record of a sealed search: the opened plans and, if agreed, their value."""
     opened = [each.payload for each in ledger if isinstance(each.payload, DisclosedPlan)]
     if not any(each.kind.opens_plan for each in ledger):
         raise InputError(NO_PLAN)

@@ -19,7 +19,7 @@ BARE = (".csv", ".tsv", ".txt", ".npy")
 OF_PLACES = (".tsp", ".atsp")
 REMEDY = "give the weights of the recorded run"
 CHUNK = 1 << 14
-"""So many candidates are added up at a time."""
+"""The number of candidates added up at a time, which bounds the memory."""
 
 
 def load_truth(
@@ -44,6 +44,7 @@ def load_truth(
         parts = ["row_names", "column_names"]
         if not bare:
             parts += ["kind", "symmetric", "forbidden", "data"]
+            # TSPLIB files name no owners.
             parts += [] if Path(path).suffix.lower() in OF_PLACES else ["owners"]
         differences += _of_parts(problem, record.problem, parts)
     if differences:
@@ -82,6 +83,7 @@ def _of_parts(problem: Problem, recorded: RecordedProblem, parts: list[str]) -> 
         given, wanted = getattr(ours, part), getattr(recorded, part)
         if part.endswith("names") and None in (given, wanted):
             continue
+        # The order of pairs in a file says nothing.
         if part == "forbidden":
             given, wanted = sorted(map(tuple, given)), sorted(map(tuple, wanted))
         if part == "owners":
@@ -94,8 +96,9 @@ def _of_parts(problem: Problem, recorded: RecordedProblem, parts: list[str]) -> 
 
 
 def _check_disclosed(path: str, weights: NDArray[np.int64], record: Record, objective: int) -> None:
-    """Refuse weights by which an evaluation would have told something else."""
+    """Refuse weights by which an evaluation would have disclosed something else."""
     recorded = record.objectives[objective]
+    # Weights of one objective do not determine the order of several together.
     if not record.sizes or recorded.disclosure.startswith(f"{PARETO}:"):
         return
     view, known = view_of(record, objective), record.problem.known

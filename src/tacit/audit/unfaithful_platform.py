@@ -36,9 +36,9 @@ def random_view(view: View, weights: NDArray[np.float64], /, *, seed: int = 0) -
     return answered(view, weights, random_plans(view, int(view.sizes.sum()), rng))
 
 
-def recover_from(asked: View, /) -> Cells:
-    """Estimate the cells from what was asked."""
-    return by_what_is_disclosed(asked, prior=flat_prior(asked.cell_count), found={})
+def recover_from(queried: View, /) -> Cells:
+    """Estimate the cells from the answers to these queries."""
+    return by_what_is_disclosed(queried, prior=flat_prior(queried.cell_count), found={})
 
 
 def recover_by_crafted(view: View, weights: NDArray[np.float64], /, *, seed: int = 0) -> Cells:
@@ -52,8 +52,10 @@ def recover_by_crafted(view: View, weights: NDArray[np.float64], /, *, seed: int
         more = random_plans(view, int(seen.sizes.sum()) - len(plans), rng)
         crafted = equally_good(view, more, estimate, rng)
         if estimate.any() and _threshold_is_high(view):
-            asked_before = np.searchsorted(np.cumsum(view.sizes), len(plans), side="right")
-            starts = (np.cumsum(view.sizes) - view.sizes)[asked_before : int(end)] - len(plans)
+            answered_sets = np.searchsorted(np.cumsum(view.sizes), len(plans), side="right")
+            starts = (np.cumsum(view.sizes) - view.sizes)[answered_sets : int(end)] - len(plans)
+            # The threshold lies at a share of the way from the worst to the best candidate. One
+            # bad plan moves it down among the others, so that about half of them pass.
             crafted[starts] = view.problem.known.good_plan(-as_matrix(view.problem, estimate))
         plans = np.concatenate([plans, crafted])
         found = {} if not estimate.any() else {"pointwise": estimate, "pairwise": estimate}
@@ -61,6 +63,7 @@ def recover_by_crafted(view: View, weights: NDArray[np.float64], /, *, seed: int
             answered(seen, weights, plans),
             prior=flat_prior(view.cell_count),
             found=found,
+            # Fits in between only choose the next queries; the last one is what counts.
             iterations=ITERATIONS if end == view.evaluations else ITERATIONS // 3,
         )
     return estimate
@@ -112,6 +115,8 @@ def equally_good(
     """Swap entries of plans while that brings their estimates closer together."""
     if not estimate.any():
         return plans
+    # By the estimate all plans become equal, so the answers depend only on what it does not know
+    # yet.
     values = _values(view, plans, estimate)
     target = float(np.median(values))
     everybody, allowed = np.arange(len(plans)), _allowed(view)
@@ -133,6 +138,8 @@ def equally_good(
         closer = np.abs(now - target) < np.abs(values - target)
         if isinstance(view.problem.known, Assignment):
             both = [allowed[each, tried[everybody, each]] for each in (one, other)]
+            # Nodes refuse a population with a forbidden pair, which would waste an evaluation of
+            # the budget.
             closer &= both[0] & both[1]
         plans[closer], values[closer] = tried[closer], now[closer]
     return plans

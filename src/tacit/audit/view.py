@@ -69,6 +69,8 @@ def relative_design(
 def _saves(picked: Any, typical: NDArray[np.int64], evaluation_of: NDArray[np.int64]) -> bool:  # noqa: ANN401
     """Whether relative rows are shorter, judged by a sample."""
     some = np.linspace(0, len(evaluation_of) - 1, min(SAMPLE, len(evaluation_of))).astype(np.intp)
+    # A relative row has an entry for every cell that only one of both picks, on either side: it is
+    # shorter if more than half of the cells are common.
     common = picked[some].multiply(picked[typical[evaluation_of[some]]]).nnz
     return bool(2 * common > picked[some].nnz)
 
@@ -99,6 +101,7 @@ def shared_cells(
     """
     here, there = one_hot(parents, cell_count), one_hot(born, cell_count)
     shares = np.bincount(parents.ravel(), minlength=cell_count) / len(parents)
+    # A cell that everybody has would make all pairs look related.
     telling = np.flatnonzero((shares > 0) & (shares < COMMON))
     return np.asarray((there[:, telling] @ here[:, telling].T).toarray())
 
@@ -178,6 +181,8 @@ class View:
         """At most so many of the evaluations, most of them early ones: these differ most."""
         if self.evaluations <= most:
             return self
+        # Later populations have converged: their candidates share most cells and compare only a
+        # few.
         spaced = np.geomspace(1, self.evaluations, most).round().astype(np.int64) - 1
         chosen = np.unique(np.concatenate([np.arange(most // 3), spaced]))
         kept = np.isin(self.evaluation_of, chosen)

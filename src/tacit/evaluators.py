@@ -147,11 +147,14 @@ class SimulatedObjective(ClearObjective):
         disclosed = self._disclosure.disclose(fitness)
         best = int(fitness.max())
         shown: int | bool | None = best
+        # Under `none` the best value is disclosed anyway, whatever the best mode says.
         if not isinstance(self._disclosure, Exact):
             shown = self._best_mode.revealed(best, best_so_far=self.best_so_far)
         # After it was disclosed: an improvement is one over all evaluations before this one.
         if self.best_so_far is None or best > self.best_so_far:
             self.best_so_far = best
+        # From what was disclosed alone, so that the simulation searches as a platform with nodes
+        # does.
         known_best = shown if self._best_mode is BestMode.VALUE else None
         estimates = self._disclosure.estimates(
             disclosed, best=known_best, estimator=self._estimator
@@ -268,6 +271,7 @@ class ParetoObjectives(SeparateObjectives):
     def evaluate(self, candidates: NDArray[np.int32], /, *, until: float | None) -> Evaluation:
         score = super().evaluate(candidates, until=until)
         return Evaluation(
+            # The search expects a column per objective, and only all together have an estimate.
             estimates=np.repeat(score.estimates, self._count, axis=1),
             disclosed=score.disclosed * self._count,
             best=score.best * self._count,

@@ -151,6 +151,7 @@ def other_version(data: bytes | Mapping[str, object], expected: str, /) -> str |
 def replacing(path: Path, /, *, private: bool = False, durable: bool = False) -> Iterator[BinaryIO]:
     """Open a new file beside the old one, and put it in its place at the end of the block."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    # Never a file that exists: nobody can have put a link there that leads elsewhere.
     handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -160,6 +161,7 @@ def replacing(path: Path, /, *, private: bool = False, durable: bool = False) ->
                 os.fsync(file.fileno())
         # A rename within a folder is atomic: a crash leaves the old file or the new one, whole.
         draft.replace(path)
+    # Also on Ctrl-C: a draft may hold a secret, and nobody would look for it.
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
@@ -228,6 +230,7 @@ def check_user(place: Path, /) -> None:
     """Refuse an administrator who would leave files that the service's own user cannot use."""
     import pwd  # which other systems lack
 
+    # The nearest folder that exists: whoever owns it runs the service that reads the files.
     there = next(each for each in (place, *place.absolute().parents) if each.exists())
     owner = there.stat().st_uid
     if os.geteuid() != 0 or owner == 0:

@@ -29,6 +29,7 @@ def plain_line(text: object, /, *, longest: int = LONGEST) -> str:
     'north[2K south has signed'
     """
     shown = "".join(
+        # Marks that turn the direction of text around are not printable either.
         character if character.isprintable() else " " * character.isspace()
         for character in str(text)
     )
@@ -41,6 +42,7 @@ def plain_cell(text: str, /) -> str:
     >>> plain_cell(" =HYPERLINK(1)"), plain_cell("north")
     ("' =HYPERLINK(1)", 'north')
     """
+    # An apostrophe marks text in a spreadsheet; a formula could send other cells to a stranger.
     return f"'{text}" if text.lstrip().startswith(_BEGINS_A_FORMULA) else text
 
 
@@ -53,6 +55,7 @@ def wrapped(lines: Iterable[str], width: int, /) -> list[str]:
     broken = []
     for line in lines:
         margin = line[: len(line) - len(line.lstrip())]
+        # Hashes and addresses stay whole, since people copy them from the terminal.
         broken += textwrap.wrap(
             line,
             max(width, 20),

@@ -41,6 +41,7 @@ _GET_IT = (
 def checked_url(url: str, /) -> str:
     """The address of a platform without a slash at its end; a token never travels unencrypted."""
     scheme, host, _ = _contacted(url)
+    # On this machine there is nobody in between who could read the token.
     if scheme == "http" and host not in _LOOPBACK:
         raise InputError(
             f"{url} is not encrypted, and your token would travel in the open; use https://"
@@ -158,7 +159,9 @@ def tls_context(ca: Path | None, /) -> ssl.SSLContext:
         return ssl.create_default_context()
     pem = read_pem(ca)
     pinned = x509.load_pem_x509_certificates(pem.encode())
+    # With `cadata` no authority of the system is loaded: any of them could sign for an impostor.
     context = ssl.create_default_context(cadata=pem)
+    # A server's own certificate has no root behind it, and is trusted as it stands.
     context.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN
     # Python 3.13 asks authorities for extensions that a pinned certificate can do without.
     context.verify_flags &= ~ssl.VerifyFlags.VERIFY_X509_STRICT
@@ -266,6 +269,7 @@ class InvitationFile(msgspec.Struct, frozen=True, kw_only=True):
 
     def save(self, path: Path, /) -> None:
         with writing(path):
+            # For its owner alone: whoever reads the code can join in the account's place.
             replace_secret(path, self.as_file())
 
     def as_file(self) -> bytes:

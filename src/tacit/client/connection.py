@@ -111,11 +111,13 @@ class Connection:
             try:
                 return future.result(None if quiet else SILENT_SECONDS)
             except FutureTimeout:
+                # The work itself ran out of time, and not this wait for it.
                 if future.done():
                     raise
             log.warning("%s has not answered for %g s; waiting", self.url, SILENT_SECONDS)
             return future.result()
         except KeyboardInterrupt:
+            # Otherwise the request would go on in its thread, unseen.
             future.cancel()
             raise
 
@@ -199,6 +201,7 @@ class Connection:
                 self._wait(answer.aclose(), quiet=True)
 
     async def _open(self, path: str, headers: Mapping[str, str], within: float) -> httpx.Response:
+        # A stream may be quiet for long between events; `within` limits each part of it instead.
         asked = self._http.build_request("GET", path, headers=dict(headers), timeout=None)
         async with asyncio.timeout(within):
             return await self._http.send(asked, stream=True)
@@ -279,6 +282,7 @@ def refusal(answer: httpx.Response, content: bytes, /) -> ServiceError:
         )
     if issubclass(kind, OverloadedError):
         given = plain_line(answer.headers.get("Retry-After", ""))
+        # The header may have a date, or whatever a proxy puts there.
         wait = int(given) if given.isdecimal() and len(given) < 6 else None
         text = f"the platform has too much to do; try again in {wait or 60} s"
         if message and kind is not TooManyError:
@@ -328,11 +332,14 @@ def watch(
         try:
             for event in _events(connection.stream(path, headers, within=lambda: _left(until))):
                 last = max(last or 0, event.id) or None
+                # The platform is back: the next loss begins with short pauses again.
                 pauses = iter(PAUSES_SECONDS)
                 yield event
         except (UnreachableError, OverloadedError) as error:
             _check_time(until)
             log.warning("%s", error)
+        # Also after a stream that ended by itself: asked again at once, a proxy that ends every
+        # stream would be asked without a pause.
         pause = next(pauses, PAUSES_SECONDS[-1])
         time.sleep(pause if until is None else max(0.0, min(pause, until - time.monotonic())))
         _check_time(until)
@@ -359,6 +366,7 @@ def _events(chunks: Iterator[bytes]) -> Iterator[RunEvent]:
     unread = b""
     for chunk in chunks:
         *whole, unread = (unread + chunk).split(b"\n\n")
+        # Without a limit an event that never ends would fill the memory.
         if len(unread) > LONGEST_EVENT:
             raise UnreadableError("the platform sends an event without an end; tell its operator")
         for block in whole:

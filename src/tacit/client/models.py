@@ -37,6 +37,7 @@ RunState = Literal[
 RowsState = Literal["waiting", "accepted", "refused"]
 SubmissionState = RowsState | Literal["missing"]
 Role = Literal["operator", "participant", "viewer"]
+# Patterns end with `\Z`, since `$` would let a line end pass.
 HexSignature = Annotated[str, Meta(pattern=r"^[0-9a-f]{128}\Z")]
 HexKey = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 ENDS: frozenset[RunState] = frozenset({"finished", "interrupted", "failed", "cancelled"})
@@ -143,6 +144,7 @@ class InvitedAccount(Struct, frozen=True):
 class MailChange(Struct, frozen=True):
     """A mail address, or none."""
 
+    # Without blanks and line ends, which could begin another header of the mail.
     mail: (
         Annotated[
             str,
@@ -310,6 +312,7 @@ class Generate(Struct, frozen=True, kw_only=True):
     """Of a routing problem: its vehicles."""
     participants: Annotated[list[str], Meta(min_length=1, max_length=50)] | None = None
     """Their names; left out, three are made up."""
+    # Numbers that a browser holds exactly.
     seed: Annotated[int, Meta(ge=0, lt=2**53)] = 1
     weights_up_to: Annotated[int, Meta(ge=1, le=10**6)] = 1000
     disclosure: ShortName | None = None

@@ -59,6 +59,7 @@ def one_form(name: str, /) -> str:
 
 def checked_name(name: str, /) -> str:
     """The name of an account in its one form; a `ValueError` if it cannot be one."""
+    # Two spellings of one name would be two accounts that nobody can tell apart.
     kept = one_form(name)
     if re.match(NAME_PATTERN, kept) is None:
         raise ValueError("a name has letters, digits, dots, dashes and underscores; correct it")
@@ -282,6 +283,8 @@ def check_known(given: object, known: object, place: str, /) -> None:
         for name, value in given.items():
             if name in known:
                 check_known(value, known[name], f"{place}.{name}")
+            # Participants' names are fields as well, and were brought into their one form when
+            # decoded.
             elif one_form(name) not in known:
                 at = "" if place == "$" else f" - at `{place}`"
                 raise msgspec.ValidationError(f"Object contains unknown field `{name[:100]}`{at}")

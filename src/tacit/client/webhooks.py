@@ -23,6 +23,7 @@ def webhook_signature(secret: str, body: bytes, /, *, seconds: int) -> str:
 
 
 def _digest(secret: str, body: bytes, seconds: int) -> str:
+    # The time is signed with the body, or an old call could be sent again under a new time.
     return hmac.new(secret.encode(), b"%d." % seconds + body, hashlib.sha256).hexdigest()
 
 
@@ -45,6 +46,7 @@ def check_webhook(
     if form is None or not hmac.compare_digest(_digest(secret, body, int(form[1])), form[2]):
         raise TrustError("the webhook is not signed with this secret; do not act on it")
     age = now - int(form[1])
+    # In both directions: clocks differ, and a time far ahead would allow a replay until then.
     if abs(age) > tolerance:
         raise TrustError(
             f"the webhook was signed {age:.0f} s ago, and may be an old one sent again"

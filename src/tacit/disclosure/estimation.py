@@ -33,6 +33,7 @@ def linear(best: int, distinct_values: int, /) -> NDArray[np.float64]:
     >>> linear(100, 3)
     array([ 100.,    0., -100.])
     """
+    # One level has no distance, which would be a division by zero.
     if distinct_values == 1:
         return np.array([float(best)])
     distance = estimated_span(best) / (distinct_values - 1)
@@ -81,5 +82,6 @@ def estimate(
     array([ 0., -1., -1.])
     """
     if best is None:
+        # Plus 0.0, since the best level would be -0.0: equal as a number, and other bytes.
         return -levels.astype(np.float64) + 0.0
     return estimator(best, distinct_values)[levels]

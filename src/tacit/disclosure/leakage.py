@@ -47,6 +47,8 @@ def leakage(text: str, /, *, population: int, evaluations: int) -> Leakage:
         return Leakage(comb(population * evaluations, 2), 0)
     if isinstance(disclosure, Order):
         # The best of each population is known with its fitness: an equation per pair of them.
+        # Of two populations, the better best is also better than all others of the worse
+        # population.
         across = (population - 1) * comb(evaluations, 2)
         within = comb(population, 2) * evaluations
         return Leakage(comb(evaluations, 2), within, across)
@@ -76,4 +78,5 @@ def inequations_between(sizes: Sequence[int], /) -> int:
     >>> inequations_between([30] * 10)
     40500
     """
+    # All ordered pairs less those within a group; each pair is in both orders.
     return (sum(sizes) ** 2 - sum(size**2 for size in sizes)) // 2

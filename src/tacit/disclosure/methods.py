@@ -36,6 +36,7 @@ class BestMode(StrEnum):
         if self is BestMode.VALUE:
             return best
         if self is BestMode.IMPROVEMENT:
+            # Strictly better, as nodes compare it: an equal best is no improvement.
             return best_so_far is None or best > best_so_far
         return None
 
@@ -200,6 +201,7 @@ class Unsaid(Exact):
         return isinstance(other, Exact)
 
     def __hash__(self) -> int:
+        # Equal objects need one hash.
         return hash(Exact())
 
 
@@ -340,6 +342,7 @@ class Above(Flagged):
     def disclose(self, fitness: NDArray[np.int64], /) -> NDArray[np.bool_]:
         worst = fitness.min()
         span = fitness.max() - worst
+        # Multiplied out in whole numbers, as nodes compare it on shares.
         reaches = 100 * (fitness - worst) >= self.percent * span
         return np.asarray(reaches | (ranks(fitness) < ALWAYS_TRUE))
 

@@ -43,6 +43,7 @@ def pareto_score(fitness: NDArray[np.int64], /, *, spans: Sequence[int]) -> NDAr
     array([3, 1, 2, 0])
     """
     n = fitness.shape[1]
+    # `lexsort` sorts by its last key first.
     order = np.lexsort((np.arange(n), -crowding(fitness, spans=spans), dominators(fitness)))
     score = np.empty(n, dtype=np.int64)
     score[order] = np.arange(n - 1, -1, -1)
@@ -63,8 +64,11 @@ have 64; scale the weights down
             f"{candidates}; use a smaller population"
         )
     index = (candidates - 1).bit_length()
+    # The key of the first objective has the sum of the others and the index behind it, which decide
+    # between equals.
     first = spans[0].bit_length() + sum(spans[1:]).bit_length() + index + 1
     largest = len(spans) ** 2 << (max(spans).bit_length() + SIGNIFICANT)
+    # The key of the order: the dominators before the crowding, the index behind it.
     score = 0 if has_exact_crowding(spans, candidates) else largest.bit_length() + 2 * index + 1
     if max(first, score) > RING_BITS:
         raise DisclosureError(
@@ -106,6 +110,7 @@ def crowding(fitness: NDArray[np.int64], /, *, spans: Sequence[int]) -> NDArray[
     array([200,  60, 200,  30])
     """
     m, n = fitness.shape
+    # Plus 1, since no span may be 0 where all are equally good.
     found = fitness.max(axis=1) - fitness.min(axis=1) + 1
     whole = 1 << (max(spans).bit_length() + SIGNIFICANT)
     exact = has_exact_crowding(spans, n)
@@ -143,6 +148,7 @@ def _order(fitness: NDArray[np.int64], k: int) -> NDArray[np.intp]:
     """The candidates by one objective, best first."""
     line = -fitness[k]
     if k == 0:
+        # A stable sort, so that further ties go to the lower index.
         return np.lexsort((-fitness[1:].sum(axis=0), line))
     return np.argsort(line, kind="stable")
 

@@ -54,6 +54,8 @@ def register_disclosure(method: str, make: Callable[[int], Disclosure], /) -> No
     Traceback (most recent call last):
     tacit.errors.DisclosureError: 'top' is a method of the package; choose another name
     """
+    # Agreements name a method by its word: with another meaning here, something else would be
+    # disclosed than was signed.
     if method in BUILT_IN:
         raise DisclosureError(f"{method!r} is a method of the package; choose another name")
     _registered[method] = make
@@ -112,6 +114,7 @@ buckets:5, quantiles:5, order or none
 
 
 def _is_whole(argument: str) -> bool:
+    # The text may come from others, and thousands of digits would take long to convert.
     return argument.isascii() and argument.isdigit() and len(argument) < 10
 
 

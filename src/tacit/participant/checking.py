@@ -220,6 +220,7 @@ def check_bundle_here(profile: Profile, data: bytes, /) -> Verdict:
         )
     verdict = Verdict(bundle.run, bundle.state)
     logs = bundled_logs(bundle, agreement, verdict)
+    # Without all logs an answer cannot be compared, so nothing is said to be in order.
     if len(logs) < len(agreement.nodes):
         return verdict
     verdict.findings.append(Finding.of("receipts", _receipts, profile, bundle))

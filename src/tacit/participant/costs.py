@@ -255,6 +255,8 @@ class CommandCosts:
             "TACIT_OBJECTIVE": str(wanted.objective + 1),
         }
         try:
+            # Without a shell, and with names in the environment only: nothing that came from the
+            # platform is ever run.
             done = subprocess.run(
                 self._command,
                 input=wanted.empty_csv().encode(),

@@ -144,6 +144,7 @@ def _opened(agreement: Agreement) -> list[str]:
     ]
     if run.gap:
         steps = max(len(group.ladder) for group in run.groups)
+        # One of so many numbers tells the logarithm of their count, if all are equally likely.
         bits = f"{log2(steps):.1f} bits at most"
         disclosed.append(f"{gap_words(run.gap)}; that is one of {steps} numbers, {bits}")
     if run.checkpoints:
@@ -266,11 +267,13 @@ def _counts(terms: ObjectiveTerms, agreement: Agreement) -> str:
     counted = f"{terms.name!r}: from {limits.evaluations:,} evaluations of up to "
     counted += f"{limits.population_max:,} plans, "
     if most.inequations is None:
+        # As if every plan had a group of its own, which is the most that groups can tell.
         pairs = limits.population_max * (limits.population_max - 1) // 2 * limits.evaluations
         return (
             f"{counted}fewer than {pairs:,} inequations; how many depends on the run, since the "
             "groups vary in size, and a group of one plan next to a disclosed best is an equation."
         )
     inequations = most.inequations + most.across_populations
+    # An equation takes a number, and otherwise none is disclosed.
     equations = most.equations if terms.best == "value" or terms.disclosure == "none" else 0
     return f"{counted}at most {equations:,} equations and {inequations:,} inequations."

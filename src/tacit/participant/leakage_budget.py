@@ -184,6 +184,7 @@ def repeated(
     earlier = [
         each
         for each in sealed_earlier(profile)
+        # Rows sealed again for the same objective, after a refusal, are evaluated once.
         if each.name != own and _rows(each, secret).intersection(hashes)
     ]
     if not earlier:

@@ -139,6 +139,7 @@ def plan_csv(
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(heads)
+    # Others chose these names, and a spreadsheet runs what begins like a formula.
     writer.writerows([plain_cell(cell) for cell in row] for row in rows)
     return out.getvalue()
 
@@ -302,6 +303,7 @@ def own_cells(
     """The cells of one's own rows that a plan adds up, and how often each counts."""
     columns, problem = known_columns(outcome, agreement, number), agreement.known_problem
     if outcome.own_rows and not problem.between_places:
+        # The columns of the other rows are not known here, and these cells do not depend on them.
         return [(row, columns[row], 1) for row in own if row in columns]
     if not columns:
         return []

@@ -120,6 +120,7 @@ class Profile:
         return PlatformClient(self.url, token=self.token, ca=self.ca)
 
     def save(self) -> None:
+        # By its bare name, so that the folder can be moved as a whole.
         inside = self.key_file.resolve().parent == self.folder.resolve()
         key = self.key_file.name if inside else str(self.key_file.resolve())
         stored = _ProfileFile(FORMAT, self.url, self.account, self.token, self.expires, key)
@@ -137,6 +138,7 @@ class Profile:
         path = self.run_folder(run) / "agreement.json"
         if not path.exists():
             return None
+        # Whoever can write this file decides under which terms this machine seals costs.
         check_secret(path, remedy="chmod 600 it")
         try:
             return read_agreement(path.read_bytes())
@@ -173,6 +175,8 @@ class Profile:
 
     def keep_manifest(self, run: str, objective: int, manifest: bytes, /) -> None:
         """Remember what is about to be uploaded."""
+        # Never over an earlier one: rows that the nodes refused have left this machine all the
+        # same.
         count = len(self.manifests(run, objective)) + 1
         self.keep(run, f"manifest-{objective}-{count}.json", manifest)
 
@@ -197,6 +201,7 @@ def load_profile(folder: Path | None = None, /) -> Profile:
 
 def new_key_file(name: str, folder: Path, /) -> Path:
     """Draw keys into NAME.key in a profile's folder, readable by its owner alone."""
+    # The name may come from an invitation, and must not lead out of the folder.
     if not name or Path(name).name != name:
         raise InputError(f"{name!r} is not a name for a key; use letters and digits")
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -52,6 +52,7 @@ def fetch_receipts(profile: Profile, client: PlatformClient, run: str, /) -> int
         carried = client.runs.logs(run, nonce, heads_only=True)
     except PlatformError:
         return 0
+    # Our own nonce in place of the one in the answer: the signature must hold for what was asked.
     heads = [replace(each, log=b"", nonce=nonce.hex()) for each in carried.logs]
     signed = [each for each in heads if _is_signed(each, agreement)]
     keep_receipts(profile, run, signed)

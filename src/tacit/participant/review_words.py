@@ -71,6 +71,7 @@ def _rule(forbidden: set[int], columns: Sequence[str], *, are_times: bool) -> st
 
 
 def _length(runs: list[Run]) -> int:
+    # However long a run is, it is written as its first and its last column.
     return sum(min(last - first + 1, 2) for first, last in runs)
 
 
@@ -136,6 +137,7 @@ def review_lines(review: Review, /) -> list[str]:
     lines += [f"Your file: {fault}" for fault in review.costs_faults]
     if review.costs_fit:
         lines.append(f"Your file fits {review.costs_fit!r}")
+    # Names come from the platform: control characters could hide a refusal from the reader.
     return [plain_line(line, longest=2000) for line in lines]
 
 

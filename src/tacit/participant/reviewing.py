@@ -276,6 +276,7 @@ def _faults(agreement: Agreement) -> list[str]:
 def _own_refusals(profile: Profile, run: str, agreement: Agreement, *, is_sound: bool) -> list[str]:
     found = refusals_of_pattern(profile, agreement, is_sound=is_sound)
     signed = profile.signed_agreement(run)
+    # With two signatures for one run the platform could choose which agreement holds.
     if signed is not None and signed != agreement:
         found.append(
             f"this machine signed another agreement for this run "
@@ -306,6 +307,7 @@ def refusals_of_pattern(
     keys = {each.name: each.signing_key for each in agreement.participants}
     if profile.account not in keys:
         found.append(f"you, {profile.account!r}, are not among its participants")
+    # Whoever has that other key could sign and seal in this participant's name.
     elif keys[profile.account] != profile.keys().signing_public:
         found.append(f"it has another key under your name, {profile.account!r}, than yours")
     elif not any(agreement.rows_of(profile.account, k) for k in agreement.confidential()):
@@ -414,6 +416,7 @@ def keep_reviewed(profile: Profile, seen: Review, /, *, trust: Trust | None = No
     `check_is_expected` then lets `--yes` sign what was read and nothing else.
     """
     replace_private(_reviewed_file(profile, seen), f"{seen.hash}\n".encode())
+    # Keys that an agreement contradicts are not pinned: either of the two may be the forged one.
     if trust is not None and not seen.refusals:
         save_trust(trust, profile.trust_file)
 

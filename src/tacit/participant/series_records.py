@@ -78,6 +78,7 @@ _READ = msgspec.json.Decoder(FollowedRun)
 
 
 def folder_of_series(profile: Profile, series_id: str, /) -> Path:
+    # The name comes from the platform and becomes part of a path.
     if not _SERIES.fullmatch(series_id):
         raise InputError(
             f"{series_id[:70]!r} is not a series; tacit participant series lists yours"
@@ -178,6 +179,7 @@ def keep_run(
     with changing(path):
         records = {each.run: each for each in followed_runs(profile, found[0])}
         known = records.get(run) or as_followed(run, agreement)
+        # Marks are only added: a process that writes late must not take back what another has set.
         records[run] = replace(
             known,
             checked=checked or known.checked,

@@ -106,6 +106,8 @@ def _left_behind(profile: Profile, series: Series) -> list[str]:
     for name, other in all_signed_series(profile):
         shared = here & {each.name for each in other.participants}
         stands = other.equity is not None and other.limits.expires > now
+        # Balances compare participants with each other, so that one in common leaves nothing
+        # behind.
         if stands and len(shared) > 1 and series_hash(other) != series_hash(series):
             left.append(
                 f"balances of series {name} ({other.name}), which you signed with some of the same "

@@ -135,6 +135,7 @@ def joined_trust(parts: Iterable[Trust], /, *, replace: bool = False) -> Trust:
     participants: dict[str, TrustedParticipant] = {}
     for part in parts:
         for node in part.node:
+            # A later file must not replace, unasked, a key that was compared by phone.
             if not replace and nodes.get(node.address, node) != node:
                 raise _two_keys(f"the node at {node.address}")
             nodes[node.address] = node

@@ -173,6 +173,7 @@ def _check_joining(account: str, code: str, key: JoiningKey, here: frozenset[str
 
 
 def _take_key(session: Session, account: Account, signing_key: str) -> bool:
+    # With one key for two accounts either could sign for the other.
     other = session.scalar(
         select(Account).where(Account.signing_key == signing_key, Account.name != account.name)
     )
@@ -189,7 +190,7 @@ DAY_SECONDS = 86_400
 
 @dataclass(frozen=True, slots=True)
 class Requester:
-    """Who makes a request, by its token."""
+    """The account that makes a request, as its token shows."""
 
     account: str
     role: Role
@@ -213,6 +214,7 @@ def issue_token(
 
 def requester_of(session: Session, token: str, /) -> Requester:
     """Return whose token this is; the error does not say why one is not valid."""
+    # The index is searched by the hash, so the time that takes says nothing about the token itself.
     row = session.get(AccessToken, secret_hash(token))
     if row is None or not _is_valid(row):
         raise CredentialError(
@@ -246,5 +248,6 @@ def revoke_token(session: Session, token_hash: str, /) -> None:
 def revoke_all(session: Session, account: str, /) -> None:
     check_account(session, account)
     mine = AccessToken.account == account, AccessToken.revoked.is_(None)
+    # Marked, not deleted: when a token was valid can still be looked up afterwards.
     session.execute(update(AccessToken).where(*mine).values(revoked=time.time()))
     end_invitations(session, account)

@@ -45,6 +45,8 @@ class RateLimit:
         bucket = self._filled(key)
         if bucket.left < 1:
             wait = math.ceil((1 - bucket.left) * 60 / self._per_minute)
+            # A refused request takes nothing, or a client that retries too soon would never get
+            # through.
             raise TooManyError(
                 f"more than {self._per_minute} requests in a minute; retry in {wait} s",
                 retry_after=wait,
@@ -114,6 +116,8 @@ async def compute_in_background(
     A process that fails, or takes longer than `within` seconds, is a `BusyError` that says
     `failed`.
     """
+    # A thread could not be killed when its time is over, and would share the interpreter with the
+    # answers that are due.
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",

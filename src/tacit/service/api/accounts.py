@@ -88,7 +88,7 @@ def joining_router() -> list[APIRouter]:
 
     @known.get("/me")
     async def me(who: Asker) -> Me:
-        """Whose token this is."""
+        """The account that the token belongs to."""
         return Me(who.account, who.role, who.signing_key, who.expires)
 
     @known.delete("/me/token", status_code=204)
@@ -118,6 +118,8 @@ def _all(session: Session) -> list[AccountView]:
 
 
 def _shut_out(session: Session, name: str) -> None:
+    # Without its contacts as well, mail and webhooks would go on naming the runs that it is a
+    # member of.
     revoke_all(session, name)
     forget_contacts(session, name)
 
@@ -184,7 +186,7 @@ def notifications_router() -> APIRouter:
 
     @router.get("/me/notifications")
     async def notifications(who: Asker, platform: ThePlatform) -> NotificationsView:
-        """How one is told of what needs one."""
+        """The mail address and webhooks at which one is notified."""
         sends = platform.settings.mail is not None
         return await platform.database.read(_shown, who.account, sends)
 
@@ -200,10 +202,13 @@ def notifications_router() -> APIRouter:
     async def add(body: NewWebhook, who: Asker, platform: ThePlatform) -> WebhookView:
         """Have an address called; the secret that signs the calls is shown here and never again."""
         over_http = platform.settings.webhooks_over_http
+        # Only the form is checked here. A name can be moved to a private address later (DNS
+        # rebinding), so where it leads is checked at every call.
         url = checked_webhook_url(body.url, over_http=over_http)
-        made = await platform.database.write(add_webhook, who.account, url)
+        hook = await platform.database.write(add_webhook, who.account, url)
+        # In a thread, since reading the key's file would hold up the event loop.
         key = await asyncio.to_thread(webhook_key, platform.settings.data_folder)
-        return _webhook(made, secret=webhook_secret(key, made.id))
+        return _webhook(hook, secret=webhook_secret(key, hook.id))
 
     @router.delete("/me/webhooks/{webhook}", status_code=204, responses=error_responses(404))
     async def remove(webhook: WebhookId, who: Asker, platform: ThePlatform) -> None:
@@ -212,7 +217,7 @@ def notifications_router() -> APIRouter:
 
     @router.put("/accounts/{name}/mail", status_code=204, responses=error_responses(404, 409))
     async def others_mail(name: AccountName, body: MailChange, platform: ThePlatform) -> None:
-        """Set the mail address of somebody who has not joined yet, to be told of invitations."""
+        """Set the mail address of somebody who has not joined yet, to mail invitations to."""
         _check_sends_mail(platform, body.mail)
         await platform.database.write(_set_others, name, body.mail)
 

@@ -40,6 +40,8 @@ def run_view(
         joined=sum(each.joined for each in members),
         signed=sum(each.signed for each in members),
         accepted=sum(each.submission_state == "accepted" for each in members),
+        # Matrices of public objectives can be large and this is requested often: they have their
+        # own route.
         terms=run.terms.without_weights(),
         members=members,
         cluster=run.cluster,
@@ -87,6 +89,7 @@ def run_summaries(
     session: Session, cache: SummaryCache, /, *, participant: str | None = None
 ) -> list[RunSummary]:
     """All runs, or those of a participant, the newest first."""
+    # One query for all runs in place of one for each.
     counts = _member_counts(session)
     found = []
     for run in list_runs(session, participant=participant):

@@ -116,6 +116,8 @@ def _reader(kind: Any) -> Callable[[Request], Awaitable[msgspec.Struct | None]]:
             return read_request(content, record)
         except msgspec.ValidationError as error:
             raise MalformedError(f"{plain_trouble(error)}; see the API's document") from None
+        # Deeply nested JSON exceeds the recursion limit, which is a fault of the request and not of
+        # ours.
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise MalformedError("the body cannot be read as JSON; correct it") from None
 
@@ -182,6 +184,7 @@ def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
 def error_answer(
     status: int, code: str, message: str, /, *, headers: dict[str, str] | None = None
 ) -> JSONResponse:
+    # Messages may quote names from the request, which can be long.
     content = {"error": code, "message": message[:LONGEST_MESSAGE]}
     return JSONResponse(content, status_code=status, headers=headers)
 
@@ -200,6 +203,7 @@ async def _tacit_error(request: Request, error: Exception) -> Response:
         if isinstance(error, OverloadedError) and error.retry_after is not None:
             headers["Retry-After"] = str(error.retry_after)
         if error.status == 401:
+            # HTTP requires this header in an answer 401 (RFC 9110, section 11.6.1).
             headers["WWW-Authenticate"] = "Bearer"
         if isinstance(error, StorageError):
             log.error("the database is away", extra={"fields": {"what": message}})
@@ -232,6 +236,7 @@ async def _http_error(_request: Request, error: Exception) -> Response:
 
 
 async def _internal_error(request: Request, error: Exception) -> Response:
+    # The stack trace stays in the log. The number lets the operator find it there.
     number = request.scope.get("tacit_request", "-")
     log.error("internal error", exc_info=error, extra={"fields": {"request": number}})
     return error_answer(500, "internal", f"internal error; give the operator the number {number}")

@@ -45,7 +45,7 @@ class Platform:
     by_address: RateLimit
     """For requests without a token that counts."""
     streams: dict[str, int] = field(default_factory=dict)
-    """How many event streams each account has open."""
+    """The number of open event streams per account."""
     summaries: SummaryCache = field(default_factory=SummaryCache)
     logs: ConcurrencyLimit = field(
         default_factory=lambda: ConcurrencyLimit(
@@ -107,6 +107,7 @@ async def admit(request: Request, endpoint: Endpoint, /) -> None:
         platform.by_address.take(network)
         raise
     request.state.who = who
+    # Before the role is checked, so that refused requests count as well.
     platform.by_account.take(who.account)
     check_role(endpoint, who.role)
     # A run that one takes no part in gets the same answer as a name that cannot be one.
@@ -124,6 +125,7 @@ async def admit(request: Request, endpoint: Endpoint, /) -> None:
 
 def _token(request: Request) -> str:
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    # A longer string is no token of ours, and would only take time to hash.
     if scheme.lower() != "bearer" or not 0 < len(token.strip()) <= _LONGEST_TOKEN:
         raise CredentialError("send your token in the header 'Authorization: Bearer TOKEN'")
     return token.strip()
@@ -143,7 +145,7 @@ def _is_local(request: Request, platform: Platform, address: str) -> bool:
 
 
 def network_of(address: str, /) -> str:
-    """Return what one household or firm has: an IPv4 address, or 64 bits of an IPv6 address.
+    """Return the network of one household or firm: an IPv4 address, or 64 bits of an IPv6 one.
 
     >>> network_of("192.0.2.7"), network_of("2001:db8::7"), network_of("unknown")
     ('192.0.2.7', '2001:db8::/64', 'unknown')
@@ -172,6 +174,8 @@ ThePlatform = Annotated[Platform, Depends(_platform_of)]
 RunId = Annotated[str, Path(pattern=RUN_ID)]
 SeriesId = Annotated[str, Path(pattern=SERIES_ID)]
 AccountName = Annotated[
+    # Pydantic matches with Rust's regular expressions: they have no \Z, and their $ is the very
+    # end.
     str, Path(pattern=NAME_PATTERN.replace(r"\Z", "$")), BeforeValidator(one_form)
 ]
 

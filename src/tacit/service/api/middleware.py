@@ -61,6 +61,8 @@ class SecurityHeaders:
                     headers.setdefault(name, value)
                 headers.setdefault("Content-Security-Policy", API_POLICY if is_api else PAGE_POLICY)
                 if is_api:
+                    # Answers may have a code or token that is shown only once: no cache may keep
+                    # it.
                     headers.setdefault("Cache-Control", "no-store")
                 if self._https:
                     headers.setdefault("Strict-Transport-Security", "max-age=31536000")
@@ -141,6 +143,7 @@ class RequestLog:
             fields = {
                 "request": scope["tacit_request"],
                 "method": scope["method"],
+                # Clients invent paths, and a long one must not fill the log.
                 "path": scope["path"][:200],
                 "status": status,
                 "ms": round((time.perf_counter() - started) * 1000, 1),

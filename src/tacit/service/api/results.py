@@ -207,6 +207,7 @@ def results_router() -> APIRouter:
         """
         run = await platform.database.read(read_run, run_id)
         check_state(run.state, HAS_LOGS, to="have logs")
+        # Raises where there is no agreement yet, before the nodes are called.
         await platform.database.read(agreement_bytes, run_id)
         nonce = bytes.fromhex(body.nonce)
         async with platform.logs.slot(who.account):

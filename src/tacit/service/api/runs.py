@@ -58,6 +58,8 @@ def _create(session: Session, terms: RunTerms, by: str) -> RunView:
 
 
 def _change(session: Session, run_id: str, terms: RunTerms) -> RunView:
+    # Locked: participants who are invited at the same moment must not get terms that change
+    # afterwards.
     run = read_run(session, run_id, for_update=True)
     check_state(run.state, DRAFT, to="change it")
     run.name, run.terms = terms.name, terms
@@ -173,7 +175,11 @@ def _add_endings(router: APIRouter) -> None:
     async def resume(run_id: RunId, platform: ThePlatform) -> RunView:
         """Let an interrupted run wait for a slot again and go on from its checkpoint."""
         await platform.database.write(
-            set_state, run_id, "submitted", only_from=frozenset({"interrupted"})
+            # An agreed run may become submitted, too, but only when the nodes have all inputs.
+            set_state,
+            run_id,
+            "submitted",
+            only_from=frozenset({"interrupted"}),
         )
         await platform.execution.resume(run_id)
         return await platform.database.read(run_view, run_id)
@@ -216,6 +222,8 @@ def taking_part_router() -> APIRouter:
     async def signature(run_id: RunId, body: Signed, who: Asker, platform: ThePlatform) -> RunView:
         """Sign the agreement; with the last signature the run is agreed."""
         given = bytes.fromhex(body.signature)
+        # Checking a signature under a long agreement is slow, and all writes share one lock. So it
+        # happens in a transaction that reads, and the write only compares the hash.
         digest = await platform.database.read(check_signature, run_id, who.account, given)
         if await platform.database.write(sign, run_id, who.account, given, digest=digest):
             await platform.execution.agreed(run_id)

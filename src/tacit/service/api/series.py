@@ -154,6 +154,8 @@ def series_steps_router() -> APIRouter:
         """The next run: the last one copied, with what is given here; it starts at once."""
         changes = body or NextRun()
         terms, series = await platform.database.read(next_terms, series_id, changes)
+        # Drawing up an agreement is slow for large problems: in a thread, and before the write
+        # lock.
         terms = await asyncio.to_thread(fitting_terms, terms, series)
 
         def write(session: Session) -> str:

@@ -24,7 +24,7 @@ from tacit.service.workflow.terms import terms_of_problem
 BEAT_SECONDS = 10.0
 """How often a comment keeps the connection open, and the token is checked again."""
 MOST_STREAMS = 20
-"""Of one account at a time."""
+"""The number of streams that one account may have open."""
 BATCH = 500
 
 LastEventId = Annotated[
@@ -165,24 +165,24 @@ def watching_router() -> APIRouter:
     return router
 
 
-def generated_terms(asked: Generate, /) -> RunTerms:
+def generated_terms(request: Generate, /) -> RunTerms:
     """A draft without weights: participants draw them by themselves."""
     problem = generate_named(
-        asked.kind,
-        asked.seed,
-        rows=asked.rows,
-        columns=asked.columns,
-        up_to=asked.weights_up_to,
+        request.kind,
+        request.seed,
+        rows=request.rows,
+        columns=request.columns,
+        up_to=request.weights_up_to,
         sense="minimize",
-        participants=3 if asked.participants is None else len(set(asked.participants)),
+        participants=3 if request.participants is None else len(set(request.participants)),
     )
-    names = asked.participants or [each.name.replace(" ", "-") for each in problem.participants]
+    names = request.participants or [each.name.replace(" ", "-") for each in problem.participants]
     names = list(dict.fromkeys(names))
     owners = dict(zip(names, (each.rows for each in problem.participants), strict=True))
-    differ = {"disclosure": asked.disclosure or problem.usual_disclosure}
+    differ = {"disclosure": request.disclosure or problem.usual_disclosure}
     rules = {
         "name": problem.name,
-        "deadline_seconds": asked.deadline_seconds,
+        "deadline_seconds": request.deadline_seconds,
         "objectives": [differ] * len(problem.objectives),
     }
     return terms_of_problem(problem, owners, rules=rules)

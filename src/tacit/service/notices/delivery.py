@@ -56,6 +56,7 @@ def webhook_key(folder: Path, /) -> bytes:
 
 
 def webhook_secret(key: bytes, webhook: str, /) -> str:
+    # Derived, not stored: a copy of the database alone does not let anybody forge calls.
     digest = hmac.new(key, b"tacit webhook/1\n" + webhook.encode(), hashlib.sha256).digest()
     return "tcw_" + base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
@@ -95,19 +96,19 @@ def is_public(address: str, /) -> bool:
 async def address_of(host: str, port: int, /, *, to_private: bool) -> str:
     """Return the address to connect to; refuse a name that stands for any private address."""
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        resolved = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError as error:
         raise UndeliveredError(f"{host} cannot be found ({error.strerror})") from None
     # The caller connects to the address that is checked here. Looked up again, the name could
     # stand for another one by then (DNS rebinding).
-    addresses = [str(each[4][0]) for each in found]
+    addresses = [str(each[4][0]) for each in resolved]
     if not to_private and not all(is_public(each) for each in addresses):
         raise UndeliveredError(f"{host} is not on the public internet; see docs/configuration.md")
     return addresses[0]
 
 
 def trusted_authorities(own: Path | None, /) -> ssl.SSLContext:
-    """Whose certificates webhooks may show: public authorities', this computer's, and `own`."""
+    """Return the authorities trusted for webhooks: public ones, this computer's, and `own`."""
     context = httpx.create_ssl_context(trust_env=False)
     context.load_default_certs()
     if own is not None:
@@ -146,16 +147,25 @@ async def call_webhook(
         async with (
             asyncio.timeout(CALL_SECONDS),
             httpx.AsyncClient(
-                follow_redirects=False, trust_env=False, timeout=None, verify=trusted
+                # A redirect or a proxy would lead to an address that was not checked. The timeout
+                # of httpx counts anew at each step, which a slow receiver could stretch; the one
+                # above is for the whole call.
+                follow_redirects=False,
+                trust_env=False,
+                timeout=None,
+                verify=trusted,
             ) as client,
         ):
             address = await address_of(host, port, to_private=to_private)
             target = httpx.URL(url).copy_with(host=address, port=port)
+            # The connection goes to the checked address, and the certificate must be one for the
+            # name.
             options = {"sni_hostname": host} if is_https else {}
-            asked = client.build_request(
+            request = client.build_request(
                 "POST", target, content=data, headers=headers, extensions=options
             )
-            answer = await client.send(asked, stream=True)
+            answer = await client.send(request, stream=True)
+            # The body is not read: a receiver could send without end.
             await answer.aclose()
     except TimeoutError:
         raise UndeliveredError(f"no answer within {CALL_SECONDS:g} s") from None
@@ -172,6 +182,7 @@ def message_about(text: str, /, *, to: str, settings: Settings, mail: MailSettin
     message["Subject"] = f"tacit: {text}"
     message["Date"] = formatdate()
     message["Message-ID"] = make_msgid(domain=mail.sender.rpartition("@")[2])
+    # Keeps holiday responders from answering (RFC 3834).
     message["Auto-Submitted"] = "auto-generated"
     message.set_content(f"{text[0].upper()}{text[1:]}.\n\n{settings.url}\n")
     return message

@@ -143,7 +143,6 @@ class Notifier:
         self._settings, self._database, self._clusters = settings, database, clusters
         self._missing: dict[tuple[str, str], float] = {}
         """Per cluster and node, since when it does not answer; infinity once it was announced."""
-        self._started = time.time()
         self._trusted: ssl.SSLContext | None = None
         """Loaded with the first call of a webhook."""
 
@@ -153,6 +152,7 @@ class Notifier:
             try:
                 await self.poll(time.time())
             except Exception as error:
+                # An error that ended this task would silently end all notices.
                 log.error("notices are tried again", exc_info=error)
             await asyncio.sleep(LOOK_EVERY_SECONDS)
 
@@ -162,6 +162,8 @@ class Notifier:
             await self._database.write(make_notices)
         await self._watch_nodes(now)
         tried = 0
+        # `now` stays the same: the next attempt of a failed notice lies after it, so this loop
+        # ends.
         while due := await self._database.read(_due, now):
             await asyncio.gather(*(self._deliver(*each, now=now) for each in due))
             tried += len(due)

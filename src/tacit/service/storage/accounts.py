@@ -45,7 +45,7 @@ def list_accounts(session: Session, /) -> list[Account]:
 
 
 MOST_WEBHOOKS = 5
-"""Of one account."""
+"""The number of webhooks that one account may have."""
 KEEP_SECONDS = 30 * 86_400.0
 """How long notices are kept that were delivered or given up."""
 
@@ -71,9 +71,9 @@ def webhooks_of(session: Session, account: str, /) -> list[Webhook]:
 def add_webhook(session: Session, account: str, url: str, /) -> Webhook:
     if len(webhooks_of(session, account)) >= MOST_WEBHOOKS:
         raise WrongStateError(f"you have {MOST_WEBHOOKS} webhooks already; remove one")
-    made = Webhook(id=new_id("w"), account=account, url=url, created=time.time(), error=None)
-    session.add(made)
-    return made
+    webhook = Webhook(id=new_id("w"), account=account, url=url, created=time.time(), error=None)
+    session.add(webhook)
+    return webhook
 
 
 def remove_webhook(session: Session, account: str, webhook: str, /) -> None:
@@ -81,6 +81,7 @@ def remove_webhook(session: Session, account: str, webhook: str, /) -> None:
     found = session.get(Webhook, webhook)
     if found is None or found.account != account:
         raise NotThereError("you have no such webhook; see your notifications")
+    # They would be tried for days, at an address that their account wants nothing sent to.
     session.execute(delete(Notice).where(Notice.webhook == webhook))
     session.delete(found)
 
@@ -97,6 +98,7 @@ def add_notice(
     ways: list[str | None] = [each.id for each in webhooks_of(session, account)]
     if contact_of(session, account) is not None:
         ways.append(None)
+    # One notice for each way, so that a failed delivery is repeated alone.
     for webhook in ways:
         session.add(
             Notice(

@@ -110,6 +110,7 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Session]:
         """A session that sees one state of the database and changes nothing."""
+        # Callers use the rows after the session has ended, so a commit must not expire them.
         with _storage_errors(), Session(self._engine, expire_on_commit=False) as session:
             yield session
 
@@ -220,6 +221,7 @@ def _open(url: str) -> Engine:
     engine = create_engine(
         url,
         pool_size=READERS + 4,
+        # A server may have closed an idle connection, and the first query on it would fail.
         pool_pre_ping=not url.startswith(SQLITE),
         json_serializer=lambda value: msgspec.json.encode(value).decode(),
         json_deserializer=msgspec.json.decode,
@@ -234,6 +236,9 @@ def _set_up_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401 - 
     # The driver would begin a transaction only at its first write. One that had read before could
     # then fail for good, since another process may have written meanwhile.
     connection.isolation_level = None
+    # WAL lets readers go on while somebody writes. FULL makes a commit survive a power cut, as what
+    # was confirmed to a participant must not be lost. SQLite checks foreign keys only if it is told
+    # to.
     for setting in (
         f"busy_timeout = {BUSY_SECONDS * 1000}",
         "journal_mode = WAL",

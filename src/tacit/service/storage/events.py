@@ -101,6 +101,8 @@ class Announcer:
 
     def _from_thread(self, events: list[Event]) -> None:
         if self._loop is not None and not self._loop.is_closed():
+            # Commits happen in the writer's thread, and queues of asyncio may be used in the loop's
+            # alone.
             self._loop.call_soon_threadsafe(self._hand_on, events)
 
     def _hand_on(self, events: list[Event] | list[None]) -> None:

@@ -99,7 +99,7 @@ class Invitation(Base):
 
 
 class AccessToken(Base):
-    """What an account shows with every request, as its hash."""
+    """A bearer token of an account, as its hash."""
 
     __tablename__ = "token"
 
@@ -148,7 +148,7 @@ class StandingSeries(Base):
     terms: Mapped[SeriesTerms] = mapped_column(RecordColumn(SeriesTerms))
     cluster: Mapped[str] = mapped_column(String(100))
     data: Mapped[bytes | None] = mapped_column(LargeBinary)
-    """What is signed; None until all participants have joined."""
+    """The bytes that are signed; None until all participants have joined."""
     hash: Mapped[str | None] = mapped_column(String(64))
     created_by: Mapped[str] = mapped_column(ForeignKey("account.name"))
     created: Mapped[float]
@@ -218,12 +218,12 @@ class StoredBoxes(Base):
 
     @property
     def rows(self) -> SealedRows:
-        """The same as nodes take it."""
+        """The boxes in the form that nodes accept."""
         return SealedRows(self.boxes, self.manifest, self.signature)
 
     @property
     def key(self) -> tuple[str, int, bytes]:
-        """What tells these boxes from others of the participant."""
+        """The identity of these boxes among all those of a run."""
         return self.participant, self.objective, self.manifest
 
 
@@ -245,7 +245,7 @@ class Event(Base):
 
 
 class Contact(Base):
-    """Where an account wants to be told of what needs it."""
+    """The mail address at which an account is notified."""
 
     __tablename__ = "contact"
 
@@ -267,7 +267,7 @@ class Webhook(Base):
 
 
 class Notice(Base):
-    """Something that an account is to be told, by mail or to a webhook, until it was."""
+    """A notification for an account, to be delivered by mail or to a webhook."""
 
     __tablename__ = "notice"
 

@@ -47,7 +47,7 @@ from tacit.service.workflow.terms import (
 )
 
 CANDIDATES_PER_SECOND = 30_000.0
-"""What three nodes side by side on one idle machine evaluate at most: 300 candidates in 10 ms."""
+"""The most that three nodes on one idle machine evaluate: 300 candidates in 10 ms."""
 MOST_PER_SECOND = 1000.0
 """The limit for populations of few candidates."""
 
@@ -71,7 +71,7 @@ def fitting_evaluations(terms: RunTerms, /) -> int:
 
 @dataclasses.dataclass(frozen=True)
 class AgreementParties:
-    """Who an agreement is between."""
+    """The parties of an agreement."""
 
     keys: Mapping[str, str]
     """Each participant's signing key."""
@@ -111,7 +111,7 @@ class _DraftedSearch:
     """At most; of a sealed assignment, exactly as many as it has steps."""
     least_plans: int
     most_plans: int
-    """Of an evaluation."""
+    """Per evaluation."""
 
 
 def _search_of_terms(
@@ -233,6 +233,7 @@ def agreement_in_series(
         series=RunOfSeries(series_hash(series), number),
     )
     agreement = replace(agreement, equity=_run_equity(terms, series, agreement, head))
+    # The nodes check the same. Here it fails before anybody has signed the run.
     check_within(series, agreement, now=now)
     check_agreement(agreement)
     return agreement
@@ -259,14 +260,14 @@ def with_steps_for(growth: float, pattern: Agreement, terms: RunTerms, /) -> Agr
 
 
 def largest_factor(equity: EquityTerms | None, /) -> int:
-    """By so much the nodes of a series multiply weights at most."""
+    """Return the largest factor by which the nodes of a series multiply weights."""
     return 1 if equity is None else equity.rule.largest_factor
 
 
 def _run_equity(
     terms: RunTerms, series: Series, agreement: Agreement, head: str
 ) -> RunEquity | None:
-    """What a run says of equity: what it follows, and from which plan savings count."""
+    """Return a run's equity terms: the head it continues from, and its reference plan."""
     if series.equity is None:
         return None
     if series.equity.reference == "first come":
@@ -289,6 +290,7 @@ def checked_terms(terms: RunTerms, /, *, factor: int = 1) -> RunTerms:
     measured when its agreement is drawn up: what its terms leave open stays open until then.
     """
     keys = placeholder_keys(terms.participants)
+    # Only four nodes can go on when one of them is lost.
     parties = placeholder_parties(keys, nodes=4 if terms.on_loss == "three" else 3)
     drafted = agreement_of_terms(terms, parties, factor=factor)
     if drafted.is_exact:

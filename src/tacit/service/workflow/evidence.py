@@ -32,7 +32,7 @@ from tacit.verify import Bundle, BundledManifest, LogSignature, write_bundle
 
 KEPT = "audit.zip"
 SETTLED_SECONDS = 60.0
-"""How long after its end the nodes may still log what was under way."""
+"""The time after the end of a run in which nodes may still log what was under way."""
 
 
 def run_result(run: Run, /) -> RunResult:
@@ -43,7 +43,7 @@ def run_result(run: Run, /) -> RunResult:
 
 @dataclass(frozen=True)
 class Ended:
-    """What the bundle of a run needs from the database."""
+    """The part of a run's bundle that comes from the database."""
 
     run: str
     state: RunState
@@ -56,6 +56,7 @@ class Ended:
     @property
     def is_settled(self) -> bool:
         """Whether nothing of it changes any more, so that its bundle can be kept."""
+        # An interrupted run can be resumed, and nodes may still log the end of what was under way.
         return self.state != "interrupted" and time.time() > self.ended + SETTLED_SECONDS
 
 
@@ -104,6 +105,7 @@ def make_bundle(folder: Path, ended: Ended, logs: CarriedLogs, ledger: Sequence[
     data = write_bundle(bundle)
     if ended.is_settled:
         folder.mkdir(parents=True, exist_ok=True)
+        # Atomic: two requests may make the bundle at once, and a third must never read half of it.
         replace_file(folder / KEPT, data)
     return data
 
@@ -130,7 +132,7 @@ def record_run(settings: Settings, run_id: str, /, *, out: Path | None = None) -
 
 
 def record_of_run(agreement: Agreement, folder: Path, public: Weights | None = None, /) -> Record:
-    """Return what the platform saw of a run, from the run's folder and its public weights."""
+    """Return the platform's view of a run, from the run's folder and its public weights."""
     report = read_report(folder)
     if report is None or not (report.plans or report.for_owners):
         raise InputError("the run has found no plan, so there is nothing to record")

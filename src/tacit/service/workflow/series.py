@@ -98,6 +98,7 @@ def create_series(
 ) -> tuple[str, dict[str, str]]:
     """Add a series and invite its participants; returns its id, and codes of those who are new."""
     accounts = accounts_of(session, list(terms.run.participants))
+    # A new code would end an invitation that was handed out already.
     invited = accounts_with_open_invitation(session)
     codes = {
         account.name: new_invitation(session, account.name, hours=settings.invitation_hours)[0]
@@ -239,6 +240,8 @@ def series_bytes(session: Session, series_id: str, /) -> tuple[bytes, str]:
 
 def sign_series(session: Session, series_id: str, participant: str, signature: bytes, /) -> bool:
     """Store a participant's signature; returns whether all have signed now."""
+    # Locked: of two who sign at once, one has to see that all have signed, or the schedule would
+    # never begin.
     series = read_standing_series(session, series_id, for_update=True)
     data, digest = series_bytes(session, series_id)
     _check_stands(series)
@@ -357,6 +360,7 @@ def add_run(
     session: Session, series_id: str, terms: RunTerms, /, *, by: str, name: str | None = None
 ) -> str:
     """Add a draft of the next run; without a name it is called by its number."""
+    # Locked: two runs that are added at once must not get the same number.
     series = read_standing_series(session, series_id, for_update=True)
     _check_stands(series)
     number = next_number(session, series)
@@ -368,6 +372,7 @@ def begin_run(session: Session, settings: Settings, run_id: str, /) -> None:
     """Invite the members of a drafted run of a series; all have joined already."""
     run = read_run(session, run_id)
     assert run.series is not None
+    # Locked, since the schedule and an operator may begin a run at the same moment.
     series = read_standing_series(session, run.series, for_update=True)
     _check_stands(series)
     _fail_expired(session, run.series, time.time())
@@ -392,6 +397,7 @@ def next_number(session: Session, series: StandingSeries, /) -> int:
 
 
 def name_of_run(series: StandingSeries, number: int, /) -> str:
+    # From the end: the column has room for 200 characters, and the number must be among them.
     return f"{series.name} {number}"[-200:]
 
 
@@ -416,7 +422,7 @@ def renumber(session: Session, series: StandingSeries, draft: Run, /) -> None:
 # Changes of a draft: within what was signed, and nothing is left out silently.
 
 OF_EACH_RUN = frozenset({"name", "problem", "participants", "reference", "deadline_seconds"})
-"""What a run has of its own; `limits` has both, and everything else is the series'."""
+"""The terms that each run sets itself. `limits` has terms of both; all others are the series'."""
 
 LIMITS_OF_SERIES = {
     False: ("expiry_hours", "distinct_min"),
@@ -448,7 +454,7 @@ def fitting_draft(terms: RunTerms, series: Series, /) -> RunTerms:
     return replace(checked, limits=replace(checked.limits, evaluations=most))
 
 
-def _check_signed(signed: RunTerms, asked: RunTerms, series: Series) -> None:
+def _check_signed(signed: RunTerms, changed: RunTerms, series: Series) -> None:
     """Refuse changes of what was signed with the series.
 
     The agreement has the search and the limits of the series whatever a draft says. So other ones
@@ -457,12 +463,12 @@ def _check_signed(signed: RunTerms, asked: RunTerms, series: Series) -> None:
     differ = [
         name
         for name in RunTerms.__struct_fields__
-        if name not in OF_EACH_RUN | {"limits"} and getattr(asked, name) != getattr(signed, name)
+        if name not in OF_EACH_RUN | {"limits"} and getattr(changed, name) != getattr(signed, name)
     ]
     differ += [
         name
         for name in LIMITS_OF_SERIES[series.pattern().is_exact]
-        if getattr(asked.limits, name) != getattr(signed.limits, name)
+        if getattr(changed.limits, name) != getattr(signed.limits, name)
     ]
     if differ:
         raise ServiceError(
@@ -470,12 +476,12 @@ def _check_signed(signed: RunTerms, asked: RunTerms, series: Series) -> None:
             "it is, or have all sign a new series"
         )
     most = series.limits
-    if asked.deadline_seconds > most.deadline_seconds:
+    if changed.deadline_seconds > most.deadline_seconds:
         raise ServiceError(
             f"the deadline of a run of this series is {most.deadline_seconds:g} s at most; "
             "all have signed that"
         )
-    if (asked.limits.evaluations or 0) > most.evaluations:
+    if (changed.limits.evaluations or 0) > most.evaluations:
         raise ServiceError(
             f"the number of evaluations of a run of this series is {most.evaluations} at most; "
             "all have signed that"

@@ -155,6 +155,8 @@ def submit(session: Session, rows: StoredBoxes, /) -> tuple[StoredBoxes, bool]:
                 "you have submitted other rows for this objective; withdraw, or wait until the "
                 "nodes have checked them"
             )
+    # After the comparison: a client that got no answer sends the same rows again, and by then the
+    # run may have gone on.
     check_state(run.state, frozenset({"agreed"}), to="submit")
     store_sealed(session, rows)
     return rows, True
@@ -162,6 +164,7 @@ def submit(session: Session, rows: StoredBoxes, /) -> tuple[StoredBoxes, bool]:
 
 def _decoded(box: str) -> bytes:
     try:
+        # Otherwise Python would skip foreign characters, and one box could be written in many ways.
         return b64decode(box, validate=True)
     except (binascii.Error, ValueError):
         raise SealError("a box is not base64; encode it again") from None

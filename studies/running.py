@@ -51,6 +51,7 @@ def run_study(
     """Bring a study to its end in the folder `out`/name; kept rows are not computed again."""
     started = time.monotonic()
     store, folder = RowStore(out / "rows"), out / study.name
+    # A run that several cells of a study need is computed once.
     jobs = list(dict.fromkeys(study.jobs()))
     missing = store.missing(jobs)
     _describe(study, folder)
@@ -66,6 +67,7 @@ def run_study(
 
 
 def _computed(missing: Sequence[Job], store: RowStore, pool: Executor) -> Iterator[Job]:
+    # The longest first, so that none of them runs alone at the end.
     in_order = sorted(missing, key=lambda job: -job.effort)
     futures: dict[Future[bytes], Job] = {pool.submit(compute, job): job for job in in_order}
     try:

@@ -60,6 +60,8 @@ def normalized(points: Points, truth: Points, /) -> Points:
     array([[0.5, 0.5]])
     """
     nadir, ideal = truth.min(axis=0), truth.max(axis=0)
+    # Where the whole truth has one value there is nothing to scale, and 1 avoids a division by
+    # zero.
     return np.asarray((points - nadir) / np.where(ideal > nadir, ideal - nadir, 1.0))
 
 
@@ -107,6 +109,7 @@ def median_error(sample: ArrayLike, /) -> float:
 
 @cache
 def _draws(count: int) -> NDArray[np.int64]:
+    # Seeded by the size of the sample, so that a report has the same errors whenever it is written.
     return np.random.Generator(np.random.PCG64(count)).integers(0, count, (RESAMPLES, count))
 
 
@@ -153,6 +156,7 @@ def rank_biserial(first: Samples, second: Samples, /) -> float:
 
 def duel(first: Samples, second: Samples, /) -> Duel:
     """Compare paired samples; those that never differ do not differ significantly."""
+    # Without any difference the signed-rank test is not defined.
     if np.array_equal(first, second):
         return Duel(0.0, 1.0)
     return _duel(np.asarray(first, np.float64).tobytes(), np.asarray(second, np.float64).tobytes())
@@ -162,6 +166,7 @@ def duel(first: Samples, second: Samples, /) -> Duel:
 def _duel(first: bytes, second: bytes) -> Duel:
     """Kept, since the tables and figures of a report compare the same runs again and again."""
     one, other = (np.frombuffer(each, np.float64) for each in (first, second))
+    # Pairs without a difference drop out, as they do from the correlation.
     p = float(wilcoxon(one, other, alternative="two-sided").pvalue)
     return Duel(rank_biserial(one, other), p)
 
@@ -198,6 +203,7 @@ def holm(outcomes: Mapping[tuple[str, str], Duel], /) -> dict[tuple[str, str], D
     corrected: dict[frozenset[str], float] = {}
     highest = 0.0
     for rank, pair in enumerate(sorted(pairs, key=lambda each: pairs[each])):
+        # Never below an earlier one, or a pair could be significant where a clearer one is not.
         highest = max(highest, min(1.0, (len(pairs) - rank) * pairs[pair]))
         corrected[pair] = highest
     return {

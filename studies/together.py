@@ -79,6 +79,7 @@ def standings_of(values: LastValues, /) -> dict[str, TogetherStanding]:
     >>> found["pareto:order"].ratio, found["pareto:order"].against_none.correlation
     (0.5, -1.0)
     """
+    # Paired by instance and seed: both are in the same order for all configurations.
     pooled = {name: np.concatenate(runs) for name, runs in values.items()}
     plain = {name: [float(np.median(each)) for each in runs] for name, runs in values.items()}
 

@@ -55,7 +55,7 @@ class ObjectiveEvaluator(Protocol):
         return lambda: self.evaluate(candidates, until=until)
 
     def reveal_best(self, candidates: NDArray[np.int32], /, *, until: float | None) -> int:
-        """Which of these plans, all evaluated before, is truly best; the first of equals."""
+        """Reveal which of these evaluated plans is truly best; the first of equals."""
         ...
 
 
@@ -77,13 +77,13 @@ class SeparateObjectives:
 
     @property
     def notes(self) -> list[str]:
-        """What whoever reads the result must know of the nodes, where there are any."""
+        """The notes of the nodes for the reader of the result."""
         said = (note for each in self.objectives for note in getattr(each, "notes", ()))
         return list(dict.fromkeys(said))
 
     @property
     def best_so_far(self) -> tuple[int | None, ...]:
-        """What each objective needs to go on where it stopped."""
+        """The state that each objective needs to resume."""
         return tuple(objective.best_so_far for objective in self.objectives)
 
     def restore(self, best_so_far: tuple[int | None, ...], /) -> None:
@@ -169,7 +169,7 @@ def as_evaluation(
     estimator: Estimator,
     /,
 ) -> ObjectiveEvaluation:
-    """What labels and best fitness mean; `best` is a value, a bit or nothing, as disclosed."""
+    """Turn disclosed labels into an evaluation; `best` is a value, a bit or nothing."""
     # Nodes send numbers for all methods; the search takes flags where the simulation gives them.
     disclosed: NDArray[Any] = labels
     if objective.disclosure.discloses_flags:
@@ -186,7 +186,7 @@ def as_evaluation(
 
 @dataclass(frozen=True)
 class RevealedFront:
-    """What the final reveal told of the last set."""
+    """What the final reveal disclosed of the last set."""
 
     nondominated: list[int]
     """Which of its plans no other one dominates; of duplicates the first."""
@@ -195,12 +195,12 @@ class RevealedFront:
 
 
 class ParetoEvaluator(ObjectiveEvaluator, Protocol):
-    """Evaluates objectives together, and tells at the end which plans are non-dominated."""
+    """Evaluates objectives together, and reveals at the end which plans are non-dominated."""
 
     def reveal_front(
         self, candidates: NDArray[np.int32], /, *, until: float | None
     ) -> RevealedFront:
-        """Which of these plans, all evaluated before, are non-dominated."""
+        """Reveal which of these evaluated plans are non-dominated."""
         ...
 
 
@@ -219,7 +219,7 @@ class SimulatedPareto(ParetoEvaluator):
     """
 
     def __init__(self, problem: Problem, /, *, with_values: bool = False) -> None:
-        """`with_values`: the final reveal tells the values of non-dominated plans too."""
+        """`with_values`: the final reveal discloses the values of non-dominated plans too."""
         self._problem, self._with_values = problem, with_values
         self.best_so_far: int | None = None
         self._spans = [problem.terms * each.weight_bound for each in problem.objectives]
@@ -249,7 +249,7 @@ class SimulatedPareto(ParetoEvaluator):
         *,
         until: float | None,  # noqa: ARG002 - never waits
     ) -> RevealedFront:
-        """Which of these plans are non-dominated, and their values if that was agreed."""
+        """Reveal which of these plans are non-dominated, and their values if that was agreed."""
         fitness = self._fitness(candidates)
         first = nondominated(fitness)
         values = fitness[:, first].T.tolist() if self._with_values else None

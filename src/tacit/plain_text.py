@@ -19,7 +19,7 @@ _TYPES = {
     "bool": "true or false",
     "null": "nothing",
 }
-"""What decoders call the types of JSON and TOML, and what people do."""
+"""The types of JSON and TOML: their names in decoders, and in plain words."""
 
 
 def plain_line(text: object, /, *, longest: int = LONGEST) -> str:
@@ -67,7 +67,7 @@ def wrapped(lines: Iterable[str], width: int, /) -> list[str]:
 
 
 def decoders_words(error: object, /) -> str:
-    """What a decoder says is wrong, in words for whoever wrote the file.
+    """Put a decoder's error into words for the author of the file.
 
     >>> decoders_words("Object missing required field `url`")
     "the field 'url' is missing"
@@ -101,7 +101,7 @@ def _types_in_words(found: re.Match[str]) -> str:
 
 
 def nearest_word(word: str, known: Iterable[str], /) -> str | None:
-    """What somebody may have meant, if one of the known words is near.
+    """Return the known word that is nearest, or None if none is near.
 
     >>> nearest_word("popluation", ["population", "elites"])
     'population'

@@ -160,6 +160,7 @@ class PlatformAnnealing:
         levels = self.disclosure.levels(seen.disclosed)
         sizes = np.bincount(levels)
         first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        # A group has the ranks from `first` to `first + sizes - 1`, and this is their middle.
         standing = -((2 * first + sizes - 1) * (RANK // 2))[levels]
         standing[0] = -first[levels[0]] * RANK
         return np.asarray(standing, dtype=np.int64)

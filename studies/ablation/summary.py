@@ -100,6 +100,7 @@ class Effects:
 
 def effects_of(cells: Cells, /) -> Effects:
     """Main effects and interaction in one setting, as factors."""
+    # In logarithms effects are factors, and their means are geometric.
     logs = {column: log2(max(each.median, LEAST_GAP)) for column, each in cells.items()}
     shared = [text for algorithm, text in logs if algorithm == "genetic"]
     limited = [text for text in shared if text != OPEN]
@@ -137,6 +138,7 @@ def sensitivity(
         if first.seconds == last.seconds:
             continue
         fall = log(max(first.median, LEAST_GAP) / max(last.median, LEAST_GAP))
+        # As if gaps fell by a power of the time between the two budgets.
         slope = abs(fall) / log(last.seconds / first.seconds)
         changes.append(100 * ((1 + percent / 100) ** slope - 1))
     return changes

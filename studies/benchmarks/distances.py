@@ -1,4 +1,4 @@
-"""How far apart nodes may be: `sealed` and `top:15` at equal time, over sizes and delays.
+"""The distance of nodes: `sealed` and `top:15` at equal time, over sizes and delays.
 
     python -m studies.benchmarks.distances                  a table
     python -m studies.benchmarks.distances --json FILE      also to a file

@@ -1,4 +1,4 @@
-"""How long an evaluation takes on local nodes, in how many rounds and bytes, and their work."""
+"""Measure an evaluation on local nodes: its time, rounds, bytes and work."""
 
 from __future__ import annotations
 

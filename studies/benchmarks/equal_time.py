@@ -1,4 +1,4 @@
-"""What `sealed` and two disclosures find within the same time, on three local nodes.
+"""The plans that `sealed` and two disclosures find within the same time, on three local nodes.
 
     python -m studies.benchmarks.equal_time                  a table, about five minutes
     python -m studies.benchmarks.equal_time --json FILE      also to a file

@@ -1,4 +1,4 @@
-"""What a sealed run finds by its deadline on three local nodes, on families of costs.
+"""Sealed runs of families of costs on three local nodes: the plans found by a deadline.
 
     python -m studies.benchmarks.families_on_nodes                       100 rows, 2, 5 and 8 s
     python -m studies.benchmarks.families_on_nodes --seeds 11 --json FILE

@@ -1,4 +1,4 @@
-"""What an opened plan tells of the costs to whoever knows the plan that the search began with.
+"""Measure what an opened plan discloses of costs to whoever knows the start of the search.
 
     python -m studies.benchmarks.known_start                 a table, some minutes of one core
     python -m studies.benchmarks.known_start --json FILE     also to a file

@@ -1,4 +1,4 @@
-"""What all benchmarks share: their options, the families of costs, and files of figures."""
+"""Helpers of all benchmarks: their options, the families of costs, and files of figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a platform recovers under `top:15` if it may choose or steer what is evaluated.
+"""Measure what a platform recovers under `top:15` if it may choose or steer what is evaluated.
 
     python -m studies.benchmarks.steered  a table, about ten minutes
     python -m studies.benchmarks.steered --json FILE  also to a file

@@ -1,4 +1,4 @@
-"""How many steps of a sealed assignment nodes do by a deadline, so that it can run in the clear.
+"""Count the steps of a sealed assignment by a deadline, so that it can run in the clear.
 
 What steps take is the model of `tacit.derived.timing`, times what a machine was measured to
 take of it. The batches are those of the driver, against a clock that only counts.

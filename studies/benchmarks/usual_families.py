@@ -1,4 +1,4 @@
-"""What happens where nobody says otherwise, against `top:15` at equal time, on families of costs.
+"""Runs with the usual settings against `top:15` at equal time, on families of costs.
 
     python -m studies.benchmarks.usual_families                    a table; measures the paces first
     python -m studies.benchmarks.usual_families --json FILE        also to a file

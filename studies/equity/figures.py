@@ -1,4 +1,4 @@
-"""What the series of a cell come to, and what opened plans tell of levels that nobody opened.
+"""Sum up the series of a cell, and audit what opened plans disclose of levels.
 
 Figures are shares, spread and total cost, with standard errors. The audit plays a platform, which
 knows flights, owners, schedules, the reference and every plan, so it knows by how many slots each

@@ -78,8 +78,10 @@ def draw_day(market: Market, rng: np.random.Generator, /) -> Day:
     """
     flights, slots = market.flights, market.slots
     first = np.sort(rng.integers(0, max(int(BUSY * slots), 1), flights))
+    # The last flights still need a slot each.
     scheduled = np.minimum(first, slots - flights + np.arange(flights))
     owners = rng.permutation(np.arange(flights) % market.airlines)
+    # Log-normal: costs of flights differ by factors, and none is negative.
     weights = market.factors[owners] * np.exp(market.variation * rng.normal(size=flights))
     delays = np.arange(slots) - scheduled[:, None]
     exact = UNIT * weights[:, None] * (np.maximum(delays, 0) + market.fixed)
@@ -147,6 +149,7 @@ class Conduct(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 @cache
 def usual_sum(market: Market, airline: int, /) -> float:
     """The sum of an airline's true costs on an average day."""
+    # A stream of its own: the average of a market must not depend on the series that asks for it.
     rng = np.random.default_rng(0)
     days = [draw_day(market, rng) for _ in range(USUAL_DAYS)]
     mine = [(day.owners == airline)[:, None] & ~day.forbidden for day in days]
@@ -197,6 +200,8 @@ class Series:
     @property
     def saved(self) -> NDArray[np.float64]:
         """The share of its cost that each airline saved over the whole series."""
+        # A share of sums and not a mean of shares, which would count a cheap day as much as a dear
+        # one.
         whole: NDArray[np.float64] = 1 - self.found.sum(axis=0) / self.reference.sum(axis=0)
         return whole
 
@@ -235,6 +240,7 @@ def run_series(setting: EquitySetting, seed: int, runs: int, /) -> Series:
             for own, newcomer in zip(steps, newcomers, strict=True)
         ]
         stated = setting.conduct.stated(day, setting.market)
+        # Balances are kept in both arms of the study, and differ in what they change alone.
         applied = factors if setting.equity else [NEUTRAL] * airlines
         plan = _plan(day, weighted(stated, applied, day.owners), setting.moves, rng)
         for own, step in zip(steps, steps_of(_saved(setting, day, stated, plan)), strict=True):
@@ -283,6 +289,7 @@ def _plan(
 ) -> NDArray[np.intp]:
     """The best plan, or the best that so many exchanges lead to from the reference."""
     if moves == 0 or rng is None:
+        # More than all other cells of a plan together, so that a forbidden one is never worth it.
         never = int(weights.max()) * len(weights) + 1
         best: NDArray[np.intp] = linear_sum_assignment(np.where(day.forbidden, never, weights))[1]
         return best

@@ -1,1 +1,1 @@
-"""What a study is: its problems, settings and conditions."""
+"""Studies of searches: their problems, settings and conditions."""

@@ -1,4 +1,4 @@
-"""How many generations a time budget leaves to each disclosure (the paper's section 4.3)."""
+"""The generations that a time budget leaves to each disclosure (the paper's section 4.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far the attacks are from what anybody could learn under `top:k` on independent weights.
+"""Bound what anybody could learn under `top:k` on independent weights, by posterior draws.
 
 The secret is itself a draw from the posterior. So the correlation of the posterior's mean with the
 secret is, on average, the length of that mean in units of the length of a draw, and no estimate
@@ -59,6 +59,8 @@ def constraints_of(view: View, /) -> tuple[Constraints, Any]:
     group, top = view.evaluation_of[order], view.levels[order] == 0
     sizes = np.bincount(group, minlength=view.evaluations)
     picked = one_hot(view.cells[order], view.cell_count)
+    # A constant per evaluation changes no order within it, and leaves each cell few candidates to
+    # move.
     matrix = (picked - _usual(picked, group, sizes)[group]).tocsr()
     matrix.eliminate_zeros()
     by_cell = matrix.tocsc()
@@ -179,7 +181,9 @@ def interval(
             best_rest = max(best_rest, scores[moved[k]])
             k += 1
         top, rest = scores[place.lowest[e]], scores[place.highest[e]]
+        # Where the point does not fit yet, a cell may keep what is violated but not worsen it.
         violation = min(top - rest, 0.0)
+        # The extreme moves with the cell itself, so that the next one that stays is the limit.
         if worst_top == top:
             top = unmoved_extreme(scores, bounds.begins[e], bounds.rest[e], moved[first:split], 1.0)
         if best_rest == rest:
@@ -238,6 +242,8 @@ def sweep(
     for cell in range(len(place.cells)):
         down, up = interval(cell, half_range, bounds, place)
         place.middles[cell] += place.cells[cell] + (down + up) / 2
+        # A reflection at the middle leaves a uniform distribution as it is, and crosses the
+        # interval faster than draws do (overrelaxation).
         by = down + up if reflect else down + (up - down) * words[cell]
         if by != 0.0:
             move(cell, by, bounds, place)
@@ -423,6 +429,7 @@ def _missed_best(view: View) -> Loss:
     def loss(cells: Cells) -> tuple[float, Cells]:
         scores = picked @ cells
         highest = np.maximum.reduceat(scores, begins)
+        # Relative to the highest score, so that no exponential overflows.
         share = np.exp((scores - highest[group]) / SOFTNESS)
         total = np.add.reduceat(share, begins)
         off = highest + SOFTNESS * np.log(total) - values

@@ -125,6 +125,8 @@ def _point(audit: Audit, evaluations: int, job: LeakageJob) -> Point:
         told = (plan.correlation, plan.gain)
         return Point(evaluations, *told, plan.nrmse, plan.plan_quality, *told)
     view = audit.view.first(evaluations)
+    # The strongest attack counts, though an attacker could not know which one that is: the figure
+    # is an upper one.
     best = max(_scores(view, audit), key=strength)
     worst = None
     if job.worst_case and evaluations >= job.worst_from:

@@ -1,4 +1,4 @@
-"""What a study file says about tuning, and Optuna's part: storage of trials, sampling of sets."""
+"""The `[tuning]` table of a study file, and Optuna: storage of trials, sampling of sets."""
 
 from __future__ import annotations
 

@@ -59,6 +59,7 @@ class Assessment(msgspec.Struct, frozen=True, kw_only=True):
         for seed in range(self.runs):
             metrics = run_search(self.conditions.job(instance, settings, seed=seed)).metrics
             last.append([metrics[name][-1] for name in self.metrics])
+        # The median over seeds: one run that goes astray must not decide about a set.
         medians: list[float] = np.median(last, axis=0).tolist()
         return medians
 
@@ -179,6 +180,8 @@ def tune(
         while True:
             done = completed(trials)
             while len(pending) < workers and len(done) + len(pending) < most:
+                # With the sets under way, whose values the sampler does not know yet: none is tried
+                # twice.
                 drawn = [old.params for old in (*done, *pending.values())]
                 trial = ask_new_set(trials, task.space, drawn, seed=task.sampler_seed)
                 chosen = changed(base, trial.params)

@@ -50,7 +50,7 @@ def checked_url(url: str, /) -> str:
 
 
 def platform_address(url: str, /) -> str:
-    """By what a platform is told from others: scheme, host and port, in one form.
+    """Return the address that identifies a platform: scheme, host and port, in one form.
 
     >>> platform_address("HTTPS://Platform.Example/"), platform_address("http://[::1]:8443")
     ('https://platform.example:443', 'http://[::1]:8443')

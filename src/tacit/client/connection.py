@@ -43,7 +43,7 @@ MOST_BYTES = 16 << 20
 BULK_SECONDS, MOST_BULK_BYTES = 600.0, 1 << 30
 """The same for ledgers and logs, which grow with a run."""
 SILENT_SECONDS = 4.0
-"""After so long somebody who waits is told so."""
+"""After so long without an answer a warning is logged."""
 CLOSING_SECONDS = 2.0
 """So long what is left of a stream may take to close."""
 log = logging.getLogger("tacit.client")

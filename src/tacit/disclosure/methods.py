@@ -32,7 +32,7 @@ class BestMode(StrEnum):
     NOTHING = "nothing"
 
     def revealed(self, best: int, *, best_so_far: int | None) -> int | bool | None:
-        """What is disclosed, given the best of this evaluation and of all before."""
+        """Return what is disclosed, given the best of this evaluation and of all before."""
         if self is BestMode.VALUE:
             return best
         if self is BestMode.IMPROVEMENT:
@@ -87,7 +87,7 @@ class Disclosure(ABC):
 
     @abstractmethod
     def disclose(self, fitness: NDArray[np.int64], /) -> NDArray[Any]:
-        """What is revealed of `fitness`, one value per individual, in the order given."""
+        """Return what is revealed of `fitness`, one value per individual, in the order given."""
 
     def levels(self, disclosed: NDArray[Any], /) -> NDArray[np.int64]:
         """The paper's m(r): 0 for the best group, growing as individuals get worse."""
@@ -164,7 +164,7 @@ class Exact(Disclosure):
         return fitness.copy()
 
     def levels(self, disclosed: NDArray[Any], /) -> NDArray[np.int64]:
-        """How far each individual lies below the best.
+        """Return how far each individual lies below the best.
 
         >>> Exact().levels(np.array([5, 9, 7]))
         array([4, 0, 2])

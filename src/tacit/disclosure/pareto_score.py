@@ -78,7 +78,7 @@ have 64; scale the weights down
 
 
 def dominators(fitness: NDArray[np.int64], /) -> NDArray[np.int64]:
-    """How many dominate each candidate; of duplicates, the lower index does.
+    """Count the dominators of each candidate; of duplicates, the lower index dominates.
 
     >>> dominators(np.array([[1, 1, 2, 0], [1, 1, 0, 0]]))
     array([0, 1, 0, 3])
@@ -95,7 +95,7 @@ def dominators(fitness: NDArray[np.int64], /) -> NDArray[np.int64]:
 
 
 def nondominated(fitness: NDArray[np.int64], /) -> NDArray[np.intp]:
-    """Which candidates nobody dominates, in their order: what a final reveal discloses.
+    """Find the non-dominated candidates, in their order: what a final reveal discloses.
 
     >>> nondominated(np.array([[1, 1, 2, 0], [1, 1, 0, 0]]))
     array([0, 2])
@@ -133,7 +133,7 @@ def crowding(fitness: NDArray[np.int64], /, *, spans: Sequence[int]) -> NDArray[
 
 
 def has_exact_crowding(spans: Sequence[int], candidates: int, /) -> bool:
-    """Whether crowding is exact: two objectives, and a score that fits a word of the nodes.
+    """Return whether crowding is exact: two objectives, and a score that fits a word of the nodes.
 
     >>> has_exact_crowding([100000, 100000], 300), has_exact_crowding([9, 9, 9], 300)
     (True, False)

@@ -132,7 +132,7 @@ def _named(agreement: Agreement, objective: int) -> str:
 
 
 def _opened(agreement: Agreement) -> list[str]:
-    """What a sealed run reveals, and how many bits its gap and checkpoints are."""
+    """Explain what a sealed run reveals, and how many bits its gap and checkpoints are."""
     run = agreement.sealed_run
     disclosed = [
         opened_words(

@@ -124,7 +124,7 @@ class FollowedProgress:
     _not_before: dict[str, float] = field(default_factory=dict)
 
     def may(self, action: str) -> bool:
-        """Whether an action may be tried now."""
+        """Return whether an action may be tried now."""
         return time.monotonic() >= self._not_before.get(action, 0.0)
 
     def put_off(self, action: str) -> None:
@@ -257,7 +257,7 @@ class Follower:
         return agreement if self._is_ours(agreement) else None
 
     def _is_ours(self, agreement: Agreement | None) -> bool:
-        """Whether it names the series that is followed, whatever the platform says of it."""
+        """Return whether it names the series that is followed, whatever the platform says of it."""
         signed = signed_series(self.profile, self.series_id)
         if signed is None:
             raise TrustError(f"this machine has not signed series {self.series_id}; sign it first")
@@ -271,7 +271,7 @@ class Follower:
         return self._records.get(run.id) or as_followed(run.id, agreement)
 
     def _wants_logs(self, agreement: Agreement) -> bool:
-        """Whether logs are checked; always with balances, whose next run must follow this one."""
+        """Return whether logs are checked: always with balances, which the next run must follow."""
         return self.check or agreement.equity is not None
 
     def _once(self, line: str) -> None:

@@ -79,7 +79,7 @@ def row_hashes(weights: NDArray[np.int64], scale: int, keys: Keys, /) -> list[st
 
 
 def secret_name(keys: Keys, /) -> str:
-    """Names the secret that hashes are keyed with, and tells nothing of it."""
+    """Name the secret that hashes are keyed with, without disclosing anything of it."""
     return hashlib.sha256(b"name" + _secret(keys)).hexdigest()[:16]
 
 

@@ -28,7 +28,7 @@ Seen = dict[int, dict[int, PlanHeads]]
 
 
 def _is_signed(head: CarriedLog, agreement: Agreement) -> bool:
-    """Whether the node that the agreement names has signed this head of its log."""
+    """Return whether the node that the agreement names has signed this head of its log."""
     try:
         nonce, signature = bytes.fromhex(head.nonce), bytes.fromhex(head.signature)
     except ValueError:
@@ -41,7 +41,7 @@ def _is_signed(head: CarriedLog, agreement: Agreement) -> bool:
 def fetch_receipts(profile: Profile, client: PlatformClient, run: str, /) -> int:
     """Ask the nodes for the heads of their logs, and keep those that are signed; how many are.
 
-    None where the platform cannot say yet: whoever needs them asks again later.
+    Returns 0 if the platform cannot bring them yet; the caller asks again later.
     """
     agreement = profile.signed_agreement(run)
     if agreement is None:

@@ -104,7 +104,7 @@ def shown_before(profile: Profile, run: str, /) -> ClaimedResult | None:
 
 
 def was_shown(profile: Profile, run: str, /) -> bool:
-    """Whether this machine has shown a plan of a run, or its own part of one."""
+    """Return whether this machine has shown a plan of a run, or its own part of one."""
     shown = shown_before(profile, run)
     return (shown is not None and shown.plan is not None) or bool(seen_before(profile, run))
 

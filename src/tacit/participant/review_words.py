@@ -97,7 +97,7 @@ def _runs(columns: list[int]) -> Iterable[Run]:
 
 
 def _are_times(columns: Sequence[str]) -> bool:
-    """Whether the columns are times of a day, one after the other: then "before" says something."""
+    """Return whether columns are times of a day in ascending order, so that "before" applies."""
     found = [TIME.fullmatch(name) for name in columns]
     minutes = [int(each[1]) * 60 + int(each[2]) for each in found if each is not None]
     return len(minutes) == len(columns) and all(a < b for a, b in pairwise(minutes))

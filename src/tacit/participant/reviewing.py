@@ -370,7 +370,7 @@ def _warnings(agreement: Agreement, deadline: float | None) -> list[str]:
 def _early_warnings(agreement: Agreement, deadline: float | None) -> list[str]:
     """Warn of what lets a platform open the plan of an assignment early.
 
-    A plan that is opened early tells which of the first changes were worth it.
+    A plan that is opened early discloses which of the first changes were worth it.
     """
     parameters = agreement.sealed_run.parameters
     if not isinstance(parameters, AssignmentParameters):

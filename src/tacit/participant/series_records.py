@@ -59,7 +59,7 @@ class CountedRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     participants: int
     opened: dict[str, int] = {}
     saved: int | None = None
-    """In 128ths of what could be saved; none where nothing was told."""
+    """In 128ths of what could be saved; None if nothing was disclosed."""
     factor: int | None = None
     balance: int | None = None
 
@@ -202,7 +202,7 @@ def counted_runs(profile: Profile, series_id: str, /) -> list[CountedRun]:
 
 
 def is_sealed_here(profile: Profile, run: str, /) -> bool:
-    """Whether this machine has sealed costs for a run, so that it can have begun."""
+    """Return whether this machine has sealed costs for a run, so that it can have begun."""
     agreement = profile.signed_agreement(run)
     objectives = [] if agreement is None else agreement.confidential()
     return any(profile.manifests(run, k) for k in objectives)

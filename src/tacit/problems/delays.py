@@ -52,7 +52,7 @@ class Flight:
     """The delay beyond which the aircraft's last flight of the day is off, and what that costs."""
 
     def cost(self, delay: int, /) -> int:
-        """What a delay of so many minutes costs."""
+        """Return the cost of a delay of so many minutes."""
         steps = (*self.connections, *((self.curfew,) if self.curfew else ()))
         jumps: int = sum(cost for after, cost in steps if delay > after)
         # The bound on weights is public and agreed beforehand, so that no cost may exceed it.

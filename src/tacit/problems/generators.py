@@ -44,7 +44,7 @@ def generate_assignment(
 
     Weights are uniform on 0..weights_up_to. `columns` defaults to `rows`. Rows are dealt to the
     participants in blocks, as evenly as possible. `disclosures` has one entry for all objectives,
-    or one for each. Pass the same Generator and count `number` up to draw a series; the name tells
+    or one for each. Pass the same Generator and count `number` up to draw a series; the name has
     objectives, weights and size, and from the second on the number.
 
     >>> problem = generate_assignment(1, rows=2, columns=3)
@@ -164,7 +164,7 @@ def seeded_generator(seed: Seed, /) -> np.random.Generator:
 
 
 def series_name(prefix: str, up_to: int, size: str, number: int, /) -> str:
-    """A name that tells kind, weights and size, and from the second on the number.
+    """Name a problem by kind, weights and size, and from the second on by its number.
 
     >>> series_name("ap1", 1000, "2x3", 4), series_name("tour", 50, "9", 1)
     ('ap1K2x3-04', 'tourW50_9')

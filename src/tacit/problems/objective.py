@@ -109,7 +109,7 @@ class Objective:
 
     @property
     def discloses_values(self) -> bool:
-        """Whether an evaluation tells the best fitness as a number.
+        """Whether an evaluation discloses the best fitness as a number.
 
         >>> Objective("pay", None, weight_bound=9).discloses_values
         True

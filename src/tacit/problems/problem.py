@@ -41,7 +41,7 @@ class Evaluation:
     """What each objective's disclosure revealed, as it was revealed."""
 
     best: tuple[int | bool | None, ...]
-    """What each objective told of its best fitness."""
+    """What each objective disclosed of its best fitness."""
 
 
 Plans = NDArray[np.integer[Any]]
@@ -145,12 +145,12 @@ class Problem(ABC):
     @property
     @abstractmethod
     def genome_length(self) -> int:
-        """How many items a genome permutes."""
+        """The number of items that a genome permutes."""
 
     @property
     @abstractmethod
     def plan_length(self) -> int:
-        """How many entries a plan has."""
+        """The number of entries of a plan."""
 
     @property
     def terms(self) -> int:
@@ -195,7 +195,7 @@ class Problem(ABC):
 
     @abstractmethod
     def _fault(self, plans: Plans) -> tuple[NDArray[np.bool_], str] | None:
-        """Which of these plans, of the right length and range, are not feasible, and why."""
+        """Find the infeasible ones of plans of the right length and range, and the reason."""
 
     def fault(self, plans: Plans, /) -> tuple[int, str] | None:
         """The first plan that is not feasible, and what it does; None where all are."""
@@ -212,7 +212,7 @@ class Problem(ABC):
         return None if found is None else (int(found[0].argmax()), found[1])
 
     def have_the_form(self, plans: Plans, /) -> bool:
-        """Whether these are plans, if perhaps with forbidden pairs.
+        """Return whether these are plans, perhaps with forbidden pairs.
 
         A sealed search may end before it has found one without.
         """
@@ -271,7 +271,7 @@ class Problem(ABC):
 
     @property
     def labels(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """What rows and columns are called: their names, or their numbers. Places have one name."""
+        """The names of rows and columns, or their numbers. Places have one name for both."""
         rows, columns = self.row_names, self.column_names
         if self.between_places:
             rows = columns = rows or columns

@@ -90,7 +90,7 @@ class AgreedEvaluating(EvaluatingDriver):
         return super().advance()
 
     def reveal(self, plans: NDArray[np.int32], /, *, until: float | None) -> int:
-        """What the ledger says, or the nodes tell: once."""
+        """Reveal once: read it from the ledger, or ask the nodes."""
         known = revealed(self.folder / LEDGER)
         if isinstance(known, DisclosedBest):
             return known.index
@@ -98,7 +98,7 @@ class AgreedEvaluating(EvaluatingDriver):
         return super().reveal(plans, until=until)
 
     def reveal_front(self, plans: NDArray[np.int32], /, *, until: float | None) -> RevealedFront:
-        """What the ledger says, or the nodes tell: once."""
+        """Reveal once: read it from the ledger, or ask the nodes."""
         known = revealed(self.folder / LEDGER)
         if isinstance(known, DisclosedFront):
             return RevealedFront(known.nondominated, known.values)

@@ -92,13 +92,13 @@ class LedgerObjective:
         return self._on_nodes().count(plan, until=until)
 
     def reveal_best(self, candidates: NDArray[np.int32], /, *, until: float | None) -> int:
-        """Which of these evaluated candidates is truly best: once, if the agreement allows it."""
+        """Reveal which of these candidates is truly best: once, if the agreement allows it."""
         return self._on_nodes().reveal_best(candidates, until=until)
 
     def reveal_front(
         self, candidates: NDArray[np.int32], /, *, until: float | None
     ) -> RevealedFront:
-        """Which of these evaluated candidates are non-dominated: once, if that was agreed."""
+        """Reveal which of these candidates are non-dominated: once, if that was agreed."""
         return self._on_nodes().reveal_front(candidates, until=until)
 
     def _on_nodes(self) -> SecureObjective:
@@ -111,7 +111,7 @@ class LedgerObjective:
         return self._nodes
 
     def _from_ledger(self, entry: Disclosed, candidates: NDArray[np.int32]) -> ObjectiveEvaluation:
-        """What an entry discloses of these candidates, or a `LogError` if it is about others."""
+        """Read what an entry discloses of these candidates; a `LogError` if it is about others."""
         assert isinstance(entry.payload, DisclosedLabels)
         k, objective = self._objective, self._problem.objectives[self._objective]
         terms = self._agreement.objectives[k]
@@ -144,7 +144,7 @@ def objectives_from(
     skip: int = 0,
     engine: SecureEngine | None = None,
 ) -> SeparateObjectives:
-    """What the ledger has answered after the first so many evaluations, then the nodes."""
+    """Return evaluators that answer from the ledger after `skip` answers, then ask the nodes."""
 
     def on_ledger(objective: int) -> LedgerObjective:
         return LedgerObjective(
@@ -209,7 +209,7 @@ class _Brief(msgspec.Struct, frozen=True):
 
     @property
     def is_answer(self) -> bool:
-        """Whether the search made something of it."""
+        """Whether it is an answer that the search went on from."""
         return self.payload.kind is DisclosureKind.LABELS and not self.again
 
 
@@ -217,7 +217,7 @@ _READ_BRIEF = msgspec.json.Decoder(_Brief)
 
 
 def answered(path: Path, objectives: Iterable[int], /) -> dict[int, int]:
-    """How many evaluations of each objective a ledger has answers to.
+    """Count the evaluations of each objective a ledger has answers to.
 
     >>> answered(Path("no-such.jsonl"), [0])
     {0: 0}
@@ -231,7 +231,7 @@ def answered(path: Path, objectives: Iterable[int], /) -> dict[int, int]:
 
 
 def revealed(path: Path, /) -> DisclosedBest | DisclosedFront | None:
-    """What the final reveal disclosed, if there was one."""
+    """Return what the final reveal disclosed, or None without one."""
     for line in _whole_lines(path):
         if _READ_BRIEF.decode(line).payload.kind is not DisclosureKind.LABELS:
             payload = decode_entry(line).payload

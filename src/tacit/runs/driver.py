@@ -60,7 +60,7 @@ class SearchDriver(Protocol):
 
     @property
     def seed(self) -> int:
-        """What the search follows from."""
+        """The seed that the search follows from."""
         ...
 
     @property
@@ -75,7 +75,7 @@ class SearchDriver(Protocol):
 
     @property
     def gaps(self) -> list[float] | None:
-        """By at most how much each opened plan is worse than the optimum, where that is told."""
+        """By at most how much each opened plan is worse than the optimum, if disclosed."""
         ...
 
     @property
@@ -105,7 +105,7 @@ class SearchDriver(Protocol):
         ...
 
     def progress(self) -> Progress:
-        """Where the search stands."""
+        """The progress of the search so far."""
         ...
 
     def plans(self) -> list[list[int]]:
@@ -121,7 +121,7 @@ class SearchDriver(Protocol):
         ...
 
     def outcome(self) -> Outcome:
-        """What it found, once it is finished."""
+        """The result of the search, once it is finished."""
         ...
 
 

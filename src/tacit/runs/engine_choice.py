@@ -43,13 +43,13 @@ class EngineChoice:
     on_loss: str = "wait"
     """With four nodes: whether the others go on with "three" where one is lost."""
     reveal_best: bool = False
-    """Whether the nodes tell at the end which of the best-known plans is truly best."""
+    """Whether the nodes reveal at the end which of the best-known plans is truly best."""
     plan: str = "everybody"
     """Who learns the plan of a sealed search: with "owners" each its own rows. All of them are
     here, so it is put together here; nodes and ledger have nothing of it."""
     front: str = "nothing"
-    """Of objectives that are evaluated together: whether the nodes tell at the end which "plans" of
-    the last set are non-dominated, or their "values" as well."""
+    """Of objectives that are evaluated together: whether the nodes reveal at the end which "plans"
+    of the last set are non-dominated, or their "values" as well."""
 
     def __post_init__(self) -> None:
         if self.engine not in ENGINES:

@@ -75,7 +75,7 @@ class EvaluatingDriver:
     seed: int
     limits: Limits
     reveals: bool = False
-    """Whether the engine tells at the end which of the best-known plans is truly best, or which
+    """Whether the engine reveals at the end which of the best-known plans is truly best, or which
     are non-dominated."""
     engine: str = "simulated"
     account: float = 0.0
@@ -149,7 +149,7 @@ class EvaluatingDriver:
         return reason
 
     def finish(self, reason: StopReason, /) -> None:
-        """Have the engine tell which of the best-known plans are truly best, if that was agreed."""
+        """Have the engine reveal which of the best-known plans are truly best, if agreed."""
         aborted = reason in (StopReason.INTERRUPTED, StopReason.NODES)
         if aborted or reason is StopReason.DEADLINE:
             # Forget the generation that was under way, so that the run can go on by itself.
@@ -280,7 +280,7 @@ class EvaluatingDriver:
         return lengths[max(len(lengths) - 2, 0)] if lengths else 0.0
 
     def _generation_until(self) -> float | None:
-        """When a generation is given up. Without the first one there is no plan at all."""
+        """Return when a generation is given up. Without the first one there is no plan at all."""
         if self._until is None or not self.may_be_late or self.now.best_known is not None:
             return self._until
         return self._until + LATE_SECONDS

@@ -87,7 +87,7 @@ def pinned_search(parameters: SearchParameters, seed: int, /, *, derived: bool) 
 
 
 def allowed_evaluations(limits: Limits, /) -> int:
-    """How many evaluations an agreement must allow for a run with these limits.
+    """Return how many evaluations an agreement must allow for a run with these limits.
 
     >>> allowed_evaluations(Limits(generations=500))
     501

@@ -122,7 +122,7 @@ def update_best_known(
 
 
 def is_better(disclosed: int | bool | None, before: int | bool | None, /) -> bool:
-    """Whether a disclosed best says that things improved.
+    """Return whether a disclosed best says that things improved.
 
     >>> is_better(4, 3), is_better(False, None), is_better(None, None)
     (True, False, False)
@@ -133,7 +133,7 @@ def is_better(disclosed: int | bool | None, before: int | bool | None, /) -> boo
 
 
 def must_stay(disclosed: Disclosed, before: Disclosed, /) -> bool:
-    """Whether a single objective disclosed that the latest set is no better, as far as known.
+    """Return whether a single objective disclosed that the latest set is no better.
 
     >>> must_stay((3,), (4,)), must_stay((4,), (4,)), must_stay((False,), (True,))
     (True, False, True)

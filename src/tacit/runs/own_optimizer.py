@@ -29,7 +29,7 @@ SIMULATED = EngineChoice(engine="simulated")
 class Asking:
     """What an optimizer may ask: sets of plans, so many times, each of so many at most.
 
-    It learns what the disclosure tells of each set, and nothing else; see `Evaluation`. Estimates
+    It learns what is disclosed of each set, and nothing else; see `Evaluation`. Estimates
     of one set compare with each other. Those of two sets compare only as far as the disclosed best
     says how good each set is, so evaluate together what is to be compared.
     """
@@ -43,7 +43,7 @@ class Asking:
     """How many sets were evaluated."""
 
     def evaluate(self, plans: NDArray[np.integer] | Sequence[Sequence[int]], /) -> Evaluation:
-        """What is disclosed of a set of plans, one per line, and the estimates made from it."""
+        """Evaluate a set of plans, one per line; returns what is disclosed, and estimates."""
         given = np.ascontiguousarray(plans, dtype=np.int32)
         if given.ndim != 2 or not self.smallest <= len(given) <= self.largest:
             raise ParameterError(

@@ -56,11 +56,11 @@ class Pace:
 
     @property
     def latest(self) -> float | None:
-        """When the last batch must be done."""
+        """The instant at which the last batch must be done."""
         return None if self.until is None else self.until - self.reserve
 
     def next_batch(self, done: int, *, now: float) -> tuple[int, int] | None:
-        """How many steps come next, and how many there will be in all; None to stop."""
+        """Return how many steps come next, and how many there will be in all; None to stop."""
         usual = max(LEAST_IN_BATCH, min(int(BATCH_SECONDS / self.seconds), MOST_IN_BATCH))
         count, horizon = min(usual, self.most_in_batch), None
         if self.until is not None:

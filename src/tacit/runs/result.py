@@ -59,7 +59,7 @@ class PlanSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FrontSummary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the final reveal told: which plans of the best-known set are non-dominated."""
+    """What the final reveal disclosed: which plans of the best-known set are non-dominated."""
 
     nondominated: list[int]
     """Their places in it; of plans with the same values the first."""
@@ -141,7 +141,7 @@ class Result(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What a search found: what its result tells besides the problem and the time."""
+    """What a search found: its result without the problem and the time."""
 
     algorithm: str
     parameters: dict[str, object]
@@ -230,7 +230,7 @@ def summarize(
 def percent_of_optimum(
     value: list[float] | None, optimum: int | None, scale: int, /
 ) -> float | None:
-    """How good a value is; a cost above the optimum gives more than 100.
+    """Return a value in percent of the optimum; a cost above it gives more than 100.
 
     >>> percent_of_optimum([49.0], 100, 2)
     98.0
@@ -258,7 +258,7 @@ def plan_set(
 
 
 def front_of(problem: Problem, revealed: RevealedFront, /) -> FrontSummary:
-    """What was revealed at the end, in the user's unit."""
+    """Convert what was revealed at the end to the user's unit."""
     values = revealed.values
     if values is None:
         return FrontSummary(revealed.nondominated, None)
@@ -270,7 +270,7 @@ def front_of(problem: Problem, revealed: RevealedFront, /) -> FrontSummary:
 
 
 def disclosed_to_user(problem: Problem, disclosed: Disclosed, /) -> list[float | bool | None]:
-    """What was disclosed of best values, in the user's unit; bits and None stay as they are."""
+    """Convert disclosed best values to the user's unit; bits and None stay as they are."""
     return [
         best if best is None or isinstance(best, bool) else objective.to_user(best)
         for objective, best in zip(problem.objectives, disclosed, strict=True)

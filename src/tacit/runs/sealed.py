@@ -128,7 +128,7 @@ class SealedDriver:
         self._ratio = 1.0 if self._descent == 0 else self._iteration_ratio()
 
     def _iteration_ratio(self) -> float:
-        """How many times longer an iteration takes than a generation, by the model."""
+        """Return how many times longer an iteration takes than a generation, by the model."""
         from tacit.derived import step_seconds
 
         seconds = step_seconds(self.run.groups[0])
@@ -145,7 +145,7 @@ class SealedDriver:
 
     @property
     def _plans(self) -> list[SealedPlan]:
-        """What was opened, in the order of the weightings."""
+        """The opened plans, in the order of the weightings."""
         return [self._opened[search] for search in sorted(self._opened)]
 
     @property
@@ -256,7 +256,7 @@ class SealedDriver:
                 time.sleep(ASK_AGAIN_SECONDS)
 
     def _drawn_plans(self) -> list[str]:
-        """How many plans are those of the start, if some are."""
+        """Note how many plans are those of the start, if some are."""
         drawn = sum(each.step == 0 for each in self._plans)
         if not drawn:
             return []
@@ -266,7 +266,7 @@ class SealedDriver:
         return [f"no step was finished in time; {which}"]
 
     def _not_proved(self) -> list[str]:
-        """How many plans are not known to be optima, if some are not, and why."""
+        """Note how many plans are not proved to be optima, if some are not, and why."""
         count = sum(each.outcome not in (None, "optimum") for each in self._plans)
         if not count:
             return []
@@ -393,7 +393,7 @@ class SealedDriver:
         return sum(self._opened[search].step for search in first if search in self._opened)
 
     def _groups(self) -> dict[str, object]:
-        """Which weightings went together, where some did."""
+        """Return which weightings went together, where some did."""
         groups = [list(each.searches) for each in self.searches]
         return {"groups": groups} if len(groups) < len(self.run.weightings) else {}
 
@@ -416,6 +416,6 @@ class SealedDriver:
         return [gap if scale == 1 else gap / scale for gap in gaps] or None
 
     def _nodes_said(self) -> list[str]:
-        """What whoever reads the result must know of the nodes, where there are any."""
+        """Return the notes of the nodes for the reader of the result."""
         notes = (note for each in self.searches for note in getattr(each, "notes", ()))
         return list(dict.fromkeys(notes))

@@ -112,7 +112,7 @@ def as_settings(settings: SolveSettings | Settings | str | None, /) -> SolveSett
 
 
 def is_sealed(problem: Problem, /) -> bool:
-    """Whether an objective asks for a sealed search."""
+    """Return whether an objective asks for a sealed search."""
     return any(o.confidential and isinstance(o.disclosure, Sealed) for o in problem.objectives)
 
 
@@ -207,7 +207,7 @@ def setting_names(kind: type[Any], /) -> list[str]:
 
 
 def _unknown(name: str, settings: Settings) -> str:
-    """Why there is no such setting, and which the nearest is."""
+    """Explain why there is no such setting, and name the nearest one."""
     known = setting_names(type(settings))
     for kind, what in (
         (AssignmentParameters, "a sealed assignment"),
@@ -300,7 +300,7 @@ def _decisive(problem: Problem, factors: list[int]) -> tuple[int, ...]:
 
 
 def _units(problem: Problem) -> list[int]:
-    """What one objective's weights are multiplied by: small ones count more per unit."""
+    """Return the factor of each objective's weights: small ones count more per unit."""
     bounds = [max(1, objective.weight_bound) for objective in problem.objectives]
     return [max(1, max(bounds) // bound) for bound in bounds]
 

@@ -51,7 +51,7 @@ class CellFileError(FileError):
 
 
 def is_number(text: str, /) -> bool:
-    """Whether a cell is meant as a number, if only as a broken one such as NaN.
+    """Return whether a cell is meant as a number, if only as a broken one such as NaN.
 
     >>> is_number("1.5e3"), is_number("NaN"), is_number("flight 3"), is_number("")
     (True, True, False, False)
@@ -143,7 +143,7 @@ def unscaled_text(value: int, scale: int, /) -> str:
 
 
 def is_power_of_ten(scale: int, /) -> bool:
-    """Whether a scale moves the decimal point and nothing else.
+    """Return whether a scale moves the decimal point and nothing else.
 
     >>> [is_power_of_ten(scale) for scale in (1, 100, 60)]
     [True, True, False]
@@ -156,7 +156,7 @@ def _ten_to(power: int) -> int:
 
 
 def _decimals(number: Decimal) -> int:
-    """How many decimals count: none for 3 and 3.00, two for 0.25; capped, since 1e-999 is text."""
+    """Count the decimals: none in 3 and 3.00, two in 0.25; capped, since 1e-999 is text."""
     if not number.is_finite() or not number:
         return 0
     _, digits, exponent = number.as_tuple()

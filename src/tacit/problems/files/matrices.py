@@ -191,8 +191,8 @@ def _with_points(rows: list[_CsvRow]) -> list[_CsvRow]:
 def _delimiter(text: str) -> str:
     """The delimiter that splits the first rows evenly and into numbers.
 
-    A decimal comma counts as a number here, so that its file is told about the comma and not
-    taken apart at it; semicolon and tab come first for the same reason.
+    A decimal comma counts as part of a number here, so that the error names the comma, and the
+    file is not split at it. Semicolon and tab come first for the same reason.
     """
     head = [line for line in text.splitlines() if line.strip()][:_ROWS_TO_JUDGE]
 
@@ -237,7 +237,7 @@ def _scale_row(
 
 
 def has_header(cells: Cells, /) -> bool:
-    """Whether the first row holds column names.
+    """Return whether the first row holds column names.
 
     >>> has_header([["id", "s1", "s2"], ["F1", "3", "4"]])
     True
@@ -266,7 +266,7 @@ def has_header(cells: Cells, /) -> bool:
 
 
 def has_ids(cells: Cells, /, *, header: bool) -> bool:
-    """Whether the first column holds row names.
+    """Return whether the first column holds row names.
 
     >>> has_ids([["id", "s1", "s2"], ["1", "3", "4"]], header=True)
     True
@@ -312,7 +312,7 @@ def _shape(name: str) -> str:
 
 
 def _counts(cells: Sequence[str]) -> bool:
-    """Whether the cells are 0, 1, 2... or 1, 2, 3..."""
+    """Return whether the cells are 0, 1, 2... or 1, 2, 3..."""
     return any(list(cells) == [str(i + start) for i in range(len(cells))] for start in (0, 1))
 
 

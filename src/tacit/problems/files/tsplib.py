@@ -61,7 +61,7 @@ class TsplibText:
         return f"line {token.line}" if token else None
 
     def dimension(self) -> int | None:
-        """The number of cities, where the file tells it."""
+        """The number of cities, if the file states it."""
         word = self.word("DIMENSION")
         if word is None:
             return None
@@ -124,7 +124,7 @@ def _shown(line: str) -> str:
 
 
 def layout_size(layout: str, n: int, /) -> int:
-    """How many numbers a layout holds for n cities.
+    """Return how many numbers a layout holds for n cities.
 
     >>> layout_size("FULL_MATRIX", 4), layout_size("UPPER_ROW", 4), layout_size("UPPER_DIAG_ROW", 4)
     (16, 6, 10)
@@ -172,7 +172,7 @@ GEO_PI = 3.141592
 EARTH_RADIUS = 6378.388
 
 LARGEST_COORDINATE = 1e15
-"""Beyond it a float no longer tells whole numbers apart; readers refuse such cities."""
+"""Beyond it floats skip whole numbers; readers refuse such cities."""
 
 
 def euclidean(cities: Coordinates, /) -> Distances:

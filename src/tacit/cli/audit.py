@@ -81,6 +81,7 @@ def audit_command(
     from tacit.cli.printing import check_writable
     from tacit.runs import check_plot_name
 
+    # Before the audit, which takes a minute: a typo in a path must not cost it.
     check_writable(plot)
     if plot is not None:
         check_plot_name(plot)
@@ -90,11 +91,14 @@ def audit_command(
     priors = priors_that_fit(recorded.problem)
     if last_week is not None:
         earlier, _ = load_truth(last_week, recorded, place, earlier=True)
+        # An attacker would have to guess how much costs change. It gets the true spread, so that
+        # the figure is not too low.
         priors.insert(0, last_week_of(earlier, float((weights - earlier).std())))
     report = audit_record(recorded, weights, objective=place, optimum=optimum, priors=priors)
     if plot is not None:
         plot_growth(report, plot)
     if json:
+        # Bytes: JSON is UTF-8, whatever encoding the terminal has.
         sys.stdout.buffer.write(report.to_json() + b"\n")
         sys.stdout.flush()
     else:
@@ -111,7 +115,7 @@ def _recorded(path: Path) -> Record:
 
 
 def _of_bundle(content: bytes) -> Record:
-    """The record of a bundle, which is checked first: else it might lack what was told."""
+    """Return the record of a bundle, which is checked first."""
     import numpy as np
 
     from tacit.agreement import read_agreement
@@ -119,10 +123,11 @@ def _of_bundle(content: bytes) -> Record:
     from tacit.errors import UnprovenError
     from tacit.verify import Verdict, bundled_logs, check_bundle, claim_of, read_bundle
 
-    # A bundle that was cut would make the leakage look smaller than it was.
+    # Checked first: a bundle with evaluations cut out would show too little leakage.
     bundle = read_bundle(content)
     try:
         check_bundle(bundle).check()
+    # Unproven is not forged: the last answer of a run may lack its proof (docs/threat-model.md).
     except UnprovenError as error:
         typer.echo(plain_line(f"Note: {error}"), err=True)
     agreement = read_agreement(bundle.agreement)
@@ -132,7 +137,7 @@ def _of_bundle(content: bytes) -> Record:
 
 
 def show_report(report: AuditReport, console: Console, /) -> None:
-    """Print one table, and below it what it comes to."""
+    """Print one table, with a summary below it."""
     table = Table(title=_title(report), caption=_caption(report), caption_justify="left")
     for name in ("attack", "by whom"):
         table.add_column(name)
@@ -185,9 +190,12 @@ def _verdict(report: AuditReport) -> str:
     if report.strongest == BASELINE:
         return f"{before}Nothing but the plan was disclosed; it tells {plan:.2f} of 1, and no more."
     headline = report.gain if before else report.correlation
+    # The worst of all queries that a platform could make, as nobody knows which it would choose.
     unfaithful = [each for each in report.attacks.values() if each.who == UNFAITHFUL]
-    asked = max(unfaithful, key=lambda each: each.correlation, default=None)
-    worst = headline if asked is None else asked.gain if before else asked.correlation
+    strongest = max(unfaithful, key=lambda each: each.correlation, default=None)
+    worst = headline
+    if strongest is not None:
+        worst = strongest.gain if before else strongest.correlation
     weights = "the rest of the weights" if before else "the weights"
     return (
         f"{before}A curious platform that kept to the agreed search "

@@ -71,6 +71,7 @@ def _print_plan(console: Console, result: DemoResult) -> None:
     console.print(table)
     more = result.cost / result.best_possible - 1 if result.best_possible else 0.0
     when = f"came after {result.seconds:.1f} s"
+    # Less would be shown as 0 ms after the deadline.
     if result.late_by_seconds >= 0.0005:
         when = f"came {result.late_by_seconds * 1000:.0f} ms after the deadline"
     console.print(f"Its delay costs {result.cost:,.0f}; it {when}.")

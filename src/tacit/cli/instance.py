@@ -66,6 +66,7 @@ def print_description(description: dict[str, Any], console: Console, /) -> None:
     console.print(f"{d.name}: {d.kind}, {d.rows} x {d.columns}", markup=False, highlight=False)
     facts = Table.grid(padding=(0, 2))
     if d.source:
+        # Names come from files that others wrote, and Rich would read brackets in them as markup.
         facts.add_row("source", escape(d.source))
     facts.add_row("owners", escape(_owners(d.participants)))
     if not kind_named(d.kind).between_places:
@@ -156,6 +157,7 @@ def plot_problem(problem: Problem, path: Path, /) -> None:
         what = f"the weights of {problem.name} are with its owners"
         raise TacitError(f"{what}, so there is nothing to draw; plot a problem with weights")
     figure = Figure(figsize=(5.5 * panels, 5), layout="constrained")
+    # Not pyplot, which looks for a display.
     FigureCanvasAgg(figure)
     for panel in range(panels):
         axes = figure.add_subplot(1, panels, panel + 1)
@@ -234,6 +236,7 @@ def new(
     # A routing problem cannot be solved sealed, so its plans must be evaluated.
     usual = Problem.usual_disclosure if kind == "routing" else SEALED
     draw = _drawing(kind, size, up_to, objectives, participants, disclose or [usual])
+    # One generator for all, so that a larger --count begins with the same problems.
     rng = np.random.Generator(np.random.PCG64(seed))
     for number in range(1, count + 1):
         problem = draw(rng, number)
@@ -364,6 +367,7 @@ def _check(file: str) -> dict[str, object]:
     try:
         problem = load_problem(file)
     except InputError as error:
+        # A result and no error, so that the other files are checked as well.
         return {"file": file, "ok": False, "message": str(error)}
     objectives = len(problem.objectives)
     plural = "s" if objectives > 1 else ""

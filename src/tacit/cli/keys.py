@@ -194,6 +194,8 @@ def rotate(
 
     rotated = _rotated(config)
     if step is RotationStep.PREPARE:
+        # While others pin the old and the new certificate, each party can switch at a time of its
+        # own.
         rotated.prepare()
         typer.echo(f"{rotated.to_pin} holds the old and the new certificate; give it to all")
         typer.echo("who pin it, and when they have it: tacit keys rotate CONFIG switch")
@@ -226,6 +228,7 @@ def check(config: ConfigFile) -> None:
     from tacit.identity import expires, expiry_warnings, last_expires, read_certificate
 
     own, others = _rotated(config).certificate, _pinned(config)
+    # In a rotation a pinned file holds two certificates, and the later one counts.
     when = {str(path): last_expires(read_certificate(path)) for path in others}
     when[str(own)] = expires(read_certificate(own))
     for path, at in sorted(when.items()):
@@ -234,6 +237,7 @@ def check(config: ConfigFile) -> None:
     for warning in warnings.values():
         typer.echo(f"tacit: {warning}", err=True)
     if warnings:
+        # So that a daily job can raise an alarm.
         raise typer.Exit(1)
 
 

@@ -63,6 +63,7 @@ def replay(
     from tacit.records import is_of, load_ledger, verify_log
     from tacit.verify import Claim, check_run
 
+    # An editor may have added a line break, which is not among the signed bytes.
     agreed = read_agreement(read_bytes(agreement).strip())
     # An answer is the sum of what all nodes sent: one log alone proves populations, not answers.
     logs = [verify_log(read_bytes(each)) for each in (path, *(other or []))]
@@ -74,6 +75,7 @@ def replay(
     for found in findings:
         if found.ok:
             typer.echo(found.detail)
+    # The first error ends the command, so what is off comes before what is only unproven.
     for found in sorted(findings, key=lambda each: each.unproven):
         found.check()
 

@@ -18,6 +18,7 @@ from tacit.errors import InputError, TacitError
 from tacit.local import shared_fork_server
 from tacit.plain_text import plain_line
 
+# Typer and Click say what is wrong and not what to do: these become the remedies of our own errors.
 _WORDS = (
     (r"Value error, ", ""),
     (r"Input should be a valid integer.*", "give a whole number"),
@@ -53,7 +54,7 @@ def usage_words(error: Any, /) -> str:  # noqa: ANN401 - Typer exports its error
 
 
 UsageError: Any = typer.BadParameter.__mro__[1]
-"""What a wrong option raises; Typer exports this base class under no name of its own."""
+"""The error of a wrong option; Typer exports this base class under no name of its own."""
 
 LONGEST_ERROR = 4000
 INTERRUPTED = 130
@@ -66,7 +67,7 @@ REMEDIES = {
     errno.EROFS: "choose another place",
     errno.ENOTDIR: "check the path",
 }
-"""What to do about what the system refuses, wherever it does."""
+"""Remedies for errors of the operating system, whichever command meets them."""
 GROUPS = (
     *("instance", "node", "keys", "cluster", "log", "bench", "experiment"),
     *("participant", "service", "run", "series"),
@@ -103,6 +104,7 @@ def make_app(first: str | None = None, /) -> typer.Typer:
     for name in GROUPS:
         if first == name or (not alone and _is_installed(name)):
             app.add_typer(_group_of(name), name=name)
+    # Without a subcommand all are imported for the list; what is not installed is left out of it.
     for name in COMMANDS:
         if first == name or (not alone and _is_installed(name)):
             module = _module_of(name)
@@ -173,6 +175,7 @@ def main() -> None:
         shared_fork_server().open()
     try:
         app = make_app(first)
+        # Otherwise Typer would print errors of its own and exit, before they become one line here.
         code = app(prog_name="tacit", standalone_mode=False)
         if code == INTERRUPTED:  # Typer makes that of Ctrl-C, without a word
             raise KeyboardInterrupt
@@ -184,6 +187,7 @@ def main() -> None:
         _show_usage_error(error)
         sys.exit(InputError.exit_code)
     except ModuleNotFoundError as error:
+        # A missing module of our own is a broken installation, and no extra would bring it.
         if (error.name or "tacit").partition(".")[0] == "tacit":
             raise
         _echo_error(
@@ -192,6 +196,8 @@ def main() -> None:
         )
         sys.exit(InputError.exit_code)
     except OSError as error:
+        # Whatever nobody has a remedy for is likely a fault of ours, and its trace helps to find
+        # it.
         if error.errno not in REMEDIES:
             raise
         what = f"{error.filename}: " if error.filename else ""
@@ -206,6 +212,7 @@ def _first_word() -> str | None:
     """The subcommand: of this command, or of the line that a shell asks us to complete."""
     words = sys.argv
     if "_TACIT_COMPLETE" in os.environ:
+        # Bash hands over the line in COMP_WORDS, zsh and fish in Typer's own variable.
         line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS", "")
         words = line.split()
     return words[1] if len(words) > 1 else None

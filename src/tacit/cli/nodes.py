@@ -52,6 +52,7 @@ def run_a_node(
 
     log_as_json_lines()
     loaded = load_node_config(config)
+    # As another user, root for example, it would leave files that the node cannot write later.
     check_user(Path(loaded.folder) / loaded.data)
     typer.echo(f"node {loaded.node} listens at {loaded.listen}", err=True)
     run_node(loaded)
@@ -121,6 +122,8 @@ def join(
         echo_json(
             {
                 "config": str(joined.config),
+                # Every operator sorts the same names, so all arrive at the same numbers without
+                # asking anybody.
                 "node": joined.nodes.index(joined.own) if joined.own.kind == "node" else None,
                 "nodes": [half_table(each) for each in joined.nodes],
                 "platforms": [half_table(each) for each in joined.platforms],

@@ -1,4 +1,4 @@
-"""`tacit run` and `tacit series`: what operators do with runs and series, from one table."""
+"""`tacit run` and `tacit series`: the commands with which operators manage runs and series."""
 
 from __future__ import annotations
 
@@ -92,10 +92,10 @@ def new_run(
         else:
             run = client.runs.find(str(like))
             terms = client.runs.terms(run, name=name, deadline_seconds=seconds_of(deadline))
-        made = client.runs.new(terms)
+        run_view = client.runs.new(terms)
         if invites:
-            made = client.runs.invite(made.id)
-    show_run(made, as_json=as_json)
+            run_view = client.runs.invite(run_view.id)
+    show_run(run_view, as_json=as_json)
 
 
 def _terms_of(
@@ -140,6 +140,7 @@ def change_run(
         raise InputError("nothing is to change; give a file, --name or --deadline")
     with operators_client() as client:
         named = client.runs.find(run)
+        # The platform replaces all terms of a draft, so those that stay are sent along.
         terms = client.runs.terms(named, name=name, deadline_seconds=seconds_of(deadline))
         changed = client.runs.change(named, {**msgspec.to_builtins(terms), **differ})
     show_run(changed, as_json=as_json)
@@ -205,6 +206,7 @@ def show(run: Run, as_json: AsJson = False) -> None:
     with operators_client() as client:
         seen = client.runs.show(client.runs.find(run))
         show_run(seen, as_json=as_json)
+        # Only then does a missing node hold the run up now.
         if seen.state == "running" and not as_json:
             echo_lines(missing_nodes(client.clusters(), seen), err=True)
 
@@ -222,7 +224,7 @@ def cancel(run: Run, reason: ReasonText = "", as_json: AsJson = False) -> None:
     """Cancel a run; one that is running keeps its best so far. A draft is discarded."""
     with operators_client() as client:
         named = client.runs.find(run)
-        # A draft was shown to nobody, so nobody has to be told that it was cancelled.
+        # A draft was shown to nobody, so nobody needs to hear that it was cancelled.
         if client.runs.show(named).state != "draft":
             show_run(client.runs.cancel(named, reason=reason), as_json=as_json)
             return
@@ -289,6 +291,7 @@ def bundle(
         data = client.runs.bundle(named)
     path = out or Path(f"{named}.zip")
     with writing(path):
+        # As a whole: half a bundle would look like one that somebody has changed.
         replace_file(path, data)
     typer.echo(f"{path}")
 
@@ -364,18 +367,19 @@ def new_series(
     schedule = given_options(every_minutes=every, at=sorted(at) if at else None)
     with operators_client() as client:
         if terms is not None:
-            asked = json_object(terms)
+            pattern = json_object(terms)
         elif like is not None and like.startswith("s-"):
-            asked = msgspec.to_builtins(client.series.show(like).terms)
+            pattern = msgspec.to_builtins(client.series.show(like).terms)
         else:
-            pattern = client.runs.terms(client.runs.find(str(like)))
-            asked = {"name": pattern.name, "run": msgspec.to_builtins(pattern)}
-        asked |= given_options(
+            copied = client.runs.terms(client.runs.find(str(like)))
+            pattern = {"name": copied.name, "run": msgspec.to_builtins(copied)}
+        pattern |= given_options(
             name=name, runs_per_day=runs_per_day, days=days, schedule=schedule or None
         )
+        # A copy keeps what its pattern has, unless the option says otherwise.
         if equity is not None:
-            asked["equity"] = (asked.get("equity") or {}) if equity else None
-        _show_series(client.series.new(asked), as_json=as_json)
+            pattern["equity"] = (pattern.get("equity") or {}) if equity else None
+        _show_series(client.series.new(pattern), as_json=as_json)
 
 
 def list_series(as_json: AsJson = False) -> None:
@@ -409,13 +413,13 @@ def next_run(
     """Start the next run: a copy of the last one, with what differs."""
     differ = {} if changes is None else json_object(changes)
     with operators_client() as client:
-        made = client.series.next_run(client.series.find(series), differ, start=not draft)
+        run = client.series.next_run(client.series.find(series), differ, start=not draft)
     if as_json:
-        echo_json(made)
+        echo_json(run)
         return
-    for warning in made.warnings:
+    for warning in run.warnings:
         echo(f"Note: {warning}", err=True)
-    echo(f"run {made.series_number}  {made.id}  {made.state}")
+    echo(f"run {run.series_number}  {run.id}  {run.state}")
 
 
 def end_series(series: Series, reason: ReasonText = "") -> None:

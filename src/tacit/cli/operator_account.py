@@ -51,6 +51,7 @@ def operators_client() -> PlatformClient:
         raise InputError(
             "nobody has signed in on this machine; run tacit run sign-in with your invitation file"
         )
+    # Whoever can read the token can act as the operator.
     check_secret(path, remedy="sign in again")
     try:
         kept = msgspec.json.decode(path.read_bytes(), type=dict[str, str])
@@ -116,6 +117,7 @@ def change_notifications(
         client.notifications.set_mail(mail or None)
     if remove is not None:
         client.notifications.remove_webhook(remove)
+    # Last, so that --remove makes room for it below the limit per account.
     added = None if webhook is None else client.notifications.add_webhook(webhook)
     seen = client.notifications.show()
     if as_json:

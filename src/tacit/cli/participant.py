@@ -1,4 +1,4 @@
-"""`tacit participant`: join, review, sign, submit, follow series, and check what came of it."""
+"""`tacit participant`: join, review, sign, submit, follow series, and check results."""
 
 from __future__ import annotations
 
@@ -86,6 +86,7 @@ def ask(question: str, /, *, err: bool = False) -> bool:
     try:
         return typer.confirm(question, err=err)
     except typer.Abort:
+        # Ctrl-C and Ctrl-D at a terminal are an answer: no.
         if sys.stdin.isatty():
             raise
         raise InputError(
@@ -261,10 +262,14 @@ def review(
         echo_json(participant.review_json(seen))
     else:
         echo_lines(participant.review_lines(seen))
+    # `sign --yes` accepts only the agreement that is noted here.
     participant.keep_reviewed(loaded, seen, trust=given)
     if write_trust is not None:
+        # A warning in the file itself, since it can be given to --trust as if somebody had compared
+        # it.
         note = f"as the platform shows them for {run}: compare each with its owner before you trust"
         participant.save_trust(participant.seen_trust(seen.agreement), write_trust, note=note)
+    # Last, so that whoever is refused has seen what the refusal is about.
     seen.check()
     seen.check_costs()
 
@@ -325,6 +330,8 @@ def submit(
     if done.repeated:
         echo(f"Note: {done.repeated}", err=True)
     if done.unkept:
+        # No error: the platform has the rows for good, and `result` and `log` ask for receipts
+        # again.
         echo(f"Note: handed in, but its receipts were not kept: {done.unkept}", err=True)
     else:
         typer.echo(participant.receipts_words(loaded, run, done.receipts), err=True)
@@ -434,6 +441,8 @@ def log(
 
     if run.endswith(".zip"):
         loaded = participant.load_profile(profile)
+        # The bundle is held against what this machine signed and sealed, and not only against
+        # itself.
         verdict = participant.check_bundle_here(loaded, read_bytes(run))
     else:
         loaded, run = opened(profile, run)
@@ -472,8 +481,8 @@ def balance(name: Series, profile: Folder = None, as_json: AsJson = False) -> No
         echo_json(known)
         return
     for each in known:
-        told = "; ".join(participant.balance_words(each))
-        echo(f"run {each.number} ({each.run}): {told}")
+        balances = "; ".join(participant.balance_words(each))
+        echo(f"run {each.number} ({each.run}): {balances}")
     if not known:
         typer.echo("no run whose logs were checked here counts for balances yet", err=True)
 
@@ -529,6 +538,7 @@ def follow(
         seen.check()
         return
     source = participant.cost_source(costs, command)
+    # Asked once: after a restart it follows what was signed without anybody at the terminal.
     if participant.signed_series(loaded, name) is None:
         seen = participant.review_series(loaded, name, unpinned=unpinned)
         confirm(loaded, seen, participant.series_lines(seen), yes=yes, named=series_hash)

@@ -54,6 +54,7 @@ def terminal(*, stderr: bool = False, highlight: bool = True) -> Console:
 
 def echo(line: object, /, *, err: bool = False) -> None:
     """Print a line that may have words of others in it: nothing of it moves a terminal."""
+    # Control characters in a name or reason could rewrite what the terminal shows above it.
     typer.echo(plain_line(line, longest=LONGEST_LINE), err=err)
 
 
@@ -61,6 +62,7 @@ def echo_lines(lines: Iterable[str], /, *, err: bool = False) -> None:
     """Print lines; a terminal gets them broken between words, a file as they are."""
     stream = sys.stderr if err else sys.stdout
     if stream.isatty():
+        # A file keeps long lines, so that a search finds words across what would be a break.
         lines = wrapped(lines, shutil.get_terminal_size().columns)
     for line in lines:
         typer.echo(line, err=err)
@@ -72,6 +74,8 @@ def echo_json(value: Any, /, *, indent: int | None = 2) -> None:  # noqa: ANN401
 
     import msgspec
 
+    # ASCII alone, where JSON escapes control characters; DEL is ASCII and needs an escape of its
+    # own.
     text = json.dumps(msgspec.to_builtins(value), indent=indent)
     typer.echo(text.replace("\x7f", "\\u007f"))
 

@@ -83,6 +83,8 @@ def watch_run(client: PlatformClient, run: str, /, *, timeout: str | None, as_js
         seen = client.runs.show(run)
         if not as_json:
             echo(_event_line(event, seen))
+        # Not by the event: the end may have come before this stream began, or between two of its
+        # events.
         if seen.has_ended:
             check_finished(seen.id, seen.state, seen.reason)
             return
@@ -90,6 +92,7 @@ def watch_run(client: PlatformClient, run: str, /, *, timeout: str | None, as_js
 
 def _show_progress(event: RunEvent, last: float | None, *, quiet: bool) -> float:
     now = time.monotonic()
+    # The platform reports twice a second, far more than anybody reads.
     if quiet or (last is not None and now - last < PROGRESS_SECONDS):
         return now if last is None else last
     data: dict[str, Any] = event.data

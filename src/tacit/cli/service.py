@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from tacit.client import InvitationFile
     from tacit.service import Settings
 
-ConfigOption = Annotated[
-    Path, typer.Option(help="The platform's file, made by tacit service init.")
-]
+ConfigOption = Annotated[Path, typer.Option(help="The platform's file, from tacit service init.")]
 
 
 def init(
@@ -53,6 +51,7 @@ def init(
     for file in cluster:
         if not file.is_file():
             raise InputError(f"{file} is not there; give the cluster.toml of a cluster")
+        # A fault in the file would otherwise show only when the platform starts.
         load_cluster_config(file)
     path = write_settings(
         folder, clusters=cluster, listen=listen, url=url, hosts=host or (), data=data
@@ -90,6 +89,7 @@ def _show_new(settings: Settings, path: Path, *, as_json: bool) -> None:
     typer.echo(path)
     typer.echo(f"{authority}  for {', '.join(hosts)}")
     typer.echo(f"  certificate  {to_compare}")
+    # From the platform itself they could get that of somebody in between.
     typer.echo(f"give {authority} to participants and browsers, not through the platform", err=True)
 
 
@@ -108,7 +108,10 @@ def run(config: ConfigOption) -> None:
 
 
 def migrate(config: ConfigOption) -> None:
-    """Bring the database up to date, which `run` does as well."""
+    """Create the tables in an empty database; refuse a database of another version.
+
+    Run does the same at its start. No database is converted before the first release.
+    """
     from tacit.service import Database, load_settings
 
     settings = load_settings(config)
@@ -142,17 +145,22 @@ def invite(
         typer.Option(help="Write an invitation file with the platform's address and certificate."),
     ] = None,
 ) -> None:
-    """Print a one-time code for an account, which is made if there is none: the first operator."""
+    """Print a one-time code for an account, and create the account if it does not exist.
+
+    This is how the first operator gets in.
+    """
     from tacit.service import Database, load_settings
 
     settings = load_settings(config)
     check_user(settings.data_folder)
+    # Directly in the database: the first operator has no account yet to invite anybody with.
     database = Database(settings.database_url)
     try:
         with database.writing() as session:
             file = _invitation(session, settings, name, role)
     finally:
         database.close()
+    # The code alone on standard output, for scripts.
     if out is None:
         typer.echo(file.code)
         return
@@ -169,18 +177,18 @@ def _invitation(session: Session, settings: Settings, name: str, role: str) -> I
     from tacit.service import create_account, find_account, invitation_file
 
     try:
-        asked = msgspec.convert({"name": name, "role": role}, NewAccount)
+        wanted = msgspec.convert({"name": name, "role": role}, NewAccount)
     except msgspec.ValidationError:
         raise InputError(
             f"{name!r} as {role!r} is not a valid account; a name has up to 63 letters, digits, "
             "dots and dashes, a role is operator, participant or viewer"
         ) from None
-    account = find_account(session, asked.name)
+    account = find_account(session, wanted.name)
     if account is None:
-        create_account(session, asked.name, asked.role)
-    elif account.role != asked.role:
+        create_account(session, wanted.name, wanted.role)
+    elif account.role != wanted.role:
         raise InputError(f"{name!r} is a {account.role}; invite it with --role {account.role}")
-    return invitation_file(session, settings, asked.name)
+    return invitation_file(session, settings, wanted.name)
 
 
 app = command_group(

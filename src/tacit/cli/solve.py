@@ -65,6 +65,7 @@ def parse_disclosures(texts: list[str], /) -> str | dict[str, str] | None:
         return texts[0]
     by_name: dict[str, str] = {}
     for text in texts:
+        # From the right: the name of an objective may contain =, a disclosure does not.
         name, equals, disclosure = text.rpartition("=")
         if not equals or name in by_name:
             raise InputError(
@@ -87,7 +88,7 @@ def failure_of(save: Callable[[], None], /) -> FileError | None:
 def weightings_asked_for(
     problem: Problem, named: list[str], count: int | None, /
 ) -> list[tuple[int, ...]] | None:
-    """The weightings that were asked for, one by one or by their number; None for the usual."""
+    """Return the weightings given by name or by number; None for the usual ones."""
     if count is None:
         return [parse_weighting(each) for each in named] or None
     if named:

@@ -67,9 +67,11 @@ class LiveProgress:
     def observe(self, progress: Progress, /) -> None:
         """Draw where the search stands, if the last drawing is old enough."""
         now = time.monotonic()
+        # A search may have hundreds of generations a second, and drawing each would slow it down.
         if now < self._next_refresh:
             return
         self._next_refresh = now + REFRESH_SECONDS
+        # Whichever limit comes first ends the search, so the bar shows the one that is closest.
         shares = [0.0]
         detail = [_standing(progress)]
         if progress.searches > 1:

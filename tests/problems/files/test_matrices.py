@@ -249,6 +249,11 @@ def test_a_scale_that_is_too_small_or_too_large(tmp_path: Path) -> None:
         read_npy_weights(path, scale=10)
     with pytest.raises(FileError, match=r"0\.25 times scale 100 is above 20"):
         read_npy_weights(path, scale=100, limit=20)
+    # Products beyond 64 bits, one of which would wrap around to 448384.
+    for large in (18446744073710, float(2**46)):
+        np.save(path, np.array([[large]]))
+        with pytest.raises(FileError, match="times scale 1000000 is above"):
+            read_npy_weights(path, scale=10**6)
 
 
 @pytest.mark.parametrize("content", [b"", b"not an array", b"\x93NUMPY\x01\x00", b"PK\x03\x04"])

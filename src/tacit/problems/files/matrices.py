@@ -373,12 +373,15 @@ def read_npy_weights(
     remedy = "use coarser weights, a smaller scale, or raise weight_bound if one is given"
     _refuse(path, array, array > limit, f"is above the largest weight, {limit}", remedy)
     if array.dtype.kind == "f":
-        weights, scale = _scaled_floats(path, array, scale)
+        whole, scale = _scaled_floats(path, array, scale)
+        factor = 1
     else:
-        scale = scale or 1
-        weights = array.astype(np.int64) * scale
-    _refuse(path, array, weights > limit, f"times scale {scale} is above {limit}", remedy)
-    return WeightTable(weights, scale)
+        whole, factor = array, scale or 1
+        scale = factor
+    # Before the product: one beyond 64 bits would wrap around into the allowed range.
+    too_large = whole > limit // factor
+    _refuse(path, array, too_large, f"times scale {scale} is above {limit}", remedy)
+    return WeightTable(whole.astype(np.int64) * factor, scale)
 
 
 def _read_array(path: Path) -> NDArray[Any]:
@@ -402,7 +405,7 @@ def _read_array(path: Path) -> NDArray[Any]:
 
 def _scaled_floats(
     path: Path, array: NDArray[Any], scale: int | None
-) -> tuple[NDArray[np.int64], int]:
+) -> tuple[NDArray[np.float64], int]:
     """Find whole numbers k such that k/scale is, to the last bit, the number that was saved."""
     candidates = [scale] if scale else [10**k for k in range(7)]
     for candidate in candidates:
@@ -410,7 +413,7 @@ def _scaled_floats(
         # Back in the type that was saved, since 0.1 in 32 bits is not 0.1 in 64.
         inexact = (weights / candidate).astype(array.dtype) != array
         if not inexact.any():
-            return weights.astype(np.int64), candidate
+            return weights, candidate
     _refuse(
         path,
         array,

@@ -60,7 +60,7 @@ class ObjectiveEvaluator(Protocol):
 
 
 class SeparateObjectives:
-    """One evaluator made of one per objective."""
+    """Combines one evaluator per objective."""
 
     def __init__(self, objectives: Sequence[ObjectiveEvaluator], /) -> None:
         self.objectives = objectives

@@ -179,7 +179,7 @@ def _sync_folder(path: Path) -> None:
 
 
 def remove_drafts(folder: Path, /) -> None:
-    """Remove what `replacing` left when its process was killed, once nobody else writes there."""
+    """Remove what `replacing` left in a killed process, once no other process writes there."""
     for draft in folder.rglob(".*"):
         if draft.is_file():
             draft.unlink()

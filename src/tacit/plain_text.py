@@ -1,4 +1,4 @@
-"""Text that others wrote, made fit for a terminal, a spreadsheet or somebody who reads it."""
+"""Make text from others safe for terminals and spreadsheets, and readable."""
 
 from __future__ import annotations
 

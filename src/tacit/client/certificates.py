@@ -179,7 +179,7 @@ def _is_authority(certificate: x509.Certificate) -> bool:
 
 
 def untrusted(url: str, ca: Path | None, error: ssl.SSLCertVerificationError, /) -> TrustError:
-    """An error that says what the platform shows, what was expected, and what to do."""
+    """Build an error that states what the platform shows, what was expected, and a remedy."""
     shown = _shown(url)
     if error.verify_code == _EXPIRED:
         why = "it has expired; ask its operator to renew it with tacit keys rotate"
@@ -260,7 +260,7 @@ class InvitationFile(msgspec.Struct, frozen=True, kw_only=True):
     certificate: str | None = None
     """The platform's, in PEM; None where computers trust its authority anyway."""
     run: str | None = None
-    """What it is invited to."""
+    """The run that it is an invitation to."""
 
     @property
     def fingerprint(self) -> str | None:
@@ -303,7 +303,7 @@ def read_invitation(path: Path, /) -> InvitationFile:
 def given_invitation(
     given: str, code: str | None = None, /, *, ca: Path | None = None
 ) -> InvitationFile:
-    """An invitation from its file, or made of an address, a code and a certificate to pin."""
+    """Read an invitation file, or build one from an address, a code and a certificate to pin."""
     if code is None and not given.startswith(("https://", "http://")):
         if ca is not None:
             raise InputError("an invitation file has the certificate in it; leave --ca out")

@@ -296,15 +296,15 @@ def refusal(answer: httpx.Response, content: bytes, /) -> ServiceError:
 STREAM_SILENT_SECONDS = 30.0
 """The platform sends a line every 10 s, so one that is silent for longer is away."""
 PAUSES_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0)
-"""Between attempts to reach a platform that is away; the last goes on."""
+"""Between attempts to reach a platform that is away; the last one repeats."""
 LONGEST_EVENT = 1 << 20
 
 
 class RunEvent(msgspec.Struct, frozen=True):
     """Something that happened to a run: `state`, `member`, `progress` or `warning`.
 
-    One of kind `here` says that the platform listens from now on: whatever happened before may
-    have been missed, so whoever waits for something looks first.
+    One of kind `here` says that the platform listens from now on: earlier events may
+    have been missed, so a waiting client reads the state first.
     """
 
     kind: str

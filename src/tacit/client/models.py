@@ -59,7 +59,7 @@ class Health(Struct, frozen=True):
 
 
 class Reason(Struct, frozen=True, kw_only=True):
-    """A reason, if somebody likes to give one."""
+    """An optional reason."""
 
     reason: Annotated[str, Meta(max_length=500, pattern=r"^[^\x00-\x1f\x7f]*\Z")] | None = None
 
@@ -311,7 +311,7 @@ class Generate(Struct, frozen=True, kw_only=True):
     columns: Annotated[int, Meta(ge=2, le=600)] | None = None
     """Of a routing problem: its vehicles."""
     participants: Annotated[list[str], Meta(min_length=1, max_length=50)] | None = None
-    """Their names; left out, three are made up."""
+    """Their names; left out, three are invented."""
     # Numbers that a browser holds exactly.
     seed: Annotated[int, Meta(ge=0, lt=2**53)] = 1
     weights_up_to: Annotated[int, Meta(ge=1, le=10**6)] = 1000
@@ -387,7 +387,7 @@ class FoundPlans(Struct, frozen=True, kw_only=True):
     """Per plan, in the order of the weightings: by at most how much the optimum is better, where
     that was agreed."""
     for_owners: bool = False
-    """Whether there is a plan, of which each participant has its own part and nobody else any."""
+    """Whether there is a plan, of which each participant has its own part alone."""
 
     @property
     def plans(self) -> list[Plan]:

@@ -77,7 +77,7 @@ class RunsApi(_PartOfApi):
         return terms if name is None else replace(terms, name=name)
 
     def new(self, terms: RunTerms | Mapping[str, Any], /) -> RunView:
-        """Draft a run; terms that no agreement could be made of are refused."""
+        """Draft a run; terms that cannot become an agreement are refused."""
         return self._connection.post("/runs", terms, RunView)
 
     def change(self, run: str, terms: RunTerms | Mapping[str, Any], /) -> RunView:
@@ -259,7 +259,7 @@ class SeriesApi(_PartOfApi):
         return self._connection.post(_path("series", series, "runs"), body, RunView)
 
     def end(self, series: str, /, *, reason: str = "") -> SeriesView:
-        """Make no more runs of it; what runs goes on."""
+        """Start no further run of it; a running one continues."""
         return self._connection.post(_path("series", series, "end"), _why(reason), SeriesView)
 
 

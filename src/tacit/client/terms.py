@@ -145,7 +145,7 @@ class Rules(Struct, frozen=True, kw_only=True):
     """Of objectives that are evaluated together, what is revealed at the end: which plans of the
     last set are non-dominated, with `values` also what each of these is worth."""
     on_loss: Literal["wait", "three"] = "wait"
-    """With four nodes: whether the others go on where one is lost, unchecked from then on."""
+    """With four nodes: whether the others continue after a loss, unchecked from then on."""
     plan: Literal["everybody", "owners"] = "everybody"
     """Of a sealed search: who learns the plan. With `owners` each its own rows, the platform none
     of it."""

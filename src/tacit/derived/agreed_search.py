@@ -115,7 +115,7 @@ class AgreedSearch:
         return as_evaluation(labels, best, self.problem.objectives[objective], self._estimator)
 
     def tell(self, confidential: Mapping[int, ObjectiveEvaluation], /) -> Evaluation:
-        """Take the evaluations of `plans`, and go on to the next population."""
+        """Take the evaluations of `plans`, and advance to the next population."""
         together = self.problem.evaluates_together
         parts = [
             confidential[0 if together else k]
@@ -253,7 +253,7 @@ def objection(agreement: Agreement, allowed: Allowed, /) -> str | None:
 
 
 def check_nodes_allow(agreement: Agreement, allowed: Iterable[Allowed | None], /) -> None:
-    """Refuse a draft that a node would refuse; a node that says nothing (None) is not asked."""
+    """Refuse a draft that a node would refuse; a node that offers no rules (None) is skipped."""
     for node, each in enumerate(allowed):
         why = None if each is None else objection(agreement, each)
         if why is not None:

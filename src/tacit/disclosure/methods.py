@@ -68,7 +68,7 @@ class Disclosure(ABC):
 
     method: ClassVar[str]
     usual_best: ClassVar[BestMode] = BestMode.VALUE
-    """What is disclosed of the best where nobody says."""
+    """The best mode where none is given."""
 
     @property
     def discloses_flags(self) -> bool:
@@ -189,7 +189,7 @@ class Exact(Disclosure):
 
 @dataclass(frozen=True, eq=False)
 class Unsaid(Exact):
-    """Stands where nobody has said what may be disclosed of an objective.
+    """Marks an objective for which no disclosure was given.
 
     As `none` where the weights are here anyway; `solve` takes what is usual in its place.
 

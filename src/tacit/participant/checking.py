@@ -106,7 +106,7 @@ def _keep_balance(
 ) -> list[str]:
     """Keep the head of a run that counts, unless the logs contradict each other about it.
 
-    One whose plan nobody opened counts, too, and the next run follows it.
+    A run whose plan was never opened counts, too, and the next run follows it.
     """
     found = [each for each in verdict.findings if each.about == "balances"]
     if not all(each.ok or each.unproven for each in found):
@@ -209,7 +209,7 @@ NOT_OPENED = "this machine has not opened its part of the plan; run tacit partic
 def check_bundle_here(profile: Profile, data: bytes, /) -> Verdict:
     """Check everything that a bundle shows, without the platform.
 
-    It shows the logs as they were when it was made: `check_logs` asks the nodes again.
+    It has the logs as of its creation: `check_logs` asks the nodes again.
     """
     bundle = read_bundle(data)
     agreement = profile.need_signed_agreement(bundle.run)

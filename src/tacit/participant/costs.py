@@ -206,7 +206,7 @@ class FileCosts:
 
     @contextmanager
     def opened(self, wanted: Wanted, /) -> Iterator[Path | None]:
-        """The file of a run, once nobody writes it any more."""
+        """The file of a run, once it no longer changes."""
         found = next((path for path in self._candidates(wanted) if path.exists()), None)
         # A program may still be writing it; half a file could be valid and wrong.
         if found is not None and time.time() - found.stat().st_mtime < SETTLED_SECONDS:

@@ -116,7 +116,7 @@ class FollowedProgress:
     done: bool = False
     """Whether it has ended and nothing is left to do; old runs are not looked at again."""
     refused: str = ""
-    """Why this machine does not sign it, or does not go on with it."""
+    """Why this machine does not sign it, or does not continue with it."""
     undone: dict[str, str] = field(default_factory=dict)
     """What failed by no fault of the others, as on a full disk, and why."""
     tried: dict[int, str] = field(default_factory=dict)
@@ -137,7 +137,7 @@ class FollowedProgress:
 
 @dataclass
 class Follower:
-    """Follows one series for as long as somebody calls `poll`."""
+    """Follows one series; each call of `poll` advances it."""
 
     profile: Profile
     series_id: str
@@ -481,7 +481,7 @@ class Follower:
     # TO_CHECK
 
     def _check(self, run: RunSummary) -> None:
-        """Check the logs once. A contradiction ends all signing until somebody looks at it."""
+        """Check the logs once. A contradiction ends all signing until a person has looked at it."""
         agreement, progress = self.profile.need_signed_agreement(run.id), self.progress[run.id]
         if run.state != "finished":
             progress.put_off("check")

@@ -50,7 +50,7 @@ class SealedEarlier:
     agreement: Agreement
     objective: int
     hashes: SealedHashes | None
-    """None where somebody removed their file."""
+    """None if their file was removed."""
 
     @property
     def name(self) -> tuple[str, int]:

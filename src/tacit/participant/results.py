@@ -117,7 +117,7 @@ def with_shown(profile: Profile, run: str, claim: Claim, /) -> Claim:
 
 
 def check_shows_no_plan(outcome: RunResult, /) -> None:
-    """Refuse a plan that is for its owners: the platform that shows one has made it up."""
+    """Refuse a plan that is for its owners: a platform that shows one has invented it."""
     if outcome.plan is not None:
         raise TrustError(
             "the platform shows a plan that is for its owners alone, so it is not the nodes'; do "

@@ -32,7 +32,7 @@ def forbidden_lines(
     own: Collection[int],
     /,
 ) -> list[str]:
-    """One line for all rows with the same rule; those of whoever reads it come first.
+    """One line for all rows with the same rule; the reader's own rows come first.
 
     >>> slots = ["7:30", "7:40", "7:50", "8:00"]
     >>> pairs = [(0, 0), (1, 0), (2, 0), (2, 1), (2, 3)]
@@ -211,7 +211,7 @@ def _forbidden(review: Review) -> list[str]:
 
 
 def _first_rules(lines: list[str]) -> list[str]:
-    """As many as somebody reads; --json has all."""
+    """Limit the rules to a readable number; --json has all."""
     left = len(lines) - MOST_RULES
     return lines if left <= 0 else [*lines[:MOST_RULES], f"and {left:,} more rules, see --json"]
 

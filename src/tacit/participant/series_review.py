@@ -98,7 +98,7 @@ def review_series(
 
 
 def _left_behind(profile: Profile, series: Series) -> list[str]:
-    """Signed series whose balances would not go on in this one."""
+    """Signed series whose balances do not continue in this one."""
     if series.equity is None:
         return []
     here, now = {each.name for each in series.participants}, time.time()

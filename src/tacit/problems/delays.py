@@ -128,7 +128,7 @@ def generate_delays(
 def sampled_delay_costs(seed: Seed, flights: int, delays: list[int], /) -> NDArray[np.int64]:
     """The costs of delays, in minutes, of flights drawn as in `generate_delays`, one row each.
 
-    Whoever knows how delays cost airlines money can draw such costs without knowing any.
+    Prior knowledge of delay costs suffices to draw them; no airline's costs are needed.
 
     >>> sampled_delay_costs(1, 2, [0, 30, 60]).tolist()
     [[0, 942, 5654], [0, 1280, 6083]]

@@ -75,7 +75,7 @@ def _installed(name: str) -> type[Problem] | None:
 
 
 def with_usual_disclosures(problem: Problem, /) -> Problem:
-    """The problem with what is usual for its kind where it says nothing: sealed, if that can be.
+    """Fill in the kind's usual disclosures where none is given: sealed, if that can be.
 
     A search is sealed for all objectives or for none, and needs all of them confidential.
     """
@@ -169,9 +169,9 @@ def problem_without_weights(
     *,
     proven: bool = False,
 ) -> Problem:
-    """The problem of which only this is known; an unknown kind is refused.
+    """Build a problem from its public part; an unknown kind is refused.
 
-    `proven` problems are not searched for a feasible plan: whoever drafted them has done that.
+    `proven` problems are not searched for a feasible plan: that was done when they were drafted.
     """
     kind = kind_named(public.kind, public.version)
     data: dict[str, Any] = dict(public.data)

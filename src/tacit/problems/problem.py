@@ -78,7 +78,7 @@ class Problem(ABC):
     sealed_moves: ClassVar[str | None] = None
     """By which moves a sealed search changes plans: "assignment", "tour", or it cannot."""
     usual_disclosure: ClassVar[str] = "top:15"
-    """What is disclosed of objectives where nobody says."""
+    """The disclosure of objectives for which none is given."""
     heads: ClassVar[tuple[str, str]] = ("row", "column")
     """What the two numbers of an entry of `listed` are."""
     usual_sense: ClassVar[Sense] = "maximize"
@@ -177,7 +177,7 @@ class Problem(ABC):
 
     @property
     def is_symmetric(self) -> bool:
-        """Whether ways count the same in both directions; where nobody knows, they do."""
+        """Whether ways count the same in both directions; where that is unknown, they do."""
         if self.symmetric is not None or not self.between_places:
             return bool(self.symmetric)
         # Without weights both directions count as one candidate: nodes, which have none, then never

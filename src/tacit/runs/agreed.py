@@ -38,8 +38,8 @@ from tacit.search import SearchParameters, warm_up
 CHECKPOINT_SECONDS = 3.0
 CHECKPOINTS = ("checkpoint", "checkpoint.previous")
 REVEALING = "revealing"
-"""A file that is there as soon as nodes may have revealed the best plan. They evaluate nothing new
-then, so what is left for a run that is resumed is to hear which it was."""
+"""A file that exists as soon as nodes may have revealed the best plan. From then on they evaluate
+nothing new, and a resumed run only asks which plan it was."""
 
 
 COUNTING = "counting"
@@ -113,7 +113,7 @@ class AgreedEvaluating(EvaluatingDriver):
     def finish(self, reason: StopReason, /) -> None:
         """Reveal what was agreed, and have the run counted with its plan before that is a result.
 
-        Whoever has asked for that once asks for the same plan again, whatever became of it.
+        A run that has asked for a count asks for the same plan again, even after a crash.
         """
         chosen = plan_counted(self.folder) if self.ends else None
         if chosen is None:
@@ -258,7 +258,7 @@ OPEN_SECONDS = 0.2
 of it if that is less: whoever is late has no plan at all."""
 
 LOG_SECONDS = 5.0
-"""How long busy nodes may take to write down the last answer, when nobody waits for us any more."""
+"""How long busy nodes may take to write down the last answer, after the run has its result."""
 ACCOUNT_SECONDS = 0.5
 """What counting a run for balances may take, where they are kept."""
 

@@ -1,7 +1,7 @@
 """Repeat a search from its ledger, so that nodes are not asked again for what they have answered.
 
-The search is a function of the agreement, its seed and what was disclosed. So whoever has these can
-compute every candidate again: to go on with a run, or to see all that its platform has seen.
+The search is a function of the agreement, its seed and what was disclosed. With these every
+candidate can be computed again: to continue a run, or to see all that its platform has seen.
 
 An answer is in the ledger before the search makes anything of it. So whatever ended a run, at most
 one evaluation per objective was asked for without its answer being here; that one is asked for

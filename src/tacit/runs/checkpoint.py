@@ -32,7 +32,7 @@ _FIRST_LINE = f"{FORMAT}\n".encode()
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """Everything a run needs to go on, taken between two generations."""
+    """The state that a run needs to continue, taken between two generations."""
 
     search: SearchState
     random: dict[str, Any]
@@ -75,7 +75,7 @@ def problem_digest(problem: Problem, /) -> str:
 
 
 def save_checkpoint(run: EvaluatingDriver, path: str | Path, /) -> None:
-    """Write where the run stands. See `load_checkpoint` for the way back."""
+    """Save the state of a run. See `load_checkpoint` for the way back."""
     now = run.now
     if now.best_known is None:
         return  # nothing was evaluated yet, so starting anew loses nothing

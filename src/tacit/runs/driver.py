@@ -25,7 +25,7 @@ LATE_SECONDS = 30.0
 
 @dataclass(frozen=True, eq=False)
 class Progress:
-    """Where a search stands, as observers see it; values only as far as they were disclosed."""
+    """The progress of a search, as observers see it: values only as far as they were disclosed."""
 
     generation: int
     """Of all searches together, where a run has several."""
@@ -35,7 +35,7 @@ class Progress:
     """The best that each objective has disclosed so far."""
     search: int = 0
     searches: int = 1
-    """Those that go on together count once."""
+    """Those that advance together count once."""
     plans: int = 1
     iteration: int | None = None
     """Of the search under way, where it has made iterations after a descent."""
@@ -70,7 +70,7 @@ class SearchDriver(Protocol):
 
     @property
     def opened_searches(self) -> Sequence[int]:
-        """The numbers of the weightings whose plans are here, of a sealed run."""
+        """The numbers of the weightings of a sealed run whose plans were opened."""
         ...
 
     @property
@@ -85,7 +85,7 @@ class SearchDriver(Protocol):
 
     @property
     def can_resume(self) -> bool:
-        """Whether the same nodes may go on with it later."""
+        """Whether the same nodes can continue it later."""
         ...
 
     def start(self, *, until: float | None = None) -> None:
@@ -93,7 +93,7 @@ class SearchDriver(Protocol):
         ...
 
     def advance(self) -> StopReason | None:
-        """Go on by a generation or a batch of them; a reason if there is nothing left to do."""
+        """Advance by a generation or a batch; returns a reason if there is nothing left to do."""
         ...
 
     def finish(self, reason: StopReason, /) -> None:
@@ -101,7 +101,7 @@ class SearchDriver(Protocol):
         ...
 
     def checkpoint(self) -> None:
-        """Save where the search stands, if there is a place for it."""
+        """Save the state of the search, if a file was given."""
         ...
 
     def progress(self) -> Progress:
@@ -128,7 +128,7 @@ class SearchDriver(Protocol):
 def drive(
     driver: SearchDriver, /, *, until: float | None = None, observe: Observer | None = None
 ) -> StopReason:
-    """Run a search until a limit is reached or somebody interrupts, and finish it."""
+    """Run a search until a limit or an interrupt, and finish it."""
     driver.start(until=until)
     try:
         while (reason := driver.advance()) is None:

@@ -41,7 +41,7 @@ class EngineChoice:
     ledger: str | Path | None = None
     """Where to write everything that the nodes reveal."""
     on_loss: str = "wait"
-    """With four nodes: whether the others go on with "three" where one is lost."""
+    """With four nodes: whether the others continue with "three" after a loss."""
     reveal_best: bool = False
     """Whether the nodes reveal at the end which of the best-known plans is truly best."""
     plan: str = "everybody"

@@ -81,7 +81,7 @@ class EvaluatingDriver:
     account: float = 0.0
     """Seconds that counting the run for balances takes, before its plan is the result."""
     may_be_late: bool = False
-    """Whether the first generation may end after the deadline, since nobody resumes the run."""
+    """Whether the first generation may end after the deadline, since the run cannot be resumed."""
     saving: Checkpointing = Checkpointing()  # noqa: RUF009 - immutable
     history: list[GenerationRecord] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -111,7 +111,7 @@ class EvaluatingDriver:
         )
 
     def resume(self, snapshot: Snapshot, history: list[GenerationRecord], /) -> None:
-        """Go on from a snapshot; the result is that of a run that never stopped."""
+        """Continue from a snapshot; the result is that of a run that never stopped."""
         self.now, self.history = snapshot, list(history)
         self._rng.bit_generator.state = snapshot.random
         self.evaluator.restore(snapshot.best_so_far)

@@ -1,4 +1,4 @@
-"""Evaluate candidates of a problem whose weights are here, in a simulation or on nodes."""
+"""Evaluate candidates of a problem with local weights, in a simulation or on nodes."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ class StopReason(StrEnum):
     INTERRUPTED = "interrupted"
     OPTIMAL = "optimal"
     NODES = "nodes"
-    """The nodes could not go on, or refused to."""
+    """The nodes could not continue, or refused to."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -82,7 +82,7 @@ class Pace:
         return count, horizon if horizon is not None else done + count
 
     def expect(self, seconds: float) -> None:
-        """Go on with steps of another kind, which should take so long; none was measured yet."""
+        """Switch to steps of another kind that should take so long; none was measured yet."""
         self.seconds, self.measured = max(1e-6, seconds), False
 
     def measure(self, first: int, count: int, seconds: float) -> None:

@@ -36,7 +36,7 @@ ASK_AGAIN_SECONDS = 0.2
 
 
 class SealedSearching(Protocol):
-    """A group of sealed searches that go on together, on nodes or in the clear."""
+    """A group of sealed searches that advance together, on nodes or in the clear."""
 
     @property
     def searches(self) -> Sequence[int]:
@@ -64,7 +64,7 @@ class SealedSearching(Protocol):
         ...
 
     def advance(self, count: int, horizon: int, /, *, until: float | None) -> None:
-        """Go on by so many steps, of as many as the horizon says."""
+        """Advance by `count` steps of `horizon` in all."""
         ...
 
     def open(self, search: int, /, *, until: float | None) -> SealedPlan:
@@ -92,8 +92,7 @@ def steps_within(run: SealedRun, limits: Limits, /) -> int:
 class SealedDriver:
     """Runs started searches one after the other, and opens the plan of each; see `SearchDriver`.
 
-    Each has an equal part of the time that is left, and those that go on together have theirs
-    together.
+    Each search has an equal part of the time that is left, and a group the parts of its searches.
     """
 
     run: SealedRun
@@ -106,7 +105,7 @@ class SealedDriver:
     """Seconds that counting the run for balances takes, before its plan is opened."""
     most_in_batch: int = MOST_IN_BATCH
     may_be_late: bool = False
-    """Whether its plan may be opened after the deadline, since nobody resumes it."""
+    """Whether its plan may be opened after the deadline, since it cannot be resumed."""
     notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -160,7 +159,7 @@ class SealedDriver:
         self._next_search()
 
     def _next_search(self) -> bool:
-        """Go on to the next group; False if there is none."""
+        """Begin the next group; returns False if there is none."""
         if not self._left:
             return False
         to_come = [len(each.searches) for each in self._left]
@@ -292,7 +291,7 @@ class SealedDriver:
         self._finished = True
 
     def _reach_least_steps(self) -> None:
-        """Go on to the step before which nodes open no plan, usually for a fraction of a second."""
+        """Advance to the least step after which nodes open a plan, usually within a second."""
         # Nodes open no plan before, so without these steps an interrupted run would end with none.
         if self.run.least_steps:
             self._pace.generations = self.run.least_steps

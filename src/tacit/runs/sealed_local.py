@@ -1,4 +1,4 @@
-"""Sealed searches of a problem whose weights are here, simulated or on nodes."""
+"""Sealed searches of a problem with local weights, simulated or on nodes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class SimulatedSearch:
-    """The nodes' clear twin of a group: the same steps, of weights and a start that are here."""
+    """The nodes' clear twin of a group: the same steps, from weights and a start in the clear."""
 
     opened = False
 
@@ -59,7 +59,7 @@ class SimulatedSearch:
         *,
         until: float | None,  # noqa: ARG002 - never waits
     ) -> None:
-        """Go on by so many steps; a batch ends at a checkpoint, where `finished` is opened."""
+        """Advance by so many steps; a batch ends at a checkpoint, where `finished` is opened."""
         checkpoints = self._run.checkpoints
         # Nodes open at a checkpoint whether all is proved, so a batch must not pass one.
         count = min([count, *(step - self.step for step in checkpoints if step > self.step)])

@@ -241,7 +241,7 @@ def parse_changes(texts: Sequence[str], /) -> dict[str, str]:
 
 
 FRONT_STEPS = 4
-"""Two objectives get so many weightings and one more, if nobody names others."""
+"""Two objectives get so many weightings and one more, unless others are named."""
 MOST_FACTOR = 1 << 20
 """As agreements have it."""
 

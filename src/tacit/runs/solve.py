@@ -95,7 +95,7 @@ def solve(
 
 
 def _say_nothing(line: str, /) -> None:
-    """Nobody listens."""
+    """Discard an announcement."""
 
 
 @contextmanager

@@ -118,7 +118,7 @@ def _with_data(kind: str) -> type[ProblemFile]:
 
 
 def _shape_error(path: Path, message: str) -> FileError:
-    """Say in our words what the decoder says in its own: `Expected ... - at `$.place``."""
+    """Reword an error of the decoder: `Expected ... - at `$.place``."""
     # The decoder writes "what - at `$.place`".
     what, _, where = message.partition(" - at ")
     place = where.strip("`").removeprefix("$").removeprefix(".") or None

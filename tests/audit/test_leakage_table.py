@@ -10,7 +10,13 @@ import pytest
 import tacit.audit
 from tacit.agreement import pin_sealed
 from tacit.audit.explanation import Asks, explain_expected, explain_leakage
-from tacit.audit.leakage_table import Entry, Expected, Told, expected_leakage, measured_entries
+from tacit.audit.leakage_table import (
+    Entry,
+    Expected,
+    LeakageFigure,
+    expected_leakage,
+    measured_entries,
+)
 from tacit.disclosure import PAPER_CONFIGURATIONS
 from tacit.lazy import public_names
 from tacit.search import SearchParameters, resembles_a_preset
@@ -78,7 +84,11 @@ def test_between_points_figures_lie_between_and_beyond_them_the_last_stands() ->
     assert 0.1 < middle.honest.correlation < 0.5
     assert middle.honest.correlation == pytest.approx(0.3, abs=0.01)
     beyond = looked_up("top:15", evaluations=9999)
-    assert (beyond.honest, beyond.worst, beyond.beyond) == (Told(0.5, 0.5), Told(0.9, 0.9), True)
+    assert (beyond.honest, beyond.worst, beyond.beyond) == (
+        LeakageFigure(0.5, 0.5),
+        LeakageFigure(0.9, 0.9),
+        True,
+    )
 
 
 def test_more_evaluations_never_tell_less() -> None:
@@ -180,7 +190,7 @@ def test_sealed_tells_what_the_plan_tells_to_whomever() -> None:
     ],
 )
 def test_each_band_has_its_words(correlation: float, words: str) -> None:
-    honest, worst, plan = (Told(each, each) for each in (correlation, 1.0, 0.16))
+    honest, worst, plan = (LeakageFigure(each, each) for each in (correlation, 1.0, 0.16))
     expected = Expected("range", 0.0, honest, worst, plan, "top:20", beyond=True, smaller=True)
     said = explain_expected(
         expected, disclosure="top:15", evaluations=5, population=30, costs="costs"
@@ -278,7 +288,7 @@ def test_structure_never_protects_and_whoever_breaks_the_agreement_may_know_it()
         entries=[*TABLE, *low],
     )  # fmt: skip
     assert expected.structured == expected.honest
-    assert expected.structured_worst == Told(0.99, 0.99)
+    assert expected.structured_worst == LeakageFigure(0.99, 0.99)
 
 
 def test_of_two_kinds_of_schedules_the_one_that_gives_away_more_counts() -> None:

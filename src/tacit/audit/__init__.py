@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tacit.audit.leakage_table import (
         Entry,
         Expected,
-        Told,
+        LeakageFigure,
         expected_leakage,
         measured_entries,
     )

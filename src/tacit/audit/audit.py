@@ -117,7 +117,7 @@ class Audit:
     view: View
     truth: Truth
     priors: tuple[PriorKnowledge, ...]
-    """What attackers may know before the run; the first is the most likely one."""
+    """The priors that attackers may have; the first is the most likely one."""
 
     @cached_property
     def prior(self) -> PriorKnowledge:
@@ -132,7 +132,7 @@ class Audit:
         return replace(self.truth, guess=self.prior.guess(self.view))
 
     def prior_alone(self) -> Measured:
-        """What is known before the run."""
+        """The score of the best prior's guess, without the run."""
         return self._measured(self.prior.guess(self.view), "anybody")
 
     def honest(self) -> dict[str, Measured]:

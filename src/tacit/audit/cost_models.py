@@ -502,7 +502,7 @@ class CurveModel:
 
     @cached_property
     def _by_cell(self) -> Matrix:
-        """What one unit of each shape adds to each cell, in units of cells."""
+        """The derivative of each cell by the amount of each shape, in units of cells."""
         schedule = self.schedule
         at = schedule.shapes.T[np.maximum(schedule.delays, 0)]
         allowed = (schedule.delays >= 0)[:, :, None]

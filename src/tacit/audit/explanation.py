@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import ceil, log
 from typing import TYPE_CHECKING, Literal
 
-from tacit.audit.leakage_table import OPEN_ONLY_A_PLAN, Expected, Told, expected_leakage
+from tacit.audit.leakage_table import OPEN_ONLY_A_PLAN, Expected, LeakageFigure, expected_leakage
 from tacit.audit.record import first_columns
 from tacit.disclosure import SEALED
 from tacit.errors import ParameterError
@@ -38,9 +38,9 @@ class PublicStart:
 
 
 SCHEDULES = {30: PublicStart(0.71, 0.71), 100: PublicStart(0.75, 0.77)}
-"""By rows, of what the schedule leaves open: of linear costs, which give away more than delays."""
+"""Gains by number of rows, for linear costs, which give away more than costs of delays."""
 MASKS = {6: PublicStart(0.52, 0.52), 24: PublicStart(0.33, 0.33), 80: PublicStart(0.19, 0.19)}
-"""By allowed pairs per row, of independent costs: of few pairs a plan tells more."""
+"""Correlations by allowed pairs per row, for independent costs: few pairs give away more."""
 
 
 def public_start(agreement: Agreement, /) -> PublicStart | None:
@@ -151,10 +151,10 @@ KNOWN = {
     "schedule": "The schedule is public, and how delays usually cost money is no secret.",
     "linear schedule": "The schedule is public, and that costs grow with the delay is no secret.",
 }
-"""What attackers know before the run, by the name of the prior; those that say nothing are left
+"""Sentences about prior knowledge, by the name of the prior; those that say nothing are left
 out."""
 Asks = Literal["nodes", "unmeasured", "platform"]
-"""Who decides what is evaluated: the nodes, by a search that was measured or by another, or the
+"""The party that decides what is evaluated: the nodes, by a measured search or another, or the
 platform."""
 _BEYOND: dict[Asks, str] = {
     "nodes": "The nodes derive what is evaluated, so that no platform can ask for anything else.\n"
@@ -168,8 +168,8 @@ _BEYOND: dict[Asks, str] = {
     "A curious node sees the candidates, and could learn most of what the platform does.",
 }
 PlanFor = Literal["everybody", "owners", "all owners"]
-"""Who learns the plan of a sealed search: with `owners` each its own rows, with `all owners` each
-the whole of it."""
+"""Those who learn the plan of a sealed search: with `owners` each its own rows, with `all owners`
+each the whole of it."""
 BY_EXCLUSION = 0.03
 """The correlation that owners reached on others' costs from their own rows of a plan; most on
 30 x 60, nothing where there are as many rows as columns."""
@@ -205,14 +205,14 @@ def explain_leakage(agreement: Agreement, /) -> list[str]:
 
 
 def plan_for(problem: Problem, agreed: str, /) -> PlanFor:
-    """Who learns the plan: a way through all places is known as a whole or not at all."""
+    """Return who learns the plan: of a way through all places nobody can learn just a part."""
     if agreed != "owners":
         return "everybody"
     return "all owners" if problem.between_places else "owners"
 
 
 def who_asks(agreement: Agreement, /) -> Asks:
-    """Who decides what is evaluated under an agreement, and whether such a search was measured."""
+    """Return who decides what is evaluated, and whether leakage of such a search was measured."""
     if agreement.search.populations == "chosen":
         return "platform"
     settings = {"algorithm": agreement.search.algorithm, **agreement.search.parameters}
@@ -271,8 +271,10 @@ def explain_expected(
 ) -> str:
     """One paragraph. All from `best` on but `asks` matters under `sealed` only.
 
-    >>> told, worse, plan = Told(0.5, 0.5), Told(0.99, 0.99), Told(0.16, 0.16)
-    >>> expected = Expected("range", 0.0, told, worse, plan, "top:15", beyond=False, smaller=False)
+    >>> honest, worst, plan = (LeakageFigure(each, each) for each in (0.5, 0.99, 0.16))
+    >>> expected = Expected(
+    ...     "range", 0.0, honest, worst, plan, "top:15", beyond=False, smaller=False
+    ... )
     >>> run = {"disclosure": "top:15", "evaluations": 500, "population": 300}
     >>> print(explain_expected(expected, costs="costs", **run))
     After 500 evaluations of 300 candidates under top:15, a curious platform that keeps to the \
@@ -303,22 +305,22 @@ class _Words:
 
     expected: Expected
     costs: str
-    """Whose, as well: "your costs"."""
+    """The costs with their owner: "your costs"."""
 
     @property
     def rest(self) -> str:
-        """What the figures are about."""
+        """The subject of all figures."""
         return f"the rest of {self.costs}" if self.expected.prior_alone else self.costs
 
-    def figure(self, told: Told) -> float:
-        return told.gain if self.expected.prior_alone else told.correlation
+    def figure(self, learned: LeakageFigure) -> float:
+        return learned.gain if self.expected.prior_alone else learned.correlation
 
-    def could(self, told: Told) -> str:
+    def could(self, learned: LeakageFigure) -> str:
         plan = self.figure(self.expected.plan_only)
-        return how_much(self.figure(told), plan_only=plan, costs=self.rest)
+        return how_much(self.figure(learned), plan_only=plan, costs=self.rest)
 
     def known_before(self) -> list[str]:
-        """What is known without the run."""
+        """Sentences about what is known without the run."""
         known, expected = KNOWN.get(self.expected.prior), self.expected
         if known is None:
             return []
@@ -345,11 +347,11 @@ class _Words:
             sentences.insert(1, self._structured(expected.structured))
         return sentences
 
-    def _structured(self, told: Told) -> str:
+    def _structured(self, learned: LeakageFigure) -> str:
         return (
             f"That is if {self.costs} are unrelated to each other. If they follow a structure "
-            f"that it knows, such as distances or a few properties, it {self.could(told)} "
-            f"({told.correlation:.2f})."
+            f"that it knows, such as distances or a few properties, it {self.could(learned)} "
+            f"({learned.correlation:.2f})."
         )
 
     def of_sealed(self, best: str, plans: int, start: PublicStart | None) -> list[str]:
@@ -415,7 +417,7 @@ class Together:
     evaluations: dict[str, int]
     """Per disclosure, how many evaluations they allow."""
     plans: int
-    """Of sealed searches, which open a plan each."""
+    """The number of plans that sealed searches open."""
     counted_as: str
     """The disclosure under which all of them are counted."""
     alone: float
@@ -424,7 +426,7 @@ class Together:
     structured: float | None
     """The estimate for costs of a known structure, where that was measured."""
     beyond: bool
-    """Whether there are more candidates than in any measurement: it may be more."""
+    """Whether there are more candidates than in any measurement, so leakage may be larger."""
 
 
 def expected_together(terms: Sequence[tuple[Agreement, int]], /) -> Together:

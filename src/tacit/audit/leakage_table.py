@@ -35,9 +35,9 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 
     kind: str
     family: str
-    """Of the costs."""
+    """The family of costs."""
     prior: str
-    """What attackers know before the run."""
+    """The attackers' prior knowledge."""
     rows: int
     columns: int
     population: int
@@ -57,7 +57,7 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     """Where objectives are evaluated together, the correlation with the sum of all of them."""
 
 
-class Told(msgspec.Struct, frozen=True):
+class LeakageFigure(msgspec.Struct, frozen=True):
     """An attacker's result: the correlation, and the gain beyond the prior's guess."""
 
     correlation: float
@@ -68,21 +68,21 @@ class Expected(msgspec.Struct, frozen=True):
     """The expected leakage of an agreement."""
 
     prior: str
-    """What attackers are taken to know before the run."""
+    """The prior knowledge that attackers are assumed to have."""
     prior_alone: float
     """The correlation that this gives by itself."""
-    honest: Told
-    worst: Told
-    plan_only: Told
+    honest: LeakageFigure
+    worst: LeakageFigure
+    plan_only: LeakageFigure
     measured_as: str
     """The measured disclosure that the figures come from."""
     beyond: bool
     """Whether there are more candidates per cell than in the measurements."""
     smaller: bool
     """Whether the problem is smaller than any measured one, and may give away more."""
-    structured: Told | None = None
-    """Of the family of costs that gives away most, where nothing is known of the costs."""
-    structured_worst: Told | None = None
+    structured: LeakageFigure | None = None
+    """The figure of the family of costs that gives away most, if nothing is known of the costs."""
+    structured_worst: LeakageFigure | None = None
     measured_kind: str | None = None
     """The kind of problems that was measured instead, where this one was not."""
 
@@ -160,8 +160,8 @@ def expected_leakage(
     return replace(expected, measured_kind=None if of_kind[0].kind == kind else of_kind[0].kind)
 
 
-def _correlation(told: Told) -> float:
-    return told.correlation
+def _correlation(learned: LeakageFigure) -> float:
+    return learned.correlation
 
 
 def _by_family(
@@ -195,7 +195,7 @@ class _Lookup(msgspec.Struct, frozen=True):
     evaluations: int
 
     def among(self, entries: Sequence[Entry]) -> Expected:
-        """By the next smaller measured size; few columns are few, however many rows there are."""
+        """Look the figures up at the next smaller measured size; the shorter side counts."""
         sides, own = sorted({each.rows for each in entries}), min(self.rows, self.columns)
         # The next smaller size, never the larger one: at the same number of candidates per cell
         # small problems give away more, so an error in this direction does not mislead whoever
@@ -248,7 +248,7 @@ class _Lookup(msgspec.Struct, frozen=True):
         Any plan of the table counts, since a longer search may find as good a one.
         """
         most = max(table, key=lambda each: each.plan_gain)
-        plan = Told(most.plan_only, most.plan_gain)
+        plan = LeakageFigure(most.plan_only, most.plan_gain)
         return Expected(
             most.prior, most.prior_alone, plan, plan, plan,
             measured_as=self.disclosure, beyond=False, smaller=smaller,
@@ -283,12 +283,14 @@ def _read_off(
     points: Sequence[Entry], alike: Sequence[Entry], per_cell: float, *, smaller: bool
 ) -> Expected:
     """Interpolate a population's points; the worst case may come from other populations."""
-    honest = Told(_between(points, "honest", per_cell), _between(points, "honest_gain", per_cell))
+    honest = LeakageFigure(
+        _between(points, "honest", per_cell), _between(points, "honest_gain", per_cell)
+    )
     # Unrestricted queries were not measured for every size of population.
     queried = [each for each in alike if each.worst is not None]
     worst = honest
     if queried:
-        worst = Told(
+        worst = LeakageFigure(
             _between(queried, "worst", per_cell), _between(queried, "worst_gain", per_cell)
         )
     last = max(points, key=lambda each: each.evaluations)
@@ -298,7 +300,7 @@ def _read_off(
         honest=honest,
         # A platform that may ask anything may also follow the search, so it never learns less.
         worst=max(worst, honest, key=lambda each: each.correlation),
-        plan_only=Told(last.plan_only, last.plan_gain),
+        plan_only=LeakageFigure(last.plan_only, last.plan_gain),
         measured_as=last.disclosure,
         # One percent for rounding: a run exactly as long as the longest measurement is not beyond
         # it.

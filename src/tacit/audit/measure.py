@@ -92,7 +92,7 @@ def _across(view: View, names: NDArray[np.int64], sets: Sequence[NDArray[np.int6
 
 
 TOGETHER = 512
-"""How many factors between 1 and 2 are multiplied before one logarithm of the product."""
+"""The number of factors between 1 and 2 that are multiplied before one logarithm is taken."""
 
 
 def logistic_loss(ahead: NDArray[np.float64], /) -> tuple[float, NDArray[np.float64]]:
@@ -138,7 +138,7 @@ class Prior:
     directions: NDArray[np.float64] | None = None
     """Orthonormal rows: the directions that the equations constrain."""
     narrowing: NDArray[np.float64] | None = None
-    """By how much the equations narrow the spread along each direction, 0 to 1."""
+    """The share, 0 to 1, by which the equations narrow the spread along each direction."""
 
     def spread(self, whitened: Cells, /) -> Cells:
         """From coordinates in which the prior is round to deviations from the mean, and back."""
@@ -237,7 +237,7 @@ class Truth:
     optimum: float | None = None
     """The optimal fitness, where it is known; otherwise that of the best plan found here."""
     guess: Cells | None = None
-    """What prior knowledge says before the run."""
+    """The guess of prior knowledge before the run."""
 
     @cached_property
     def counts(self) -> NDArray[np.bool_]:
@@ -283,7 +283,7 @@ class Truth:
         return float(np.sqrt(known**2 + (1 - known**2) * max(gain, 0.0) ** 2)) if known else -1.0
 
     def _beyond_the_guess(self, cells: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What the guess does not explain; nothing, if there is no more than rounding errors."""
+        """The part orthogonal to the guess; zeros if it is within rounding errors."""
         if self.guess is None:
             return cells
         guessed = self._counted(as_matrix(self.problem, self.guess))
@@ -313,7 +313,7 @@ def cosine(one: NDArray[np.float64], other: NDArray[np.float64], /) -> float:
 def cells_that_count(
     problem: RecordedProblem, known_rows: tuple[int, ...] = (), /
 ) -> NDArray[np.bool_]:
-    """Which cells an attack has to find: allowed, not from a place to itself, not known anyway.
+    """Return the cells an attack has to find: allowed, not from a place to itself, not known.
 
     >>> cells_that_count(RecordedProblem("t", "tour", 2, 2, True, [], [])).tolist()
     [[False, True], [True, False]]

@@ -41,7 +41,7 @@ from tacit.search import (
 
 Places = NDArray[np.int64]
 LIKELY, LIKELY_OTHERS = 7, 49
-"""How many candidates with the most in common with two children are tried as both parents, or
+"""The number of candidates most similar to two children that are tried as both parents, or
 as the other one where one is known."""
 
 
@@ -256,7 +256,7 @@ class CarriedOver:
     ranked: bool
     """Whether they are in the order of their fitness."""
     complete: int
-    """How many of them are exactly the best group; 0 if unknown."""
+    """The number of them that make up exactly the best group; 0 if unknown."""
 
     @classmethod
     def of(cls, view: View, /) -> CarriedOver:
@@ -325,7 +325,7 @@ ROUNDS = 4
 TRUST = 0.5
 """The weight of the survival frequency: about the correlation that it reaches by itself."""
 FILLINGS, ITERATIONS, LOOSE = 2, 60, 1.0
-"""How often free ranks are assigned, and how pairs are fitted then."""
+"""How often free ranks are assigned, the iterations of each fit, and the noise of its pairs."""
 MOST_EDGES = 4
 """The number of groups, from the best one, whose sizes are guessed."""
 

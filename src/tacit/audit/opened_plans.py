@@ -2,8 +2,8 @@
 
 An owner knows its own rows of the plan and the costs of these rows, so also which columns it would
 have liked better: somebody else wanted those. All of it is about columns, and of no other row in
-particular. Where there are as many rows as columns, that cannot be told from a constant per column,
-which changes no plan; so the score is 0 exactly.
+particular. Where there are as many rows as columns, that cannot be distinguished from a constant
+per column, which changes no plan; so the score is 0 exactly.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LARGEST_SHAPES = 3
 """Variations of a delay curve that are learned; the others vary too little."""
 LEAST_SHAPE = 1e-6
 RIDGE = 0.01
-"""Of the squares of a kind of cell: without it, few examples teach kinds that are much alike."""
+"""A share of each kind's square. Without it, few examples cannot separate similar kinds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class Opening:
 
 
 class Example(NamedTuple):
-    """What one problem with known costs contributes to the normal equations."""
+    """The terms that one problem with known costs adds to the normal equations."""
 
     squares: Matrix
     by_costs: NDArray[np.float64]

@@ -17,7 +17,7 @@ DRAWN_CURVES = 2000
 SLOT_MINUTES = 4
 """The length of a slot that an attacker assumes."""
 SEED = 12_345
-"""Of the attacker's own draws, unrelated to any problem's."""
+"""The seed of the attacker's own draws, unrelated to that of any problem."""
 
 
 def priors_that_fit(problem: RecordedProblem, /) -> list[PriorKnowledge]:

@@ -18,7 +18,7 @@ from tacit.audit.view import Cells, View
 
 
 class PriorKnowledge(Protocol):
-    """What an attacker knows before the run, beside the public problem."""
+    """The knowledge of an attacker before the run, beside the public problem."""
 
     @property
     def name(self) -> str:
@@ -27,7 +27,7 @@ class PriorKnowledge(Protocol):
 
     @property
     def says(self) -> str:
-        """What is known, as the end of the sentence "whoever knows ..."."""
+        """The knowledge, as the end of the sentence "whoever knows ..."."""
         ...
 
     def guess(self, view: View, /) -> Cells:

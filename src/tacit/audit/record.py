@@ -77,7 +77,7 @@ class RecordedProblem(msgspec.Struct, frozen=True, forbid_unknown_fields=True, d
 
     @cached_property
     def known(self) -> Problem:
-        """What the kind knows of the problem: which cells plans add up, and which are feasible."""
+        """The problem without weights: it knows a plan's cells and which plans are feasible."""
         names = ("name", "kind", "rows", "columns", "symmetric", "forbidden", "version", "data")
         public = PublicProblem(**{name: getattr(self, name) for name in names})
         secret = Objective("secret", None, weight_bound=0)
@@ -98,12 +98,12 @@ class RecordedObjective(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     disclosure: str
     best: Literal["value", "improvement", "nothing"]
     disclosed_best: list[int | bool | None]
-    """What was disclosed of the best fitness, one entry per evaluation; if sealed, one at the end
+    """The disclosed best fitness, one entry per evaluation; if sealed, one at the end
     where that was agreed."""
     disclosed: bytes
     """One value per candidate, in the order of the evaluations, deflated 64-bit words."""
     scale: int = 1
-    """By how much weights were multiplied."""
+    """The factor by which weights were multiplied."""
 
 
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -145,7 +145,7 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return plans.reshape(self.candidates, self.problem.plan_length)
 
     def disclosed_array(self, objective: int, /) -> NDArray[np.int64]:
-        """What was disclosed of an objective, one value per candidate."""
+        """The disclosed values of an objective, one per candidate."""
         words = inflated(self.objectives[objective].disclosed, self.candidates * 8)
         return np.frombuffer(words, "<i8").astype(np.int64)
 

@@ -87,7 +87,7 @@ class Recorder:
         self._best = {k: [] for k in hidden}
 
     def record(self, published: Sequence[int], /) -> Record:
-        """What was recorded; `published` is the resulting plan."""
+        """Return the record of what was observed; `published` is the resulting plan."""
         if self._problem is None:
             raise ParameterError("nothing was evaluated, so there is nothing to record")
         problem = self._problem
@@ -232,7 +232,7 @@ def record_of_agreed(
     *,
     public: Mapping[int, NDArray[np.int64]] | None = None,
 ) -> Record:
-    """What the platform saw of a run; log and ledger are checked, `plan` is its result.
+    """Return the platform's view of a run; log and ledger are checked, `plan` is its result.
 
     `public` has the weights of public objectives.
     """

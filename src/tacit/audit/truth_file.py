@@ -76,7 +76,7 @@ def _of_objective(chosen: Objective, record: Record, objective: int) -> list[str
 
 
 def _of_parts(problem: Problem, recorded: RecordedProblem, parts: list[str]) -> list[str]:
-    """Which public parts are others; names are compared where both have some."""
+    """Return the public parts that differ; names are compared only if both have some."""
     ours = recorded_problem(problem)
     found = []
     for part in parts:

@@ -112,7 +112,7 @@ Cells = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What a curious platform knows of one objective."""
+    """The knowledge of a curious platform about one objective."""
 
     problem: RecordedProblem
     disclosure: str
@@ -231,7 +231,7 @@ def view_of(record: Record, objective: int = 0, /) -> View:
 
 
 def cells_of(problem: RecordedProblem, plans: NDArray[np.int32], /) -> NDArray[np.int32]:
-    """Which cells each plan picks; where ways are symmetric those above the diagonal.
+    """Return the cells that each plan picks; of symmetric ways those above the diagonal.
 
     >>> from tacit.audit.record import RecordedProblem
     >>> tours = RecordedProblem("t", "tour", 3, 3, True, [], [])

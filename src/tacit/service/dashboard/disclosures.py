@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from tacit.audit import (
     Expected,
-    Told,
+    LeakageFigure,
     costs_or_values,
     expected_leakage,
     explain_expected,
@@ -167,7 +167,7 @@ def _expected(disclosure: str, terms: RunTerms, evaluations: int, population: in
     )
 
 
-def _figure(expected: Expected, learned: Told) -> float:
+def _figure(expected: Expected, learned: LeakageFigure) -> float:
     """Where much is known before the run, what it adds."""
     return learned.gain if expected.prior_alone else learned.correlation
 

@@ -39,6 +39,8 @@ a slower one the deadline ends the run."""
 PER_PLACE, SPARE_ITERATIONS = 1.2, 12
 """Iterations at most, per place or more than places, whichever are more: every family of costs was
 proved with fewer. Below 60 places some take more than 1.2 per place, and they take no time."""
+# Lag 1 saves waiting for an exchange in each iteration and takes more iterations: worth it only
+# where messages travel long.
 LAG_FACTOR = 1.3
 """With lag 1 it takes about so many times the iterations until a plan is proved."""
 LEAST_PART = 3
@@ -172,8 +174,6 @@ def fitted_assignment(
         )
         for lag in (0, 1)
     ]
-    # Lag 1 saves waiting for an exchange in each iteration and takes more of them: worth it where
-    # messages travel long.
     lag = int(LAG_FACTOR * lags[1] < lags[0])
     each = [step_seconds(group, nodes=known.nodes, delay=known.delay) for group in groups]
     descending, iterating = sum(seconds.generation for seconds in each), lags[lag]
@@ -194,7 +194,7 @@ def fitted_assignment(
             length = min(length, max(1, floor(left / (FASTEST * iterating))))
     generations = min(generations, MOST_GENERATIONS)
     if known.steps is not None:
-        # Half of the agreed steps at least stay for iterations, which alone prove an optimum.
+        # Half of the steps stay for iterations, which alone prove an optimum.
         generations = min(generations, known.steps // 2)
         length = max(1, min(length, known.steps - generations))
     return replace(

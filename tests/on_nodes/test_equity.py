@@ -381,11 +381,11 @@ def test_what_is_counted_is_one_of_the_best_once_and_the_end(
     with driven(made, tmp_path / "run") as driver:
         assert drive(driver, until=time.monotonic() + 60) is StopReason.DEADLINE
         assert driver.now.evaluations == 2
-        plan, others = driver.plans()[0], driver.plans()[1:]
+        plan = driver.plans()[0]
         following = driver.problem.plans(driver.search.ask(driver.now.search, driver._rng))
     series.clear.count(made, plan)
-    assert others
-    run(refused(count(others[0]), "counted with another plan"))
+    # Not another of the best: genomes that differ in unused columns alone are the same plan.
+    run(refused(count(worst), "counted with another plan"))
     packed = pack_candidates(known, following)
     named = request_hash("evaluate", "top:3", "nothing", packed)
     asked = made.request(b"", epoch=0, number=3, request=named)

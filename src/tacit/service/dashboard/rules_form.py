@@ -155,6 +155,9 @@ class AdvancedBox:
             self.field = ui.textarea(
                 "Settings, a line of name=value each", value=text, validation=self.trouble
             ).props('outlined autogrow spellcheck=false input-class="settings"')
+            # Not at every key: an error sends the field anew, with the text that the server knows
+            # by then, and on a slow connection that would undo what was typed since.
+            self.field.without_auto_validation().on("blur", self.field.validate)
             self.field.on_value_change(changed)
             native("p", LIKE_A_PRESET).classes("hint")
             self._known = html()
@@ -170,9 +173,10 @@ class AdvancedBox:
 
     def show(self, *, sealed: bool, preset: str | None) -> None:
         """List the settings; a sealed run has others."""
-        self._sealed = sealed
+        other_kind, self._sealed = sealed != self._sealed, sealed
         self._known.set_content(settings_table(self._problem, preset, sealed=sealed))
-        self.field.validate()
+        if other_kind:
+            self.field.validate()
 
     def trouble(self, text: str | None) -> str | None:
         """Return what is wrong with the settings, or nothing."""

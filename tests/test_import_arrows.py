@@ -44,16 +44,6 @@ _NODE_SIDE = {
     "records": ["agreement", "identity"],
     "evaluators": [],
     "derived": ["evaluators", "records", "agreement", "identity"],
-    "node.links": ["records", "agreement", "identity"],
-    "node.state": ["derived", "records", "agreement", "identity"],
-    "node.work": [
-        "derived",
-        "node.state",
-        "node.links",
-        "records",
-        "agreement",
-        "identity",
-    ],
     # Node and coordinator never import each other.
     "node": ["derived", "records", "agreement", "identity"],
     "coordinator": ["evaluators", "records", "agreement", "identity"],

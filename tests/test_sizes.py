@@ -30,25 +30,25 @@ ROOT = Path(tacit.__file__).parent
 TESTS = Path(__file__).parent
 
 CEILINGS: Mapping[str, float] = {
-    "modules": 546,  # besides `__init__`
-    "packages": 63,
-    "lines of src": 77_500,
-    "lines of tests": 64_500,
+    "modules": 315,  # besides `__init__`
+    "packages": 36,
+    "lines of src": 74_800,
+    "lines of tests": 63_400,
     "longest module": 600,  # the goal; what is shorter may grow up to it
     "longest function": 80,  # besides commands
     "most parameters": 10,  # of the same
-    "kinds of log events": 38,
+    "kinds of log events": 34,
     "kinds of payloads in the ledger": 6,
-    "messages": 39,
+    "messages": 36,
     "settings of searches": 31,
     "formats": 26,
     "highest number of a format": 1,  # until the first release
-    "class names used twice": 26,
-    "modules that begin with a riddle": 161,  # What, How, Whether, ... in place of what it does
-    "longest import chain": 31,
-    "% of lines before the first definition": 15.5,
+    "class names used twice": 0,
+    "modules that begin with a riddle": 0,  # What, How, Whether, ... in place of what it does
+    "longest import chain": 25,
+    "% of lines before the first definition": 12.3,
 }
-FLOORS: Mapping[str, float] = {"% of lines that are comments": 0.8}
+FLOORS: Mapping[str, float] = {"% of lines that are comments": 2.5}
 
 COMMANDS = ROOT / "cli"
 """A command has one option per line, and may have many."""

@@ -86,6 +86,7 @@ figures: .venv/ready-studies ## Measure again what README and docs say of speed 
 	@$(BIN)/python -m studies.benchmarks.exact_nodes --seeds 3 --rows 100 --latency 10 --json docs/figures/exact-nodes-delay.json
 	@$(BIN)/python -m studies.benchmarks.usual_families --json docs/figures/usual-families.json
 	@$(BIN)/python -m studies.benchmarks.distances --json docs/figures/distances.json
+	@$(BIN)/python -m studies.benchmarks.weightings --json docs/figures/weightings.json
 	@$(BIN)/python -m studies.benchmarks.large_families --json docs/figures/large-families.json
 	@$(BIN)/python -m studies.benchmarks.known_start --json docs/figures/known-start.json
 	@$(BIN)/python -m studies.benchmarks.tours --json docs/figures/tours.json

@@ -70,6 +70,10 @@ def looked_up(
     )
 
 
+def test_a_method_that_was_never_measured_has_the_figure_of_one_that_discloses_more() -> None:
+    assert looked_up("quantiles:5", evaluations=10).measured_as == "order"
+
+
 def test_measured_points_are_read_off() -> None:
     expected = looked_up("top:15", evaluations=100)
     assert expected.honest.correlation == pytest.approx(0.5)

@@ -268,7 +268,8 @@ def _neighbours(disclosure: str, table: Sequence[Entry]) -> list[str]:
     method = parse_disclosure(disclosure).method
     alike = [name for name in names if split_disclosure(name)[0] == method]
     if not alike:
-        return names
+        # The method was never measured: one that is known to disclose more stands for it.
+        return [MORE[method]] if MORE.get(method) in names else names
     number = split_disclosure(disclosure)[1]
     numbers = sorted(split_disclosure(name)[1] for name in alike)
     below = [each for each in numbers if each <= number][-1:]

@@ -109,8 +109,10 @@ buckets:5, quantiles:5, order or none
             return Top(_at_least(text, number, 1))
         case "quantiles":
             return Quantiles(_at_least(text, number, 1))
-        case _:
+        case "buckets":
             return Buckets(_at_least(text, number, 1))
+    # A name without a case must not be read as another disclosure than was signed.
+    raise DisclosureError(f"{text!r} is not a disclosure; use {EXAMPLES}")
 
 
 def _is_whole(argument: str) -> bool:

@@ -237,6 +237,7 @@ class PlatformConnection:
             return Failed(id=request.id, peer=self._node.name, what=what)
 
     def _log_trouble(self, request: Work, reply: Refused | Failed) -> None:
+        """Log a refusal or failure: here alone, limited in number, and never for strangers."""
         kind = type(request).__name__.lower()
         event: RequestRefused | RequestFailed
         if isinstance(reply, Refused):

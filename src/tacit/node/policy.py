@@ -29,7 +29,7 @@ MOST_GENERATIONS = 4096
 def refuse(
     reason: str, /, *, kind: RefusalKind | None = None, participants: Collection[str] = ()
 ) -> RefusedError:
-    """A refusal, before the node's name is known."""
+    """Return a refusal, before the node's name is known; `PlatformConnection` logs it."""
     return RefusedError("the node", reason, kind=kind or "", participants=tuple(participants))
 
 

@@ -162,7 +162,7 @@ class RefusalKind(StrEnum):
     """The nodes had different rows and dropped them; submit them again to all."""
     OUTSIDE = "outside"
     """Weights out of range, dropped everywhere; their participants have to seal anew."""
-    OTHER_ROWS = "sealed"
+    OTHER_ROWS = "other rows"
     """Other rows of the same participant are here; `Prepare` drops what differs."""
     ROWS = "rows"
     """What a participant sealed is not what it should be; it has to seal anew."""
@@ -173,7 +173,7 @@ class RefusalKind(StrEnum):
 
 
 class Refused(Message, frozen=True, kw_only=True):
-    """The node's policy says no; asking again does not help."""
+    """The node says no; unless `kind` says what to do, asking again does not help."""
 
     reason: str
     kind: str = ""

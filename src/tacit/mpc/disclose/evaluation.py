@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.errors import AbortError
+from tacit.errors import AbortError, ParameterError
 from tacit.mpc.cost import Cost
 from tacit.mpc.disclose.spec import (
     Best,
@@ -86,6 +86,9 @@ def labels_of_ranks(ranks: NDArray[np.intp], spec: Spec) -> NDArray[np.uint32]:
         return (k - 1 - ((n - 1 - ranks) * k) // n).astype(np.uint32)
     if spec.kind == "top":
         return (ranks < k).astype(np.uint32)
+    # A kind that is forgotten here must not disclose the whole order.
+    if spec.kind != "order":
+        raise ParameterError(f"{spec} does not disclose by rank")
     return ranks.astype(np.uint32)
 
 

@@ -32,7 +32,9 @@ from tests.participant.series_cast import (
 from tests.support.command_line import Tacit
 
 
-def test_costs_that_cannot_be_read_end_no_follower(cast: Cast) -> None:
+def test_costs_that_cannot_be_read_end_no_follower_but_one_that_polls_once(
+    cast: Cast, tacit: Tacit
+) -> None:
     run = agreed_run(cast)
     folder = cast.folder / "costs"
     (folder / "1.csv").mkdir(parents=True)
@@ -45,9 +47,7 @@ def test_costs_that_cannot_be_read_end_no_follower(cast: Cast) -> None:
     settled(folder / "1.csv")
     follow(follower, every=1, once=True)
     assert "sealed and handed in" in cast.said[-1]
-
-
-def test_once_ends_with_an_error_where_nothing_was_sealed(cast: Cast, tacit: Tacit) -> None:
+    cast.world.ok("POST", f"/runs/{run}/cancel", "op")
     agreed_run(cast)
     file = cast.folder / "costs.csv"
     file.write_text("1,2,3\n")
@@ -61,7 +61,7 @@ def test_once_ends_with_an_error_where_nothing_was_sealed(cast: Cast, tacit: Tac
     assert (said.code, "was given none to seal" in said.out) == (0, True)
     file.write_text("1,2,3,4\n5,6,7,8\n")
     settled(file)
-    said = tacit(*words, "--costs", file)  # those of the test before
+    said = tacit(*words, "--costs", file)  # those of the run before
     assert (said.code, said.err.count("nothing was sealed")) == (2, 1)
     assert tacit(*words, "--costs", file, "--again").code == 0
 

@@ -27,6 +27,9 @@ VALUES = 70
 CELL, LETTER = 18, 7.2
 # Pixels of a map and its edge, and how many places have their names beside them.
 MAP_SIDE, MAP_EDGE, MOST_NAMES = 420.0, 20.0, 40
+# Colours of what the pointer is on are derived from the usual ones, which fails for variables: a
+# point would vanish under the pointer, and could not be clicked.
+NO_HOVER: Options = {"emphasis": {"disabled": True}}
 ACCENT, INK, SOFT, LINE, CARD, MARK = (
     f"var(--{name})" for name in ("accent", "ink", "soft", "line", "card", "mark")
 )
@@ -83,6 +86,7 @@ def curve(points: Sequence[Point], /, *, until: float | None = None) -> Options:
     """Draw values over seconds as steps. The time axis ends with the last point, or at `until`."""
     kept = thinned(points)
     shape: Options = {
+        **NO_HOVER,
         "type": "line",
         "step": "end",
         "data": kept,
@@ -172,7 +176,7 @@ def front(across: Axis, up: Axis, numbers: Sequence[int], picked: int, /) -> Opt
         "yAxis": axes[1],
         "legend": _legend(),
         "tooltip": {**_tooltip(), "formatter": "{b}"},
-        "series": [{**each, "type": "scatter"} for each in (others, chosen)],
+        "series": [{**NO_HOVER, **each, "type": "scatter"} for each in (others, chosen)],
     }
 
 
@@ -282,6 +286,7 @@ def tour_map(
         "tooltip": {**_tooltip(), "formatter": "{b}"},
         "series": [
             {
+                **NO_HOVER,
                 "type": "line",
                 "data": closed,
                 "symbol": "circle",

@@ -136,9 +136,13 @@ def set_agreement(session: Session, run_id: str, agreement: bytes, agreement_has
 
 
 def set_progress(session: Session, run_id: str, progress: RunProgress, /) -> None:
-    """Store a run's last report with its event."""
+    """Store the last report of a running run, with its event."""
     # This happens twice a second, so it does not read the run, which has its agreement in it.
-    session.execute(update(Run).where(Run.id == run_id).values(progress=progress))
+    # A run that has ended keeps its last report: answers are written first, so that an earlier
+    # report may still wait its turn then.
+    running = update(Run).where(Run.id == run_id, Run.state == "running")
+    if session.scalar(running.values(progress=progress).returning(Run.id)) is None:
+        return
     # Otherwise the table would grow by two rows a second and run.
     drop_progress(session, run_id, before=time.time() - KEEP_PROGRESS_SECONDS)
     add_event(session, run_id, "progress", msgspec.to_builtins(progress))

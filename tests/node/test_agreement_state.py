@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,8 +19,10 @@ from tacit.node.opening import bind_for_peer
 from tacit.node.sealed_progress import KeptState
 from tacit.node.store import Store
 from tacit.problems import Problem, generate_assignment
+from tacit.records.events import InputTaken, LogEvent
 from tacit.records.ledger import DisclosedProof, DisclosureKind
 from tacit.records.messages import Advance
+from tacit.records.node_log import NodeLog
 from tacit.records.peer_messages import Bind
 from tacit.records.requests import Attempt
 from tacit.search.moves import AssignmentParameters
@@ -105,17 +108,33 @@ def test_a_clock_that_was_set_back_opens_nothing_but_what_is_bound(tmp_path: Pat
         assert not opens(each, Attempt("5:1:2"), -1e6)
 
 
-def test_the_clock_goes_on_over_a_restart_and_a_start_that_is_drawn_again(tmp_path: Path) -> None:
+def test_the_clock_goes_on_over_a_restart_and_a_start_that_is_drawn_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many starts somebody makes fail, a restart does not set the clock forward."""
+    now = count(1_000_000, 10)
+    monkeypatch.setattr("time.time", lambda: float(next(now)))
     state = held(tmp_path)
     first = begun(state)
-    for attempt in range(2, 30):
+    for attempt in range(2, 60):
         state.searches[0].begin_start(Attempt.of(0, 1, attempt))
     assert begun(state) == first
     again = opened_again(state.store)
-    # Of many lines the log keeps the last ones, so that the time is later, and never earlier.
-    assert begun(again) >= int(first)
+    # The line is written a little before the clock starts.
+    assert first - 20 <= begun(again) <= first
     assert not opens(again, EARLY, 79)
     assert opens(again, EARLY, 80)
+
+
+def test_a_line_that_nobody_replays_stops_the_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise a restart would silently forget what a new kind of event says."""
+    store = held(tmp_path).store
+    unknown: list[LogEvent] = [InputTaken(0, "north", "ab")]
+    monkeypatch.setattr(NodeLog, "recent", lambda _: unknown)
+    with pytest.raises(AssertionError):
+        opened_again(store)
 
 
 def test_a_node_that_gets_a_state_from_its_peers_begins_with_it(tmp_path: Path) -> None:

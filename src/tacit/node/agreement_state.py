@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from functools import cached_property
+from typing import assert_never
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
@@ -21,7 +22,17 @@ from tacit.node.inputs import Inputs
 from tacit.node.policy import check_still_valid, refuse
 from tacit.node.sealed_progress import KeptState, PlanBoxes, SealedProgress
 from tacit.node.store import Store
-from tacit.records.events import AgreementEnded, EpochBegun, NodeLost, NodeReturned, RunCounted
+from tacit.records.events import (
+    AgreementEnded,
+    EpochBegun,
+    EvaluationBegun,
+    NodeLost,
+    NodeReturned,
+    NumberAdopted,
+    RevealBegun,
+    RunCounted,
+    SearchEvent,
+)
 from tacit.records.log import FreezingEvent
 from tacit.records.messages import RefusalKind
 from tacit.records.node_log import LineLimit
@@ -69,8 +80,11 @@ class AgreementState:
                 self.ended = True
             elif isinstance(event, RunCounted):
                 self.counted = event
-            else:
+            elif isinstance(event, EvaluationBegun | NumberAdopted | RevealBegun):
                 self.counters.replay(event)
+            elif not isinstance(event, SearchEvent):
+                # A line that nobody replays would silently be forgotten by a restart.
+                assert_never(event)
         # Before the node computes anything: on other files than were frozen it would search for
         # other weights than the participants gave. Once the agreement has ended, they are gone.
         if not self.ended:

@@ -31,7 +31,6 @@ from tacit.node.store import LEASE, Store, Stored, decoder_of, encode_stored
 from tacit.records.events import (
     EvaluationBegun,
     EvaluationRepeated,
-    LogEvent,
     NumberAdopted,
     RevealBegun,
 )
@@ -177,7 +176,7 @@ class Counters:
         self._chosen = self._agreement.search.populations == "chosen"
         self._last_evaluated: dict[int, set[bytes]] = {k: set() for k in objectives}
 
-    def replay(self, event: LogEvent) -> None:
+    def replay(self, event: EvaluationBegun | NumberAdopted | RevealBegun) -> None:
         """Restore the state from a line of the log, when the node starts."""
         match event:
             case EvaluationBegun(objective=k, number=n) | NumberAdopted(objective=k, number=n):

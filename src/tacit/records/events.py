@@ -267,31 +267,34 @@ class AgreementEnded(LogEvent, frozen=True, tag="ended"):
     why: str
 
 
-AgreementEvent = (
-    AgreementAccepted
-    | InputTaken
-    | InputDropped
-    | InputsFrozen
+SearchEvent = StartDrawn | BatchBegun | Sent | PlanBound | PlanSealed
+"""What the sealed searches and the boxes of plans are restored from; they read it themselves."""
+StateEvent = (
+    InputsFrozen
     | SeedDrawn
     | EpochBegun
     | NodeLost
     | NodeNamed
     | NodeReturned
-    | BuiltOnThree
     | EvaluationBegun
-    | EvaluationRepeated
     | NumberAdopted
-    | Sent
     | RevealBegun
-    | StartDrawn
-    | BatchBegun
+    | SearchEvent
     | RunCounted
-    | PlanBound
-    | PlanSealed
-    | RequestRefused
-    | RequestFailed
     | AgreementEnded
 )
+"""What a node restores its state of an agreement from: `AgreementState` must handle each."""
+ReportEvent = (
+    AgreementAccepted
+    | InputTaken
+    | InputDropped
+    | BuiltOnThree
+    | EvaluationRepeated
+    | RequestRefused
+    | RequestFailed
+)
+"""Nothing that a node does depends on these."""
+AgreementEvent = StateEvent | ReportEvent
 
 
 class NodeStarted(LogEvent, frozen=True, tag="started"):

@@ -1,10 +1,10 @@
 """Write a node's log, and find its end again after a restart or a crash.
 
-Lines are appended and never changed. A node's state follows from the last few lines of each kind. A
-checkpoint says where those stand, and up to where the log was read: the line that ends there must
-have the hash that the checkpoint names, so that the log up to it is the one that was read. The
-lines themselves are in the log alone. In doubt the checkpoint does not count, and the log is read
-from its first line.
+Lines are appended and never changed. A node's state follows from the first and the last few lines
+of each kind. A checkpoint says where those stand, and up to where the log was read: the line that
+ends there must have the hash that the checkpoint names, so that the log up to it is the one that
+was read. The lines themselves are in the log alone. In doubt the checkpoint does not count, and the
+log is read from its first line.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,7 +22,7 @@ import msgspec
 
 from tacit.errors import LogError
 from tacit.files import replace_secret
-from tacit.records.events import LogEvent, NodeEvent, RequestFailed, RequestRefused
+from tacit.records.events import LogEvent, StateEvent
 from tacit.records.log import FIRST, LONGEST_LINE, LogHead, decode_line, line_hash, read_chain
 from tacit.records.requests import encode_attempt
 
@@ -55,9 +55,7 @@ class LineLimit:
 
 
 KEPT_LINES = 16
-"""Of each kind of event and disclosure, for each objective, search and participant."""
-_WITHOUT_STATE = (RequestRefused, RequestFailed, NodeEvent)
-"""Nothing that a node does depends on these."""
+"""The last of each kind of event and disclosure, for each objective, search and participant."""
 
 
 class Kept(NamedTuple):
@@ -65,26 +63,29 @@ class Kept(NamedTuple):
 
     offset: int
     length: int
-    event: LogEvent
+    event: StateEvent
 
 
 class RecentEvents:
-    """The last events of each kind: what is folded into the state when a node starts."""
+    """The first and the last events of each kind: a node restores its state from them."""
 
     def __init__(self) -> None:
-        self._kept: defaultdict[tuple[object, ...], deque[Kept]] = defaultdict(
-            lambda: deque(maxlen=KEPT_LINES)
-        )
+        self._kept: defaultdict[tuple[object, ...], list[Kept]] = defaultdict(list)
 
-    def add(self, kept: Kept, /) -> None:
-        """Remember an event, and forget the oldest of its kind above the limit."""
-        event = kept.event
-        # A platform can cause any number of these, which must not push out what counts.
-        if not isinstance(event, _WITHOUT_STATE):
-            # What was sent is kept apart by what it was: many evaluations push no plan out.
-            names = ("objective", "search", "participant", "kind", "about")
-            about = (getattr(event, name, None) for name in names)
-            self._kept[type(event), *about].append(kept)
+    def add(self, offset: int, length: int, event: LogEvent, /) -> None:
+        """Remember an event and where its line stands; forget one of its kind above the limit."""
+        # A platform can cause any number of others, which must not push out what counts.
+        if not isinstance(event, StateEvent):
+            return
+        # What was sent is kept apart by what it was: many evaluations push no plan out.
+        names = ("objective", "search", "participant", "kind", "about")
+        about = (getattr(event, name, None) for name in names)
+        alike = self._kept[type(event), *about]
+        alike.append(Kept(offset, length, event))
+        # The first one stays, since a clock may have begun with it. Otherwise whoever makes starts
+        # fail until it is pushed out would set the clock of the search forward.
+        if len(alike) > 1 + KEPT_LINES:
+            del alike[1]
 
     def in_order(self) -> list[Kept]:
         return sorted((each for kept in self._kept.values() for each in kept), key=lambda k: k[0])
@@ -117,8 +118,7 @@ def load_checkpoint(path: Path, log: BinaryIO, /) -> tuple[Checkpoint, RecentEve
         if line_hash(_line_before(log, checkpoint.offset)) != checkpoint.head:
             return Checkpoint(), RecentEvents()
         for offset, length in checkpoint.kept:
-            event = decode_line(_read(log, offset, length))
-            recent.add(Kept(offset, length, event))
+            recent.add(offset, length, decode_line(_read(log, offset, length)))
     except (OSError, ValueError, msgspec.DecodeError, RecursionError):
         return Checkpoint(), RecentEvents()
     return checkpoint, recent
@@ -191,7 +191,7 @@ class NodeLog:
             for line in read_chain(file, offset=last.offset, previous=last.head, lines=last.lines):
                 # What was read before the checkpoint is trusted: the node wrote it. Whoever
                 # verifies the log reads all of it.
-                self._recent.add(Kept(self._size, line.end - self._size - 1, line.event))
+                self._recent.add(self._size, line.end - self._size - 1, line.event)
                 self._size, self.head = line.end, line.hash
                 self.lines += 1
 
@@ -199,8 +199,8 @@ class NodeLog:
     def _checkpoint_path(self) -> Path:
         return self.path.with_suffix(".checkpoint")
 
-    def recent(self) -> list[LogEvent]:
-        """Return the last events of each kind, in order: a node's state follows from them."""
+    def recent(self) -> list[StateEvent]:
+        """Return the first and last events of each kind that state follows from, in order."""
         return [kept.event for kept in self._recent.in_order()]
 
     def append(self, event: LogEvent, /) -> None:
@@ -212,7 +212,7 @@ class NodeLog:
         # The head moves only when the whole line is written: after an error the chain is as it was.
         self.head = line_hash(line)
         self.lines += 1
-        self._recent.add(Kept(self._size - len(line) - 1, len(line), event))
+        self._recent.add(self._size - len(line) - 1, len(line), event)
         self._keep_up()
 
     def _keep_up(self) -> None:

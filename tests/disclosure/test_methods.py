@@ -12,6 +12,8 @@ from studies.report.results import published
 
 from tacit.disclosure import (
     PAPER_CONFIGURATIONS,
+    PARETO,
+    SEALED,
     Above,
     BestMode,
     Buckets,
@@ -24,6 +26,7 @@ from tacit.disclosure import (
     parse_disclosure,
     ranks,
 )
+from tacit.disclosure.parse import BUILT_IN
 from tacit.errors import DisclosureError, InputError
 from tests.disclosure import definitions
 
@@ -392,3 +395,36 @@ def test_what_is_disclosed_of_a_best_fitness_of_seven(
     disclosed = BestMode(mode).revealed(7, best_so_far=best_so_far)
     assert disclosed == revealed
     assert type(disclosed) is type(revealed)
+
+
+ONE_OF_EACH = [
+    parse_disclosure(method if method in ("none", "order") else f"{method}:2")
+    for method in BUILT_IN
+    if method not in (SEALED, PARETO)
+]
+
+
+@pytest.mark.parametrize("disclosure", ONE_OF_EACH, ids=str)
+def test_ranks_decide_what_it_says_that_ranks_decide(disclosure: Disclosure) -> None:
+    """Equity, forms and audit rely on it; a distance that shows would tell factors."""
+
+    def shown(fitness: list[int]) -> object:
+        return np.asarray(disclosure.disclose(array(fitness))).tolist()
+
+    alike = [([0, 1, 2, 3, 9], [0, 6, 7, 8, 9]), ([1, 2, 3, 4, 99], [1, 95, 97, 98, 99])]
+    assert disclosure.by_rank == all(shown(one) == shown(other) for one, other in alike)
+
+
+@given(FITNESS, st.sampled_from(ONE_OF_EACH), st.data())
+def test_what_contains_a_disclosure_tells_all_of_it(
+    fitness: list[int], disclosure: Disclosure, data: st.DataObject
+) -> None:
+    container = parse_disclosure(disclosure.contained_in)
+    # Other values in the same order, mostly.
+    count = len(fitness)
+    drawn = data.draw(st.lists(st.integers(-1000, 1000), min_size=count, max_size=count))
+    other = np.sort(array(drawn))[::-1][ranks(array(fitness))]
+    first, second = (container.disclose(each).tolist() for each in (array(fitness), other))
+    if first == second:
+        shown = [disclosure.disclose(each).tolist() for each in (array(fitness), other)]
+        assert shown[0] == shown[1]

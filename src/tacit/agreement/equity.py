@@ -20,14 +20,13 @@ from nacl.public import PublicKey, SealedBox
 
 from tacit.agreement.signatures import sealing_private, sealing_public
 from tacit.agreement.terms import Agreement, agreement_hash
+from tacit.disclosure import parse_disclosure
 from tacit.equity import LEAST_PARTICIPANTS, NEUTRAL, EquityShape, RunFacts, columns_of
 from tacit.errors import AgreementError, InputError, SealError
 from tacit.mpc import ArithmeticShare, from_ring, held_by
 from tacit.problems import Problem, Tour
 
 MOST_EVERY = 1000
-RANKED = frozenset({"top", "quantiles", "order"})
-"""What evaluations may disclose with factors: the order of plans, whole or in part."""
 _HASH = frozenset("0123456789abcdef")
 
 
@@ -99,7 +98,8 @@ def _check_sealed(agreement: Agreement) -> None:
 
 def _check_ranked(agreement: Agreement) -> None:
     terms = agreement.objectives[0]
-    if terms.spec.kind not in RANKED:
+    # The order of plans may be disclosed with factors, whole or in part, and nothing else.
+    if not parse_disclosure(terms.disclosure).by_rank:
         raise AgreementError(
             f"disclosure {terms.disclosure} tells how far values are apart, and differences are "
             "multiples of factors; take sealed, top, quantiles or order"

@@ -26,8 +26,6 @@ OPEN_ONLY_A_PLAN = frozenset({SEALED})
 SCHEDULES = ("schedule", "linear schedule")
 """The priors of whoever knows a schedule and how delays usually cost money."""
 MOST_TELLING = "none"
-MORE = {"top": "order", "quantiles": "order", "above": "none", "buckets": "none"}
-"""For each method a more revealing one, for parameters beyond all that were measured."""
 
 
 class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -265,11 +263,12 @@ def _neighbours(disclosure: str, table: Sequence[Entry]) -> list[str]:
     names = [name for name in measured if name not in OPEN_ONLY_A_PLAN]
     if disclosure in names:
         return [disclosure]
-    method = parse_disclosure(disclosure).method
+    asked = parse_disclosure(disclosure)
+    method, more = asked.method, asked.contained_in
     alike = [name for name in names if split_disclosure(name)[0] == method]
     if not alike:
         # The method was never measured: one that is known to disclose more stands for it.
-        return [MORE[method]] if MORE.get(method) in names else names
+        return [more] if more in names else names
     number = split_disclosure(disclosure)[1]
     numbers = sorted(split_disclosure(name)[1] for name in alike)
     below = [each for each in numbers if each <= number][-1:]
@@ -277,7 +276,7 @@ def _neighbours(disclosure: str, table: Sequence[Entry]) -> list[str]:
     found = [f"{method}:{each}" for each in dict.fromkeys(below + above)]
     # Lower thresholds tell more, and so do more groups or a larger best one.
     telling_more = below if method == "above" else above
-    return found if telling_more or MORE[method] not in names else [*found, MORE[method]]
+    return found if telling_more or more not in names else [*found, more]
 
 
 def _read_off(

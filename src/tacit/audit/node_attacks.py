@@ -445,7 +445,7 @@ def _known_groups(view: View, evaluated: int, survivors: int) -> NDArray[np.int6
     if is_ranked(view):
         return np.arange(survivors)
     disclosure = parse_disclosure(view.disclosure)
-    if disclosure.method not in ("top", "quantiles"):
+    if not disclosure.by_rank:
         return None
     levels = disclosure.levels(disclosure.disclose(np.arange(evaluated, 0, -1)))
     return np.asarray(levels[:survivors], dtype=np.int64)

@@ -69,6 +69,13 @@ class Disclosure(ABC):
     method: ClassVar[str]
     usual_best: ClassVar[BestMode] = BestMode.VALUE
     """The best mode where none is given."""
+    by_rank: ClassVar[bool] = False
+    """Whether ranks decide what it reveals, however far values are apart."""
+
+    @property
+    def contained_in(self) -> str:
+        """A method that reveals at least as much, whatever the parameter of this one."""
+        return "order" if self.by_rank else "none"
 
     @property
     def discloses_flags(self) -> bool:
@@ -214,6 +221,7 @@ class Order(Disclosure):
     """
 
     method: ClassVar[str] = "order"
+    by_rank: ClassVar[bool] = True
 
     def disclose(self, fitness: NDArray[np.int64], /) -> NDArray[np.int64]:
         return ranks(fitness)
@@ -248,6 +256,7 @@ class Quantiles(Grouped):
     """
 
     method: ClassVar[str] = "quantiles"
+    by_rank: ClassVar[bool] = True
 
     # SQL's NTILE and numpy.array_split put all larger groups at one end (1, 1, 1, 2, 2). The paper
     # says "approximately n/k". Here every border lies less than one individual from n j / k, which
@@ -313,6 +322,7 @@ class Top(Flagged):
 
     count: int
     method: ClassVar[str] = "top"
+    by_rank: ClassVar[bool] = True
 
     @property
     def least_individuals(self) -> int:
@@ -399,7 +409,7 @@ class Pareto(Disclosure):
     usual_best: ClassVar[BestMode] = BestMode.NOTHING
 
     def __post_init__(self) -> None:
-        if not isinstance(self.shown, Order | Quantiles | Top):
+        if not self.shown.by_rank:
             raise DisclosureError(
                 f"a Pareto score has an order and no values, which {self.shown.text} would need; "
                 "use pareto:order, pareto:quantiles:20 or pareto:top:60"

@@ -18,6 +18,8 @@ class DisclosureWords(NamedTuple):
     """What one evaluation reveals, of `{plans}` and with `{k}`."""
     k: int | None = None
     """The number that a form begins with, where the disclosure takes one."""
+    k_together: int | None = None
+    """That for all objectives together, where it is another one."""
     compares: bool = True
     """Whether the platform learns which plans are better, so that it can keep a best one."""
 
@@ -27,11 +29,13 @@ DISCLOSURES = {
         "Which k are best",
         "which {k} of {plans} are best, not by how much, nor in which order",
         15,
+        60,
     ),
     "quantiles": DisclosureWords(
         "Which of k groups by rank",
         "which of {k} groups of equal size, from best to worst, each of {plans} is in",
         5,
+        20,
     ),
     "order": DisclosureWords(
         "The whole order", "the order of {plans} from best to worst, not by how much they differ"

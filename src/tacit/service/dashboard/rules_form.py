@@ -11,7 +11,7 @@ from nicegui import ui
 from nicegui.elements.mixins.disableable_element import DisableableElement
 
 from tacit.client import RunTerms, converted
-from tacit.disclosure import BEST, DISCLOSURES, PARETO, SEALED
+from tacit.disclosure import BEST, DISCLOSURES, PARETO, SEALED, parse_disclosure
 from tacit.errors import ParameterError, TacitError
 from tacit.plain_text import nearest_word
 from tacit.problems import Problem
@@ -238,11 +238,11 @@ PUBLIC = (
 FITTING = "What fits the problem"
 
 
-# Disclosures that need an order only, which is all that objectives together have.
+# Objectives together have an order and no values.
 TOGETHER = {
-    "quantiles": DISCLOSURES["quantiles"]._replace(k=20),
-    "top": DISCLOSURES["top"]._replace(k=60),
-    "order": DISCLOSURES["order"],
+    name: words._replace(k=words.k_together or words.k)
+    for name, words in DISCLOSURES.items()
+    if parse_disclosure(name if words.k is None else f"{name}:{words.k}").by_rank
 }
 BEST_OF_ALL = {name: choice for name, (choice, _) in BEST.items()}
 # A sealed run has no plans on the way that could improve.
@@ -270,7 +270,7 @@ class ObjectiveRules:
         self._changed = changed
         method, k = method_and_k(rule.disclosure)
         if method not in self._methods:
-            method, k = next(iter(self._methods)), None
+            method, k = "quantiles" if together else next(iter(self._methods)), None
         offered = {key: each.choice for key, each in self._methods.items()}
         self.method = choice("An evaluation discloses", offered, method, self._method_changed)
         self.k = whole_number("k", k or self._methods[method].k or 1, 1, 1000)

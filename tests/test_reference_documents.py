@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tacit.disclosure.parse import BUILT_IN
 from tacit.identity.config import (
     ClusterConfig,
     ClusterNode,
@@ -27,6 +28,7 @@ from tacit.identity.config import (
 from tacit.participant.trust import Trust, TrustedNode, TrustedParticipant, load_trust
 from tacit.search import PRESETS, SearchParameters, mutation
 from tacit.search.moves import SETTINGS, TourParameters
+from tacit.service.access.permissions import PERMISSIONS
 from tacit.service.server.settings import ClusterSettings, MailSettings, Settings, load_settings
 
 ROOT = Path(__file__).parent.parent
@@ -113,6 +115,24 @@ def test_troubleshooting_quotes_messages_that_exist() -> None:
     gone = [message for message in symptoms if not is_said_somewhere(message)]
     assert not gone, "the code says this no more; look up what it says now"
     assert not is_said_somewhere("the moon is … of cheese")
+
+
+def test_the_table_of_the_api_has_every_endpoint_once() -> None:
+    table = (DOCS / "platform.md").read_text().partition("\n## The API\n")[2].partition("\n## ")[0]
+    cells = re.findall(r"^\| (`[A-Z].*?`) \|", table, flags=re.MULTILINE)
+    listed = [tuple(text.split(" ")) for cell in cells for text in re.findall(r"`([^`]+)`", cell)]
+    shown = [(method, re.sub(r"\{\w+\}", "{}", path)) for method, path in listed]
+    assert sorted(shown) == sorted(
+        (method, re.sub(r"\{\w+\}", "{}", path)) for method, path in PERMISSIONS
+    )
+
+
+@pytest.mark.parametrize("method", BUILT_IN)
+def test_every_disclosure_is_named_where_readers_look_for_it(method: str) -> None:
+    for page in (ROOT / "README.md", DOCS / "glossary.md", DOCS / "security-model.md"):
+        assert re.search(rf"`{method}\b", page.read_text()), page
+    (said,) = [text for text in messages() if text.startswith("What an evaluation reveals: none")]
+    assert re.search(rf"\b{method}\b", said)
 
 
 def test_every_document_is_in_the_index_once() -> None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import inspect
+import re
 import threading
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from tacit.agreement import read_agreement, sign_agreement
 from tacit.client import PlatformClient, RunView, connection
+from tacit.client.connection import Connection
 from tacit.errors import (
     CredentialError,
     ForbiddenError,
@@ -105,18 +109,64 @@ def test_series(platform: Served, op: PlatformClient) -> None:
     assert op.series.end(made.id, reason="over").reason == "ended by op: over"
 
 
-def test_every_endpoint_has_a_method() -> None:
-    """What the table of permissions has, the client asks for somewhere."""
-    import inspect
+class AskedError(Exception):
+    """Raised in place of a request, with its method and path."""
 
-    from tacit.client import platform_client
 
-    source = inspect.getsource(platform_client)
-    for _, path in PERMISSIONS:
-        last = [part for part in path.split("/") if not part.startswith("{")][-1]
-        # The client follows one run at a time; /events is of all.
-        if path != "/events":
-            assert f'{last}"' in source or f"{last}/" in source or f"/{last}" in source, path
+GIVEN: dict[str, Any] = {
+    "str": "x", "bytes": b"x", "int": 0, "float": 1.0, "bool": True, "Sequence[str]": ("x",),
+    "Sequence[bytes]": (b"x",), "Mapping[str, Any]": {}, "RunTerms": {}, "SeriesTerms": {},
+    "Callable[[RunView], bool]": bool, "Callable[[str], bytes]": str.encode,
+}  # fmt: skip
+
+
+def _requests_of(method: Callable[..., Any]) -> Iterator[tuple[str, str]]:
+    """The first request of a method, called with what it needs and with all that it takes."""
+    for everything in (False, True):
+        positional, named = [], {}
+        for name, each in inspect.signature(method).parameters.items():
+            value = GIVEN[str(each.annotation).removesuffix(" | None").split(" | ")[0]]
+            if each.kind is inspect.Parameter.KEYWORD_ONLY:
+                if everything or each.default is inspect.Parameter.empty:
+                    named[name] = value
+            elif everything or each.default is inspect.Parameter.empty:
+                positional.append(value)
+        try:
+            answer = method(*positional, **named)
+            next(answer)  # a stream asks when it is read
+        except AskedError as asked:
+            yield asked.args[0], asked.args[1]
+
+
+def test_every_endpoint_has_a_method(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the table of permissions has, some method of the client asks for, and nothing else."""
+
+    def send(_: Connection, method: str, path: str, *_body: object, **_how: object) -> bytes:
+        raise AskedError(method, path)
+
+    def stream(_: Connection, path: str, *_body: object, **_how: object) -> Iterator[bytes]:
+        raise AskedError("GET", path)
+
+    monkeypatch.setattr(Connection, "send", send)
+    monkeypatch.setattr(Connection, "stream", stream)
+    with PlatformClient("https://platform.example") as client:
+        parts = (client, client.runs, client.series, client.accounts, client.notifications)
+        methods = [
+            getattr(part, name)
+            for part in parts
+            for name, each in vars(type(part)).items()
+            if inspect.isfunction(each) and not name.startswith("_")
+        ]
+        asked = {request for each in methods for request in _requests_of(each)}
+    patterns = {(method, path): re.sub(r"\{\w+\}", "[^/]+", path) for method, path in PERMISSIONS}
+    met = {
+        endpoint
+        for endpoint, pattern in patterns.items()
+        if any(how == endpoint[0] and re.fullmatch(pattern, path) for how, path in asked)
+    }
+    # The client follows one run at a time; /events is of all.
+    assert set(PERMISSIONS) - met == {("GET", "/events")}
+    assert len(asked) == len(met)
 
 
 def test_waiting(platform: Served, op: PlatformClient, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,8 @@ import msgspec
 from hypothesis import strategies as st
 
 Path = tuple[Any, ...]
-MOST_VALUES = 10_000
+MOST_VALUES, MOST_CHARACTERS = 10_000, 1_000_000
+"""So large is a tree at most that was made by repeating something."""
 
 LARGE = [2**16, 2**31, 2**63 - 1, 2**63, 2**64 - 1]
 NUMBERS = [-1, 0, 1, 2, 3, 255, 4097, -(2**63), *LARGE]
@@ -93,7 +94,9 @@ def _change(draw: st.DrawFn, tree: Any, path: Path, way: str) -> Any:
             around.insert(draw(st.integers(0, len(around))), copy.deepcopy(old))
         case "repeat" if isinstance(around, list):
             # As often as the example stays small: what is large must also be made, and quickly.
-            most = MOST_VALUES // sum(1 for _ in places(around))
+            # One of the texts has 70,000 characters, of which JSON has as many copies.
+            values_here, characters = sum(1 for _ in places(around)), _characters(around)
+            most = min(MOST_VALUES // values_here, MOST_CHARACTERS // max(1, characters))
             around[:] = around * max(1, min(most, draw(st.sampled_from([2, 100, 1000]))))
         case "add" if isinstance(old, dict):
             old[draw(st.text(max_size=5))] = draw(values())
@@ -101,6 +104,19 @@ def _change(draw: st.DrawFn, tree: Any, path: Path, way: str) -> Any:
             other = draw(st.sampled_from(sorted(around, key=repr)))  # numbers and texts too
             around[key], around[other] = around[other], around[key]
     return tree
+
+
+def _characters(tree: Any) -> int:
+    """How long all texts of a tree are.
+
+    >>> _characters({"a": ["bc", 5, b"de"]})
+    5
+    """
+    if isinstance(tree, dict):
+        return sum(_characters(key) + _characters(value) for key, value in tree.items())
+    if isinstance(tree, list):
+        return sum(map(_characters, tree))
+    return len(tree) if isinstance(tree, str | bytes) else 0
 
 
 def as_json(tree: Any) -> bytes:

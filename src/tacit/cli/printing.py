@@ -16,7 +16,7 @@ from tacit.plain_text import plain_line, wrapped
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tacit.client import RunSummary
+    from tacit.client import ListedRun
     from tacit.verify import Verdict
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -80,7 +80,7 @@ def echo_json(value: Any, /, *, indent: int | None = 2) -> None:  # noqa: ANN401
     typer.echo(text.replace("\x7f", "\\u007f"))
 
 
-def echo_runs(found: Sequence[RunSummary], /, *, none: str, as_json: bool) -> None:
+def echo_runs(found: Sequence[ListedRun], /, *, none: str, as_json: bool) -> None:
     """Print a list of runs, or say that there is none."""
     if as_json:
         echo_json(found)

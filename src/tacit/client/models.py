@@ -204,7 +204,7 @@ class RunProgress(Struct, frozen=True, kw_only=True):
     """When it was reported."""
 
 
-class RunSummary(Struct, frozen=True):
+class ListedRun(Struct, frozen=True):
     """A run in the list."""
 
     id: str
@@ -249,7 +249,7 @@ class MemberView(Struct, frozen=True):
     rows: list[int] = []
 
 
-class RunView(RunSummary, frozen=True, kw_only=True):
+class RunView(ListedRun, frozen=True, kw_only=True):
     """A run with everything that its members may know; only the agreement is signed."""
 
     terms: RunTerms
@@ -470,7 +470,7 @@ class CarriedLogs(Struct, frozen=True):
 # Series.
 
 
-class SeriesSummary(Struct, frozen=True):
+class ListedSeries(Struct, frozen=True):
     """A series in the list; only its document is signed."""
 
     id: str
@@ -496,7 +496,7 @@ class SeriesRun(Struct, frozen=True):
     state: RunState
 
 
-class SeriesView(SeriesSummary, frozen=True, kw_only=True):
+class SeriesView(ListedSeries, frozen=True, kw_only=True):
     """A series with its members and runs."""
 
     terms: SeriesTerms

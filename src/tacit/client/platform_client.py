@@ -20,14 +20,14 @@ from tacit.client.models import (
     Health,
     InvitedAccount,
     JoinAnswer,
+    ListedRun,
+    ListedSeries,
     Me,
     NotificationsView,
     Parts,
     PublicWeights,
     RunResult,
-    RunSummary,
     RunView,
-    SeriesSummary,
     SeriesView,
     SubmittedRows,
     WebhookView,
@@ -49,9 +49,9 @@ class RunsApi(_PartOfApi):
 
     # Operators.
 
-    def all(self) -> list[RunSummary]:
+    def all(self) -> list[ListedRun]:
         """All runs that this account may see, the newest first."""
-        return self._connection.get("/runs", list[RunSummary])
+        return self._connection.get("/runs", list[ListedRun])
 
     def find(self, named: str, /) -> str:
         """The id of a run that is given by its id or its name."""
@@ -227,9 +227,9 @@ class RunsApi(_PartOfApi):
 class SeriesApi(_PartOfApi):
     """Requests about series: `client.series`."""
 
-    def all(self) -> list[SeriesSummary]:
+    def all(self) -> list[ListedSeries]:
         """All series that this account may see, the newest first."""
-        return self._connection.get("/series", list[SeriesSummary])
+        return self._connection.get("/series", list[ListedSeries])
 
     def find(self, named: str, /) -> str:
         """The id of a series that is given by its id or its name."""
@@ -384,7 +384,7 @@ class PlatformClient(Connection):
         return self.send("GET", "/metrics").decode()
 
 
-def _only_one(kind: str, name: str, listed: Sequence[RunSummary] | Sequence[SeriesSummary]) -> str:
+def _only_one(kind: str, name: str, listed: Sequence[ListedRun] | Sequence[ListedSeries]) -> str:
     found = [each.id for each in listed if each.name == name]
     if len(found) != 1:
         many = "several have" if found else f"no {kind} has"

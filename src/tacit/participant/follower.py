@@ -39,7 +39,7 @@ from enum import Enum, auto
 from pathlib import Path
 
 from tacit.agreement import DAY, Agreement, series_hash
-from tacit.client import RunSummary
+from tacit.client import ListedRun
 from tacit.errors import (
     CredentialError,
     FileError,
@@ -191,7 +191,7 @@ class Follower:
         except PlatformError as error:
             self._once(f"{error}; this is tried again")
 
-    def _note_claims(self, listed: Sequence[RunSummary]) -> None:
+    def _note_claims(self, listed: Sequence[ListedRun]) -> None:
         for run in listed:
             self.progress[run.id].claimed = run.state
         interrupted = {each.id for each in listed if each.state == "interrupted"}
@@ -201,7 +201,7 @@ class Follower:
             if each.logs is Logs.IN_ORDER and run_id not in interrupted:
                 each.logs = Logs.UNKNOWN
 
-    def _advance_or_refuse(self, run: RunSummary) -> None:
+    def _advance_or_refuse(self, run: ListedRun) -> None:
         """Advance a run; one that makes no sense must not keep this machine from the others."""
         try:
             self._advance(run)
@@ -211,7 +211,7 @@ class Follower:
         except TacitError as error:
             self._refuse(run, str(error))
 
-    def _advance(self, run: RunSummary) -> None:
+    def _advance(self, run: ListedRun) -> None:
         """Do what is next for a run, until nothing is left or it cannot be done in this poll."""
         state = self._state_of(run)
         while (action := ACTIONS[state]) is not None:
@@ -222,7 +222,7 @@ class Follower:
             if state is before:
                 return
 
-    def _state_of(self, run: RunSummary) -> RunState:
+    def _state_of(self, run: ListedRun) -> RunState:
         """Look a run up in the module's table, from its first line on."""
         # The state follows from the platform's claim and the records, never from the state before:
         # a platform may claim anything in any order, and a killed process remembers nothing.
@@ -251,7 +251,7 @@ class Follower:
         progress.done = progress.presented and not unchecked
         return RunState.IDLE
 
-    def _own_agreement(self, run: RunSummary) -> Agreement | None:
+    def _own_agreement(self, run: ListedRun) -> Agreement | None:
         """The agreement signed here for a run, if that is one of the series that is followed."""
         agreement = self.profile.signed_agreement(run.id)
         return agreement if self._is_ours(agreement) else None
@@ -264,7 +264,7 @@ class Follower:
         named = None if agreement is None else agreement.series
         return named is not None and named.series == series_hash(signed)
 
-    def _record(self, run: RunSummary, agreement: Agreement) -> FollowedRun:
+    def _record(self, run: ListedRun, agreement: Agreement) -> FollowedRun:
         if self._records is None:
             found = followed_runs(self.profile, self.series_id)
             self._records = {each.run: each for each in found}
@@ -281,7 +281,7 @@ class Follower:
 
     # TO_SIGN
 
-    def _sign(self, run: RunSummary) -> None:
+    def _sign(self, run: ListedRun) -> None:
         progress = self.progress[run.id]
         finished = [
             run_id for run_id in self.missing_logs if self.progress[run_id].claimed == "finished"
@@ -319,7 +319,7 @@ class Follower:
         progress.refused, progress.signed = "", True
         self.say(f"signed {_called(run)}, agreement {seen.hash[:16]}...")
 
-    def _refuse(self, run: RunSummary, why: str) -> None:
+    def _refuse(self, run: ListedRun, why: str) -> None:
         progress = self.progress[run.id]
         progress.refused = why
         progress.put_off("sign")
@@ -327,7 +327,7 @@ class Follower:
 
     # TO_SEAL
 
-    def _seal(self, run: RunSummary) -> None:
+    def _seal(self, run: ListedRun) -> None:
         agreement = self._own_agreement(run)
         if agreement is None:
             self._once(f"{_called(run)} is agreed, says the platform, without this machine")
@@ -353,7 +353,7 @@ class Follower:
         )
 
     def _seal_objective(
-        self, run: RunSummary, agreement: Agreement, objective: int, *, is_only: bool
+        self, run: ListedRun, agreement: Agreement, objective: int, *, is_only: bool
     ) -> None:
         assert self.costs is not None
         assert agreement.series is not None
@@ -404,7 +404,7 @@ class Follower:
 
     # PAUSED
 
-    def _pause(self, run: RunSummary) -> None:
+    def _pause(self, run: ListedRun) -> None:
         """Check that the logs of an interrupted run are complete so far."""
         self._once(f"{_called(run)} is interrupted{f' ({run.reason})' if run.reason else ''}")
         agreement, progress = self.profile.need_signed_agreement(run.id), self.progress[run.id]
@@ -428,7 +428,7 @@ class Follower:
 
     # TO_SHOW
 
-    def _show(self, run: RunSummary) -> None:
+    def _show(self, run: ListedRun) -> None:
         """Print a plan that was not shown here yet, and store it, whatever the run is called."""
         agreement, progress = self.profile.need_signed_agreement(run.id), self.progress[run.id]
         record, wants_logs = self._record(run, agreement), self._wants_logs(agreement)
@@ -450,14 +450,14 @@ class Follower:
         if not progress.presented:
             progress.put_off("show")
 
-    def _say_plan(self, run: RunSummary, agreement: Agreement, outcome: OwnResult) -> None:
+    def _say_plan(self, run: ListedRun, agreement: Agreement, outcome: OwnResult) -> None:
         why = f" ({outcome.reason})" if outcome.reason else ""
         self.say(f"{_called(run)} is {outcome.state}{why}")
         for line in own_lines(outcome, agreement, self.profile.account, run.id):
             self.say(f"  {line}")
 
     def _store(
-        self, run: RunSummary, agreement: Agreement, outcome: OwnResult, *, unchecked: bool
+        self, run: ListedRun, agreement: Agreement, outcome: OwnResult, *, unchecked: bool
     ) -> None:
         """Store a plan once; if that fails or is cut short, this process or the next one does.
 
@@ -480,7 +480,7 @@ class Follower:
 
     # TO_CHECK
 
-    def _check(self, run: RunSummary) -> None:
+    def _check(self, run: ListedRun) -> None:
         """Check the logs once. A contradiction ends all signing until a person has looked at it."""
         agreement, progress = self.profile.need_signed_agreement(run.id), self.progress[run.id]
         if run.state != "finished":
@@ -520,14 +520,14 @@ class Follower:
         progress.undone.pop("check", None)
         progress.logs = Logs.UNKNOWN
 
-    def _not_kept(self, run: RunSummary, error: FileError) -> None:
+    def _not_kept(self, run: ListedRun, error: FileError) -> None:
         progress = self.progress[run.id]
         progress.put_off("check")
         progress.undone["check"] = f"{_called(run)}: what its logs show was not kept: {error}"
         self._once(f"{progress.undone['check']}; this is tried again")
 
 
-ACTIONS: dict[RunState, Callable[[Follower, RunSummary], None] | None] = {
+ACTIONS: dict[RunState, Callable[[Follower, ListedRun], None] | None] = {
     RunState.TO_SIGN: Follower._sign,
     RunState.TO_SEAL: Follower._seal,
     RunState.PAUSED: Follower._pause,
@@ -537,7 +537,7 @@ ACTIONS: dict[RunState, Callable[[Follower, RunSummary], None] | None] = {
 }
 
 
-def _called(run: RunSummary) -> str:
+def _called(run: ListedRun) -> str:
     return f"run {run.series_number} ({run.id})"
 
 

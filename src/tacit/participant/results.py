@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import msgspec
 
-from tacit.client import RunResult, RunSummary, SeriesSummary
+from tacit.client import ListedRun, ListedSeries, RunResult
 from tacit.errors import LogError, TrustError
 from tacit.participant.profile import Profile
 from tacit.participant.receipts import fetch_own_parts, fetch_receipts, seen_before
@@ -31,7 +31,7 @@ class OwnResult(RunResult, frozen=True, kw_only=True):
         return len(self.own_rows) or len(self.plans)
 
 
-def runs(profile: Profile, /) -> list[RunSummary]:
+def runs(profile: Profile, /) -> list[ListedRun]:
     with profile.connect() as client:
         return client.runs.all()
 
@@ -52,7 +52,7 @@ def find_series(profile: Profile, named: str, /) -> str:
         return client.series.find(named)
 
 
-def series_of(profile: Profile, /) -> list[SeriesSummary]:
+def series_of(profile: Profile, /) -> list[ListedSeries]:
     with profile.connect() as client:
         return client.series.all()
 

@@ -9,8 +9,8 @@ from sqlalchemy import Integer, case, cast, func, select
 from sqlalchemy.orm import Session
 
 from tacit.client import (
+    ListedRun,
     MemberView,
-    RunSummary,
     RunTerms,
     RunView,
 )
@@ -87,7 +87,7 @@ class SummaryCache:
 
 def run_summaries(
     session: Session, cache: SummaryCache, /, *, participant: str | None = None
-) -> list[RunSummary]:
+) -> list[ListedRun]:
     """All runs, or those of a participant, the newest first."""
     # One query for all runs in place of one for each.
     counts = _member_counts(session)
@@ -95,7 +95,7 @@ def run_summaries(
     for run in list_runs(session, participant=participant):
         joined, signed, accepted = counts.get(run.id, (0, 0, 0))
         found.append(
-            RunSummary(
+            ListedRun(
                 **_columns(run),
                 **cache.of(run)._asdict(),
                 joined=joined,

@@ -12,10 +12,10 @@ from tacit.agreement import box_hash
 from tacit.client import (
     ENDS,
     InvitationFile,
+    ListedRun,
     PublicWeights,
     Reason,
     RunState,
-    RunSummary,
     RunTerms,
     RunView,
     Signed,
@@ -87,7 +87,7 @@ def runs_router() -> APIRouter:
     router = gated_router("runs")
 
     @router.get("/runs")
-    async def runs(who: Asker, platform: ThePlatform) -> list[RunSummary]:
+    async def runs(who: Asker, platform: ThePlatform) -> list[ListedRun]:
         """All runs that one may see: a participant its own, the newest first."""
         mine = who.account if who.role == PARTICIPANT else None
         return await platform.database.read(run_summaries, platform.summaries, participant=mine)

@@ -9,12 +9,12 @@ from fastapi import APIRouter, Response
 from sqlalchemy.orm import Session
 
 from tacit.client import (
+    ListedSeries,
     MemberView,
     NextRun,
     Reason,
     RunView,
     SeriesRun,
-    SeriesSummary,
     SeriesTerms,
     SeriesView,
     Signed,
@@ -56,9 +56,9 @@ def _columns(session: Session, series: StandingSeries) -> dict[str, Any]:
     return {**known, "state": state, "runs": len(runs_of_series(session, series.id))}
 
 
-def _all(session: Session, participant: str | None) -> list[SeriesSummary]:
+def _all(session: Session, participant: str | None) -> list[ListedSeries]:
     found = list_series(session, participant=participant)
-    return [SeriesSummary(**_columns(session, each)) for each in found]
+    return [ListedSeries(**_columns(session, each)) for each in found]
 
 
 def series_view(
@@ -86,7 +86,7 @@ def series_router() -> APIRouter:
     router = gated_router("series")
 
     @router.get("/series")
-    async def series(who: Asker, platform: ThePlatform) -> list[SeriesSummary]:
+    async def series(who: Asker, platform: ThePlatform) -> list[ListedSeries]:
         """All series that one may see: a participant its own, the newest first."""
         mine = who.account if who.role == PARTICIPANT else None
         return await platform.database.read(_all, mine)

@@ -11,8 +11,8 @@ from nicegui import ui
 from tacit.agreement import promise_of
 from tacit.client import (
     ClusterView,
+    ListedRun,
     NodeView,
-    RunSummary,
     RunView,
 )
 from tacit.errors import ServiceError
@@ -46,7 +46,7 @@ def silent_seconds(*, sealed: bool) -> float:
     return SILENT_SEALED_SECONDS if sealed else SILENT_SECONDS
 
 
-def silence(run: RunSummary, now: float, /) -> float:
+def silence(run: ListedRun, now: float, /) -> float:
     """Return for how long a running run has sent nothing."""
     if run.state != "running":
         return 0.0

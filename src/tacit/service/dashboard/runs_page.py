@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from nicegui import ui
 
-from tacit.client import RunSummary
+from tacit.client import ListedRun
 from tacit.disclosure import SEALED
 from tacit.errors import ServiceError
 from tacit.service.dashboard.fields import choice
@@ -41,7 +41,7 @@ GROUPS = {
 SHOWN_AT_ONCE = 100
 
 
-def detail(run: RunSummary, now: float, /) -> str:
+def detail(run: ListedRun, now: float, /) -> str:
     """Say when something happened to a run, or will."""
     if run.state == "running" and run.deadline_at:
         left = f"{time_left(run.deadline_at - now)} left"
@@ -55,19 +55,19 @@ def detail(run: RunSummary, now: float, /) -> str:
     return f"created {ago(now - run.created)}"
 
 
-def worrying_silence(run: RunSummary, now: float, /) -> float:
+def worrying_silence(run: ListedRun, now: float, /) -> float:
     """Return for how long a run sent nothing that should have, or 0."""
     quiet = silence(run, now)
     is_long = quiet >= silent_seconds(sealed=SEALED in run.disclosures)
     return quiet if is_long else 0.0
 
 
-def about(run: RunSummary, /) -> str:
+def about(run: ListedRun, /) -> str:
     shown = " and ".join(disclosure_name(each) for each in run.disclosures)
     return f"{kind_name(run.kind)}, {shown}" if shown else kind_name(run.kind)
 
 
-def standing(run: RunSummary, /) -> str:
+def standing(run: ListedRun, /) -> str:
     """Say how many people are ready, or the best value."""
     people = number(run.participants)
     if run.state == "invited" and run.joined < run.participants:
@@ -86,7 +86,7 @@ def standing(run: RunSummary, /) -> str:
     return f"{people} participant{'' if run.participants == 1 else 's'}"
 
 
-def matches(run: RunSummary, words: str, group: str, /) -> bool:
+def matches(run: ListedRun, words: str, group: str, /) -> bool:
     """Return whether a run fits a search: all words stand in what is shown of it."""
     states = GROUPS[group][1]
     if states is not None and run.state not in states:
@@ -120,7 +120,7 @@ class _RunList:
         self._visitor = visitor
         self._order: list[str] | None = None
         self._rows: dict[str, _Row] = {}
-        self._runs: list[RunSummary] = []
+        self._runs: list[ListedRun] = []
         with ui.element("div").classes("filters") as self._filters:
             self._words = ui.input("Search", on_change=self._show).props(
                 "outlined dense clearable type=search debounce=200"
@@ -132,7 +132,7 @@ class _RunList:
 
     async def refresh(self) -> None:
         try:
-            runs = await self._visitor.api.get("/runs", list[RunSummary])
+            runs = await self._visitor.api.get("/runs", list[ListedRun])
         except ServiceError as error:
             show_error(error)
             return
@@ -173,7 +173,7 @@ class _RunList:
             else f"{number(matching)} of {number(len(self._runs))}"
         )
 
-    def _build(self, runs: list[RunSummary]) -> None:
+    def _build(self, runs: list[ListedRun]) -> None:
         self._box.clear()
         self._rows.clear()
         with self._box:
@@ -185,7 +185,7 @@ class _RunList:
                         with ui.element("li"):
                             self._row(run)
 
-    def _row(self, run: RunSummary) -> None:
+    def _row(self, run: ListedRun) -> None:
         with ui.link(target=f"/runs/{run.id}").classes("run"):
             with ui.element("span").classes("run-head"):
                 native("span", run.name).classes("run-name")

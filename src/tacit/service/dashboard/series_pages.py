@@ -10,10 +10,10 @@ from nicegui import ui
 
 from tacit.client import (
     EquitySettings,
+    ListedSeries,
     MemberView,
     RunView,
     SeriesRun,
-    SeriesSummary,
     SeriesView,
     VaryingTerms,
 )
@@ -57,7 +57,7 @@ def runs_words(count: int, /) -> str:
     return f"{number(count)} run{'' if count == 1 else 's'}"
 
 
-def when(series: SeriesSummary, now: float, /) -> str:
+def when(series: ListedSeries, now: float, /) -> str:
     """Say when a series runs next, or ended, or was made."""
     if series.ended:
         return f"ended {ago(now - series.ended)}"
@@ -67,7 +67,7 @@ def when(series: SeriesSummary, now: float, /) -> str:
 
 
 async def series_list_page(visitor: Visitor, /) -> None:
-    all_series = await visitor.api.get("/series", list[SeriesSummary])
+    all_series = await visitor.api.get("/series", list[ListedSeries])
     with page_frame("Series", visitor, here="/series"):
         with ui.element("div").classes("title-line"):
             native("h1", "Series")
@@ -84,7 +84,7 @@ async def series_list_page(visitor: Visitor, /) -> None:
                     _row(visitor, series)
 
 
-def _row(visitor: Visitor, series: SeriesSummary) -> None:
+def _row(visitor: Visitor, series: ListedSeries) -> None:
     name, looks, _ = STATES[series.state]
     with ui.link(target=f"/series/{series.id}").classes("run"):
         with ui.element("span").classes("run-head"):

@@ -99,6 +99,13 @@ class Watched:
         self.tab_to(name)
         self.page.keyboard.press(key)
 
+    def choose(self, field: str, option: str) -> None:
+        """Choose from a list, which gives the focus back to its field when it is gone."""
+        self.page.get_by_label(field).locator("visible=true").click()
+        self.page.get_by_role("option", name=option).click()
+        expect(self.page.get_by_role("option")).to_have_count(0)
+        expect(self.page.get_by_role("combobox", name=field)).to_be_focused()
+
     def faults(self) -> list[str]:
         """What keeps somebody from using the page as it is now, as axe sees it."""
         if not self.page.evaluate("'axe' in window"):

@@ -102,10 +102,8 @@ def create(at: Watched) -> str:
         page.keyboard.press("Control+A")
         page.keyboard.type(text)
     # Nothing is disclosed by default, and then there is no curve.
-    page.get_by_label("An evaluation discloses").locator("visible=true").click()
-    page.get_by_role("option", name="Which k are best").click()
-    page.get_by_label("And of the best value").click()
-    page.get_by_role("option", name="The best value").click()
+    at.choose("An evaluation discloses", "Which k are best")
+    at.choose("And of the best value", "The best value")
     # It ends by these, so that on a slow machine it lasts longer, as looking at it does.
     at.press("Advanced settings")
     at.tab_to("Settings, a line of name=value each")

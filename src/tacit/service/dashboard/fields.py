@@ -66,9 +66,11 @@ def checked_field(
 def choice(
     label: str, options: Mapping[Any, str], value: object, changed: Changed | None = None, /
 ) -> ui.select:
+    # Without a transition: a list takes the focus back when it has faded out, also from the field
+    # in which somebody types by then.
     return ui.select(
         dict(options), value=value, label=label, on_change=changed and (lambda: changed())
-    ).props("outlined dense")
+    ).props('outlined dense transition-duration="0"')
 
 
 def name_field(label: str, value: str, /) -> ui.input:

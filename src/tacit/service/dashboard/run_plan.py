@@ -319,7 +319,7 @@ class FrontChoice:
         with ui.element("div").classes("fields"):
             for side, label in enumerate(("Across", "Up")):
                 ui.select(names, value=self._axes[side], label=label, on_change=choose(side)).props(
-                    "outlined dense"
+                    'outlined dense transition-duration="0"'
                 )
 
     def _point_clicked(self, event: events.EChartPointClickEventArguments) -> None:

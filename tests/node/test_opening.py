@@ -99,7 +99,7 @@ class SaysThis:
 
 
 def events(held: AgreementState) -> list[str]:
-    return [event.name for event in held.store.log.recent()][1:]
+    return [event.name for event in held.store.log.recent()]
 
 
 def other(heads: PlanHeads, place: int) -> PlanHeads:

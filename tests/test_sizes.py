@@ -30,10 +30,10 @@ ROOT = Path(tacit.__file__).parent
 TESTS = Path(__file__).parent
 
 CEILINGS: Mapping[str, float] = {
-    "modules": 315,  # besides `__init__`
+    "modules": 330,  # besides `__init__`
     "packages": 36,
-    "lines of src": 74_800,
-    "lines of tests": 63_400,
+    "lines of src": 77_500,
+    "lines of tests": 68_000,
     "longest module": 600,  # the goal; what is shorter may grow up to it
     "longest function": 80,  # besides commands
     "most parameters": 10,  # of the same

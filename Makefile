@@ -116,7 +116,7 @@ soak: .venv/ready-dev ## Ten runs at a time while processes are killed at random
 pictures: .venv/ready-dev debian ## The dashboard in docs/pictures, taken anew in a browser (2 minutes)
 	@$(BIN)/python -m tests.service.dashboard.pictures
 
-mutants: .venv/ready-dev ## Break the protocols in small ways: some test must notice each (15 minutes)
+mutants: .venv/ready-dev ## Break the sources in small ways: some test must notice each (25 minutes)
 	@$(BIN)/python -m tests.mutants --write
 
 reproduce: .venv/ready-studies ## The paper's whole evaluation, our figures beside its own (30 minutes)

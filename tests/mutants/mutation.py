@@ -1,4 +1,10 @@
-"""One small change of the protocols that some test must notice, and the list of them."""
+"""One small change of the sources that some test must notice, and the lists of them.
+
+There is a list per room, `lists/ROOM.toml`. An entry has a `name`, one `edit` or several `edits`,
+`why` it would be a breach or a wrong result, and the `tests` that concern it. An edit has a `file`
+below src/tacit, the text `old`, which occurs once there, and `new`, which takes its place. Where no
+test can notice the change, `equivalent` has the reason.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-LIST = Path(__file__).with_name("mutations.toml")
+LISTS = Path(__file__).with_name("lists")
 SOURCES = Path("src") / "tacit"
 """Where the files of mutations are, seen from the root."""
 
 
 class MutationError(Exception):
-    """A mutation that does not fit the source; the list must be brought up to date."""
+    """A mutation that does not fit the source; its list must be brought up to date."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +52,9 @@ class Mutation:
     """Why no test can notice it, if none can."""
 
     @property
-    def files(self) -> list[str]:
-        """The files that it changes."""
-        return sorted({edit.file for edit in self.edits})
+    def room(self) -> str:
+        """The room that it changes first, after which its list is named."""
+        return self.edits[0].file.partition("/")[0]
 
     def changed(self, root: Path, /) -> dict[Path, str]:
         """The new text of each file that it changes, by its path below the root."""
@@ -66,6 +72,7 @@ def _mutation(entry: dict[str, Any]) -> Mutation:
     return Mutation(edits=tuple(Edit(**edit) for edit in edits), **entry)
 
 
-def mutations(path: Path = LIST) -> list[Mutation]:
-    """The whole list, in its order."""
-    return [_mutation(entry) for entry in tomllib.loads(path.read_text())["mutation"]]
+def mutations(folder: Path = LISTS) -> list[Mutation]:
+    """All lists, in the order of their rooms."""
+    lists = [tomllib.loads(path.read_text()) for path in sorted(folder.glob("*.toml"))]
+    return [_mutation(entry) for each in lists for entry in each["mutation"]]

@@ -15,12 +15,11 @@ UNKNOWN = "not tried yet"
 INTRODUCTION = """\
 # Mutants
 
-Small changes of the protocols, each a breach or a wrong result, and the test that notices it.
-`make mutants` makes each in a temporary copy of the sources, runs the tests that concern it and
-then all of `tests/mpc` and `tests/equity`, ends with an error if one survives, and writes this
-page. The list is `tests/mutants/mutations.toml`; a change of the protocols that removes a
-mutation's text must bring the list up to date. Where tests can notice nothing, the reason stands in
-place of a test.
+Small changes of the sources, each a breach or a wrong result, and the test that notices it.
+`make mutants` makes each in a temporary copy of the sources and runs the tests that concern it,
+then those of its room. It ends with an error if one survives, and writes this page. The lists are
+in `tests/mutants/lists`, one per room; a change that removes a mutation's text must bring its list
+up to date. Where tests can notice nothing, the reason stands in place of a test.
 
 """
 _ROW = re.compile(r"^\| `([^`]+)` \|.*\| (.+) \|$", re.MULTILINE)

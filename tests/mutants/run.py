@@ -1,8 +1,7 @@
-"""Runs tests against one mutation, in a temporary copy of the source tree.
+"""Runs tests against one mutation, in a temporary copy of the source tree that serves for many.
 
-First the tests that concern it, then all of `tests/mpc` and `tests/equity` with the doctests, the
-quick ones first. A mutation is killed by a test that fails; one that cannot be imported kills
-nothing.
+First the tests that concern it, then all tests and doctests of its room, the quick ones first. A
+mutation is killed by a test that fails; one that cannot be imported kills nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,13 +24,7 @@ from tests.mutants.mutation import ROOT, SOURCES, Mutation
 
 COPIED = ("conftest.py", "pyproject.toml", "src", "tests")
 # Rules about the text of the source say nothing of what it does.
-ALL = (
-    "tests/mpc",
-    "tests/equity",
-    str(SOURCES / "mpc"),
-    str(SOURCES / "equity"),
-    "--ignore=tests/mpc/test_house.py",
-)
+WITHOUT_RULES = "--ignore=tests/mpc/test_house.py"
 QUICK = ("-m", "not slow and not processes")
 REST = ("-m", "slow or processes")
 SECONDS = 900.0
@@ -58,8 +51,8 @@ class Result:
 
 
 @contextmanager
-def copied_tree(changes: dict[Path, str]) -> Iterator[Path]:
-    """A copy of sources and tests with these files changed."""
+def copied_tree() -> Iterator[Path]:
+    """A copy of sources and tests."""
     with tempfile.TemporaryDirectory(prefix="mutant-") as directory:
         copy = Path(directory)
         for name in COPIED:
@@ -70,9 +63,19 @@ def copied_tree(changes: dict[Path, str]) -> Iterator[Path]:
                 shutil.copytree(source, target)
             else:
                 shutil.copy2(source, target)
+        yield copy
+
+
+@contextmanager
+def changed_tree(copy: Path, changes: Mapping[Path, str]) -> Iterator[None]:
+    """The copy with these files changed, and as it was afterwards."""
+    try:
         for path, text in changes.items():
             (copy / path).write_text(text)
-        yield copy
+        yield
+    finally:
+        for path in changes:
+            shutil.copy2(ROOT / path, copy / path)
 
 
 def run_tests(copy: Path, arguments: Sequence[str], *, seconds: float = SECONDS) -> tuple[int, str]:
@@ -100,8 +103,15 @@ def run_tests(copy: Path, arguments: Sequence[str], *, seconds: float = SECONDS)
     return process.returncode, output
 
 
-def try_mutation(mutation: Mutation, everything: Sequence[str] = ALL) -> Result:
-    """Run the tests of a mutation, then all others, until one fails."""
+def tests_of(room: str, /) -> tuple[str, ...]:
+    """The tests of a room; balances are computed by protocols of their own."""
+    rooms = ("mpc", "equity") if room in ("mpc", "equity") else (room,)
+    folders = [folder for each in rooms for folder in (f"tests/{each}", str(SOURCES / each))]
+    return (*folders, WITHOUT_RULES)
+
+
+def try_mutation(mutation: Mutation, copy: Path, *, quick: bool = False) -> Result:
+    """Run the tests of a mutation, then those of its room unless `quick`, until one fails."""
     began = time.monotonic()
 
     def result(outcome: Outcome, by: str) -> Result:
@@ -110,8 +120,10 @@ def try_mutation(mutation: Mutation, everything: Sequence[str] = ALL) -> Result:
     if mutation.equivalent:
         return result("equivalent", mutation.equivalent)
     stages = [mutation.tests] if mutation.tests else []
-    stages += [(*everything, *QUICK), (*everything, *REST)] if everything else []
-    with copied_tree(mutation.changed(ROOT)) as copy:
+    if not quick:
+        everything = tests_of(mutation.room)
+        stages += [(*everything, *QUICK), (*everything, *REST)]
+    with changed_tree(copy, mutation.changed(ROOT)):
         for arguments in stages:
             status, output = run_tests(copy, arguments)
             # What cannot be imported fails without the name of a test.

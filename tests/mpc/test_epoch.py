@@ -117,6 +117,15 @@ def test_masks_and_greetings_depend_on_the_state() -> None:
         epoch.masks(replace(CONTEXT, request=b"another"), b"one")
 
 
+def test_nodes_that_name_other_members_have_no_epoch_in_common() -> None:
+    """One takes itself for node 3 of four, of which another was lost; its place is the same."""
+
+    async def party(me: int, muxes: dict[int, Mux]) -> str:
+        return await attempt(3 if me == 2 else me, muxes)
+
+    assert all("do not all have the same key" in said for said in run_linked(party, nodes=3)[:3])
+
+
 @pytest.mark.parametrize(
     ("component", "victim"), [(c, v) for c in range(1, 4) for v in range(1, 4) if c != v]
 )

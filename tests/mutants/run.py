@@ -23,8 +23,8 @@ from typing import Literal
 from tests.mutants.mutation import ROOT, SOURCES, Mutation
 
 COPIED = ("conftest.py", "pyproject.toml", "src", "tests")
-# Rules about the text of the source say nothing of what it does.
-WITHOUT_RULES = "--ignore=tests/mpc/test_house.py"
+# Rules about the text of sources and documents say nothing of what the code does.
+WITHOUT_RULES = ("--ignore=tests/mpc/test_house.py", "--ignore-glob=*document.py")
 QUICK = ("-m", "not slow and not processes")
 REST = ("-m", "slow or processes")
 SECONDS = 900.0
@@ -107,7 +107,7 @@ def tests_of(room: str, /) -> tuple[str, ...]:
     """The tests of a room; balances are computed by protocols of their own."""
     rooms = ("mpc", "equity") if room in ("mpc", "equity") else (room,)
     folders = [folder for each in rooms for folder in (f"tests/{each}", str(SOURCES / each))]
-    return (*folders, WITHOUT_RULES)
+    return (*folders, *WITHOUT_RULES)
 
 
 def try_mutation(mutation: Mutation, copy: Path, *, quick: bool = False) -> Result:

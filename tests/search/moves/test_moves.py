@@ -12,13 +12,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tacit.errors import ParameterError
-from tacit.problems import Objective, Tour
+from tacit.problems import Assignment, Objective, Tour
 from tacit.search.moves import (
+    AssignmentParameters,
     MoveSet,
     PublicShape,
     TourParameters,
     TourSchedule,
     fitted_parameters,
+    public_shape,
 )
 from tacit.search.moves.schedule import gumbel_noise, gumbel_quantiles, noise_span
 
@@ -102,6 +104,65 @@ def test_keys_are_distinct_and_fit_their_bits(
     assert (now.moves.blocks, now.moves.children) == (schedule.blocks, schedule.children)
 
 
+HALVES = np.arange(40) < 20
+
+
+def cost_of_change(symmetric: bool) -> NDArray[np.bool_]:
+    """Where a tour of 40 costs most: what is cheapest in one half is dearest in the other."""
+    near = np.eye(40, k=1, dtype=bool) | np.eye(40, k=39, dtype=bool).T
+    if symmetric:
+        near |= near.T
+    within = HALVES[:, None] & HALVES
+    return (near & within) | (~near & ~HALVES[:, None] & ~HALVES)
+
+
+@pytest.mark.parametrize(
+    ("symmetric", "spread", "heat", "moves"),
+    [
+        (True, 1366, 1, (0, 0)),  # 6 * 1366 is just above a power of two
+        (True, 682, 10_000, (0, 0)),  # noise counts most
+        (False, 1000, 1, (100, 0)),  # inversions turn many legs
+    ],
+)
+def test_keys_as_far_apart_as_can_be_fit_their_bits(
+    symmetric: bool, spread: int, heat: int, moves: tuple[int, int]
+) -> None:
+    shape = PublicShape("tour", 40, 40, low=0, spread=spread, symmetric=symmetric)
+    parameters = TourParameters(
+        children=300,
+        swap_percent=moves[0],
+        exchange_percent=moves[1],
+        heat_start=heat,
+        heat_end=min(heat, 30),
+    )
+    schedule = TourSchedule(shape, parameters, seed=5)
+    table = np.column_stack([spread * cost_of_change(symmetric), np.arange(40)])
+    apart = 0
+    for number in range(12):
+        now = schedule.generation(number, horizon=1000)
+        keys = now.moves.gains(table) * schedule.gain_factor + now.offsets.reshape(1, -1)
+        apart = max(apart, int(keys.max() - keys.min()))
+    assert 1 << (schedule.key_bits - 3) < apart < 1 << (schedule.key_bits - 1)
+
+
+def test_plans_as_far_apart_as_can_be_fit_their_bits() -> None:
+    shape = PublicShape("tour", rows=8, columns=8, low=0, spread=1024)
+    dearest, cheapest = (np.full((8, 8), cost) for cost in (1024, 0))
+    apart = value_of(dearest, shape) - value_of(cheapest, shape)
+    assert apart < 1 << (TourSchedule(shape, TourParameters(), seed=1).total_bits - 1)
+
+
+def test_a_forbidden_pair_is_worse_than_anything_allowed() -> None:
+    pays = Objective("pays", None, sense="minimize", weight_bound=9)
+    forbidden = np.eye(4, dtype=bool)
+    problem = Assignment(name="p", rows=4, columns=4, objectives=(pays,), forbidden=forbidden)
+    shape = public_shape(problem, (3,))
+    assert shape.allowed_spread == 27
+    best = shape.low + shape.spread
+    worst_allowed = best - shape.allowed_spread
+    assert shape.low + 3 * best < 4 * worst_allowed
+
+
 @settings(max_examples=60, deadline=None)
 @given(schedules(), st.integers(0, 50))
 def test_blocks_are_disjoint_and_a_generation_repeats(schedule: TourSchedule, number: int) -> None:
@@ -149,15 +210,14 @@ def test_noise_is_gumbel_noise() -> None:
 def test_other_seeds_streams_and_generations_differ() -> None:
     shape = PublicShape("tour", rows=30, columns=30, low=0, spread=1000)
     settings_ = TourParameters(children=20)
-    seen = {
-        TourSchedule(shape, settings_, seed=seed, stream=stream)
-        .generation(number, horizon=9)
-        .offsets.tobytes()
+    made = [
+        TourSchedule(shape, settings_, seed=seed, stream=stream).generation(number, horizon=9)
         for seed in range(3)
         for stream in range(3)
         for number in range(3)
-    }
-    assert len(seen) == 27
+    ]
+    assert len({each.offsets.tobytes() for each in made}) == 27
+    assert len({each.moves.plus.tobytes() for each in made}) == 27
 
 
 def test_the_temperature_falls_and_rises_again_with_cycles() -> None:
@@ -191,3 +251,18 @@ def test_a_run_ends_without_noise_where_that_is_set() -> None:
 def test_settings_that_make_no_sense_are_refused(changes: dict[str, Any], words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         TourParameters(**changes)
+
+
+@pytest.mark.parametrize(
+    "checkpoints", ["5:3", "4:4", "0", "3:x", ":".join(map(str, range(1, 18)))]
+)
+def test_checkpoints_are_few_and_in_their_order(checkpoints: str) -> None:
+    assert AssignmentParameters(checkpoints="3:5").checkpoint_iterations == (3, 5)
+    with pytest.raises(ParameterError, match="checkpoints"):
+        AssignmentParameters(checkpoints=checkpoints)
+
+
+@pytest.mark.parametrize("gap", [-1, 1, 1001])
+def test_a_gap_is_rounded_to_powers_of_two_at_least(gap: int) -> None:
+    with pytest.raises(ParameterError, match="gap"):
+        AssignmentParameters(gap=gap)

@@ -1,4 +1,4 @@
-"""`make release`: wheel, sdist, bills of materials, hashes, an audit, and a try of each extra."""
+"""`make release`: wheel, sdist, bills of materials, hashes, notices, an audit, each extra tried."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from release.audit import audit
+from release.audit import audit, report
 from release.build import NotReproducibleError, build_twice, committed
 from release.fit import misfits, wanted
 from release.installs import NotInstallableError, try_installs, version_of
@@ -38,7 +38,6 @@ def main() -> int:
         print(f"no release: {error}", file=sys.stderr)
         return 1
     print(f"built twice with the same bytes: {', '.join(path.name for path in made)}")
-    said = []
     for part in PARTS:
         packages = read_lock(lock_file(part).read_text())
         bill = out / f"tacit-{version}-{part}.cdx.json"
@@ -52,17 +51,16 @@ def main() -> int:
     print(f"{len(made)} files in dist/, with SHA256SUMS")
     wheel = next(path for path in made if path.suffix == ".whl")
     try:
-        try_installs(wheel, ROOT / "build" / "installs", version=version, say=print)
+        try_installs(wheel, ROOT / "build" / "installs", out, version=version, say=print)
     except NotInstallableError as error:
         print(f"no release: {error}", file=sys.stderr)
         return 1
-    vulnerable = False
-    for name in LOCKED:
-        answer = audit(lock_file(name))
-        vulnerable |= bool(answer.vulnerable)
-        said.append(f"{name}: {answer.words()}")
-    print("\n".join(said))
-    return int(vulnerable)
+    answers = {name: audit(lock_file(name)) for name in LOCKED}
+    # Not among the sums: it says what was known on a day, and can be made again on another.
+    said = report(answers, sums=(out / "SHA256SUMS").read_bytes())
+    (out / f"tacit-{version}-audit.txt").write_text(said)
+    print(said, end="")
+    return int(any(each.vulnerable for each in answers.values()))
 
 
 if __name__ == "__main__":

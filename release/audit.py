@@ -1,15 +1,19 @@
 """Known vulnerabilities of locked packages, as far as somebody can be asked.
 
-pip-audit asks a service on the internet. Where that cannot be reached, or does not know a package,
+pip-audit asks a service on the internet for the advisories that PyPI has at that moment, so the
+date of its data is when it was asked. Where it cannot be reached, or does not know a package,
 nothing was audited, and that is what is said: it is no reason to fail, and none to be content.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 
@@ -23,16 +27,20 @@ class Audited:
     unknown: list[str] = field(default_factory=list)
     failure: str = ""
     """Why nobody could be asked."""
+    at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    """When it was asked, which is the date of what it knew."""
 
     def words(self) -> str:
         """One line for whoever makes the release."""
+        when = f"{self.at:%Y-%m-%d %H:%M} UTC"
+        why = f"the service knows none of the {len(self.unknown)} packages"
         if self.failure:
-            return f"NOT AUDITED: the vulnerability service could not be asked ({self.failure})"
+            why = f"the vulnerability service could not be asked ({self.failure})"
         if not self.asked:
-            return f"NOT AUDITED: the service knows none of the {len(self.unknown)} packages"
+            return f"NOT AUDITED on {when}: {why}"
         said = ", ".join(self.vulnerable) or "no known vulnerability"
         rest = f"; NOT AUDITED: {', '.join(self.unknown)}" if self.unknown else ""
-        return f"{self.asked} packages audited: {said}{rest}"
+        return f"{self.asked} packages audited with the advisories of {when}: {said}{rest}"
 
 
 def audit(lock: Path, /) -> Audited:
@@ -45,6 +53,14 @@ def audit(lock: Path, /) -> Audited:
         check=False,
     )
     return read_answer(done.stdout, done.stderr)
+
+
+def report(answers: Mapping[str, Audited], /, *, sums: bytes) -> str:
+    """Write what comes with a release, which is named by the hash of its SHA256SUMS."""
+    digest = hashlib.sha256(sums).hexdigest()
+    lines = [f"Audit of the release whose SHA256SUMS has the hash {digest}"]
+    lines += [f"{name}: {answer.words()}" for name, answer in answers.items()]
+    return "\n".join(lines) + "\n"
 
 
 def read_answer(answer: str, errors: str, /) -> Audited:

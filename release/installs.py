@@ -68,8 +68,13 @@ def version_of(init: Path = ROOT / "src" / "tacit" / "__init__.py", /) -> str:
     return found[1]
 
 
-def try_installs(wheel: Path, work: Path, /, *, version: str, say: Callable[[str], None]) -> None:
-    """Install the wheel once for each extra, and run what it is for."""
+def try_installs(
+    wheel: Path, work: Path, out: Path, /, *, version: str, say: Callable[[str], None]
+) -> None:
+    """Install the wheel once for each extra, and run what it is for.
+
+    The notices of what was installed from a lock file are written into the folder `out`.
+    """
     for each in INSTALLS:
         name = each.extra or "core"
         folder = work / name
@@ -80,6 +85,8 @@ def try_installs(wheel: Path, work: Path, /, *, version: str, say: Callable[[str
         pip += ["--disable-pip-version-check"]
         if each.lock is not None:
             _run([*pip, "--require-hashes", "-r", str(lock_file(each.lock))], folder)
+            notices = out / f"tacit-{version}-{each.lock}.notices.txt"
+            _run([*pip[:1], str(ROOT / "release" / "notices.py"), str(notices)], folder)
             _run([*pip, "--no-index", "--no-deps", str(wheel)], folder)
         else:
             _run([*pip, f"{wheel}[{each.extra}]" if each.extra else str(wheel)], folder)

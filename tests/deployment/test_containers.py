@@ -145,6 +145,11 @@ def test_a_run_ends_well_although_a_container_is_killed(
         deployment.check_by_participants(run, killed=True)
         for each in deployment.servers:
             each.check()
+        for each, asks in ((deployment.platform, True), (deployment.nodes[0], False)):
+            assert isinstance(each, Container)
+            notices = podman("exec", each.name, "cat", "/opt/tacit/THIRD-PARTY-NOTICES.txt")
+            assert ("psycopg 3" in notices) is asks
+            assert "GNU LESSER GENERAL PUBLIC LICENSE" in notices
 
 
 def test_a_base_by_its_tag_is_refused(podman: Podman) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 
 import pytest
-from release.audit import audit, read_answer
+from release.audit import Audited, audit, read_answer, report
 from release.locks import lock_file
 
 CLEAN = {"name": "rich", "version": "15.0.0", "vulns": []}
@@ -22,22 +23,41 @@ def test_a_service_that_cannot_be_reached_is_no_clean_bill(monkeypatch: pytest.M
     answer = audit(lock_file("build"))
     assert answer.failure
     assert not answer.vulnerable
-    assert answer.words().startswith("NOT AUDITED: the vulnerability service could not be asked")
+    assert "the vulnerability service could not be asked" in answer.words()
+    assert answer.words().startswith("NOT AUDITED on ")
 
 
 def test_what_the_service_does_not_know_was_not_audited() -> None:
     answer = read_answer(json.dumps({"dependencies": [SKIPPED]}), "No known vulnerabilities found")
-    assert answer.words() == "NOT AUDITED: the service knows none of the 1 packages"
+    assert answer.words().startswith("NOT AUDITED on ")
+    assert answer.words().endswith("the service knows none of the 1 packages")
     answer = read_answer(json.dumps({"dependencies": [CLEAN, SKIPPED]}), "")
-    assert answer.words() == "1 packages audited: no known vulnerability; NOT AUDITED: cffi"
+    assert answer.words().startswith("1 packages audited with the advisories of ")
+    assert answer.words().endswith(": no known vulnerability; NOT AUDITED: cffi")
 
 
 def test_faults_are_named() -> None:
     answer = read_answer(json.dumps({"dependencies": [CLEAN, FAULTY]}), "")
     assert answer.vulnerable == ["x 1: PYSEC-1", "x 1: PYSEC-2"]
-    assert answer.words() == "2 packages audited: x 1: PYSEC-1, x 1: PYSEC-2"
+    assert answer.words().endswith(": x 1: PYSEC-1, x 1: PYSEC-2")
 
 
 def test_without_pip_audit_nothing_was_audited() -> None:
     answer = read_answer("", "python: No module named pip_audit")
     assert answer.words().endswith("(python: No module named pip_audit)")
+
+
+def test_a_release_has_the_answers_with_the_date_of_what_was_known() -> None:
+    day = datetime(2026, 3, 4, 5, 6, tzinfo=UTC)
+    answers = {
+        "node": Audited(asked=7, at=day),
+        "platform": Audited(failure="no route to host", at=day),
+    }
+    assert report(answers, sums=b"").splitlines() == [
+        "Audit of the release whose SHA256SUMS has the hash "
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        "node: 7 packages audited with the advisories of 2026-03-04 05:06 UTC: no known "
+        "vulnerability",
+        "platform: NOT AUDITED on 2026-03-04 05:06 UTC: the vulnerability service could not be "
+        "asked (no route to host)",
+    ]

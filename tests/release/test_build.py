@@ -13,7 +13,7 @@ from release.build import NotReproducibleError, build_twice, compare
 from release.locks import ROOT
 
 FILES = (
-    *("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md"),
+    *("pyproject.toml", "README.md", "LICENSE", "NOTICE", "CHANGELOG.md"),
     "studies/__init__.py",
     *("src/tacit/__init__.py", "src/tacit/py.typed", "src/tacit/problems/data/kroA100.json"),
 )
@@ -36,6 +36,7 @@ def test_two_builds_under_different_circumstances_are_equal(tmp_path: Path) -> N
     with zipfile.ZipFile(wheel) as file:
         assert "tacit/problems/data/kroA100.json" in file.namelist()
         assert not [name for name in file.namelist() if "studies" in name]
+        assert {"LICENSE", "NOTICE"} <= {Path(name).name for name in file.namelist()}
         assert {each.date_time for each in file.infolist()} == {(2023, 11, 14, 22, 13, 20)}
     # Another moment is another release: the comparison sees bytes and not names.
     later = build_twice(some_sources(), tmp_path / "work", tmp_path / "later", epoch=1_800_000_000)

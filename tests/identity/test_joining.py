@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,14 @@ from tacit.errors import TacitError
 from tacit.identity import load_cluster_config, load_half, load_node_config, public_half
 from tacit.identity.config import NodeConfig
 from tacit.identity.keys import Keys, load_keys
-from tacit.identity.public_half import new_node, new_platform, node_half, show_half
-from tacit.mpc.transport import make_certificate
+from tacit.identity.public_half import (
+    new_node,
+    new_platform,
+    node_half,
+    short_fingerprints,
+    show_half,
+)
+from tacit.mpc.transport import make_certificate, split_certificates
 from tests.conftest import RunTacit
 
 NODES = ("alpha", "beta", "gamma")
@@ -210,13 +217,59 @@ def test_json_and_fingerprints(post: Path, run_here: RunTacit) -> None:
     assert [each["what"] for each in shown] == ["signing key", *["certificate"] * 4]
     beta = joined["nodes"][1]
     assert shown[0]["to_compare"] == beta["signing_key_to_compare"]
-    assert shown[1]["to_compare"] == beta["certificate_to_compare"]
+    assert shown[1]["to_compare"] == beta["certificates_to_compare"][0]
     assert shown[1]["hosts"] == ["beta.example"]
     half = run_here("keys", "show", post / "beta.public.toml").stdout
     pem = run_here("keys", "show", home / "beta" / "beta.pem").stdout
     for said in (half, pem):
-        assert beta["certificate_to_compare"] in said
+        assert beta["certificates_to_compare"][0] in said
     assert beta["signing_key_to_compare"] in half
+
+
+def test_all_certificates_in_force_are_compared(post: Path, run_here: RunTacit) -> None:
+    """While keys are rotated two are accepted, so whoever slips in a second one is noticed."""
+    home = post.parent
+    one, other = home / "desk", home / "desk-for-others"
+    # The platform's operator prepares a rotation twice, and shows alpha another new certificate.
+    shutil.copytree(one, other)
+    for folder in (one, other):
+        assert run_here("cluster", "join", folder, *halves(post)).returncode == 0
+    prepared = [
+        run_here("keys", "rotate", each / "cluster.toml", "prepare").stdout for each in (one, other)
+    ]
+    compared = []
+    for name, folder in (("alpha", other), ("beta", one), ("gamma", one)):
+        shutil.copy(folder / "desk.public.toml", post)
+        joined = run_here("cluster", "join", home / name, *halves(post), "--replace").stdout
+        compared.append(joined.splitlines()[-1])
+        pinned = split_certificates((home / name / "desk.pem").read_text())
+        assert len(pinned) == 2
+        for each in pinned:
+            (printed,) = short_fingerprints(each)
+            assert printed in joined
+        # The new one is named where it was drawn, too, and by `keys show`.
+        assert f"new certificate  {printed}" in prepared[folder is other]
+        assert printed in run_here("keys", "show", home / name / "desk.pem").stdout
+    assert compared[0] != compared[1] == compared[2]
+    # Which of them is shown first makes no difference.
+    switched = run_here("keys", "rotate", one / "cluster.toml", "switch").stdout
+    assert f"certificate  {printed}" in switched
+    shutil.copy(one / "desk.public.toml", post)
+    joined = run_here("cluster", "join", home / "beta", *halves(post), "--replace").stdout
+    assert joined.splitlines()[-1] == compared[1]
+
+
+def test_a_certificate_of_another_party_is_refused_beside_its_own(
+    post: Path, run_here: RunTacit
+) -> None:
+    """Two parties that may show the same certificate could stand in for each other."""
+    gamma, alpha = load_half(post / "gamma.public.toml"), load_half(post / "alpha.public.toml")
+    keys = load_keys(post.parent / "gamma" / "gamma.key")
+    both = gamma.certificate + alpha.certificate
+    forged(post, "gamma", address=gamma.address, keys=keys, certificate=both)
+    done = run_here("cluster", "join", post.parent / "beta", *halves(post))
+    assert done.returncode == 3
+    assert "have the same certificate" in done.stderr
 
 
 def test_participants_pin_the_same_files(post: Path, run_here: RunTacit) -> None:

@@ -15,7 +15,7 @@ from tacit.identity.config import load_node_config
 from tacit.identity.keys import load_keys
 from tacit.identity.rotation import Rotated, rotated_by_node, rotated_by_platform
 from tacit.local.cluster import LocalCluster
-from tacit.mpc.transport import Identity
+from tacit.mpc.transport import Identity, fingerprint
 from tacit.node.store import agreements_naming
 from tacit.records.log import check_log
 from tests.on_nodes.agreed_cluster import AgreedCluster, populations, run
@@ -99,9 +99,10 @@ def test_a_run_goes_on_while_everything_is_rotated(fresh_cluster: LocalCluster) 
         assert new_key != old_key.signing_public
         (folder / "cluster.toml").write_text(text.replace(old_key.signing_public, new_key))
         new = AgreedCluster.draft(fresh_cluster)
-        shown = new.agreement.nodes[1]
-        assert (shown.signing_key, shown.certificate) == (new_key, both[0].fingerprint)
-        assert new.agreement.platform == both[1].fingerprint != agreed.agreement.platform
+        shown, own = (fingerprint(each.certificate.read_text()) for each in both)
+        node = new.agreement.nodes[1]
+        assert (node.signing_key, node.certificate) == (new_key, shown)
+        assert new.agreement.platform == own != agreed.agreement.platform
         async with new.ready() as (_, evaluations):
             await evaluations.evaluate(next(plans), until=None)
 

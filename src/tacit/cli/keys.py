@@ -90,17 +90,19 @@ def _shown(path: Path) -> list[dict[str, Any]]:
         keys = load_keys(path)
         return [_key_table(keys.name, keys.signing_public)]
     if start.startswith(b"-----"):
-        return [_certificate_table(path)]
+        return _certificate_tables(path)
     if is_half(read_toml(path)):
         half = load_half(path)
-        shown = [_certificate_table(path, half.certificate)]
+        shown = _certificate_tables(path, half.certificate)
         if half.signing_key:
             shown.insert(0, _key_table(half.name, half.signing_key))
         return shown
     rotated = _rotated(path)
     found = _shown(rotated.keys) if rotated.keys is not None else []
     files = [rotated.certificate, rotated.to_pin, *_pinned(path)]
-    return found + [_certificate_table(each) for each in dict.fromkeys(files) if each.exists()]
+    for each in dict.fromkeys(files):
+        found += _certificate_tables(each) if each.exists() else []
+    return found
 
 
 def _key_table(name: str, key: str) -> dict[str, Any]:
@@ -110,14 +112,22 @@ def _key_table(name: str, key: str) -> dict[str, Any]:
     return {"what": "signing key", "name": name, "key": key, "to_compare": to_compare}
 
 
-def _certificate_table(path: Path, pem: str | None = None) -> dict[str, Any]:
+def _certificate_tables(path: Path, pem: str | None = None) -> list[dict[str, Any]]:
+    """Describe every certificate of a file, which has two of a party while they are rotated."""
+    from tacit.identity import read_certificate
+    from tacit.mpc.transport import split_certificates
+
+    whole = read_certificate(path) if pem is None else pem
+    return [_certificate_table(path, each) for each in split_certificates(whole)]
+
+
+def _certificate_table(path: Path, pem: str) -> dict[str, Any]:
     import time
 
     from tacit.client import certificate_fingerprint
-    from tacit.identity import expires, read_certificate
+    from tacit.identity import expires
     from tacit.mpc.transport import certificate_hosts, fingerprint
 
-    pem = read_certificate(path) if pem is None else pem
     return {
         "what": "certificate",
         "file": str(path),
@@ -138,7 +148,7 @@ def show_keys(name: str, signing: str) -> None:
 
 def half_table(half: PublicHalf, /) -> dict[str, Any]:
     """A public half for programs."""
-    from tacit.identity import key_fingerprint, short_fingerprint
+    from tacit.identity import key_fingerprint, short_fingerprints
 
     table = {
         "kind": half.kind,
@@ -146,8 +156,8 @@ def half_table(half: PublicHalf, /) -> dict[str, Any]:
         "address": half.address or None,
         "signing_key": half.signing_key or None,
         "signing_key_to_compare": key_fingerprint(half.signing_key) if half.signing_key else None,
-        "certificate_sha256": half.certificate_fingerprint,
-        "certificate_to_compare": short_fingerprint(half.certificate),
+        "certificates_sha256": half.certificate_fingerprints,
+        "certificates_to_compare": short_fingerprints(half.certificate),
     }
     return {key: value for key, value in table.items() if value is not None}
 
@@ -197,11 +207,12 @@ def rotate(
         # While others pin the old and the new certificate, each party can switch at a time of its
         # own.
         rotated.prepare()
+        typer.echo(f"new certificate  {rotated.new_fingerprint}")
         typer.echo(f"{rotated.to_pin} holds the old and the new certificate; give it to all")
         typer.echo("who pin it, and when they have it: tacit keys rotate CONFIG switch")
     elif step is RotationStep.SWITCH:
         rotated.switch()
-        typer.echo(f"certificate  {rotated.fingerprint}")
+        typer.echo(f"certificate  {rotated.new_fingerprint}")
         if rotated.keys is not None:
             keys = load_keys(rotated.keys)
             show_keys(keys.name, keys.signing_public)

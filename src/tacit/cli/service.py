@@ -67,14 +67,15 @@ def init(
 
 
 def _show_new(settings: Settings, path: Path, *, as_json: bool) -> None:
-    from tacit.identity import read_certificate, short_fingerprint
+    from tacit.client import certificate_fingerprint
+    from tacit.identity import read_certificate
     from tacit.mpc.transport import certificate_hosts
 
     authority = settings.certificate_to_pin
     assert authority is not None
     assert settings.tls_certificate is not None
     hosts = certificate_hosts(read_certificate(settings.place(settings.tls_certificate)))
-    to_compare = short_fingerprint(read_certificate(authority))
+    to_compare = certificate_fingerprint(read_certificate(authority))
     if as_json:
         echo_json(
             {

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         new_node,
         new_platform,
         renewed_half,
-        short_fingerprint,
+        short_fingerprints,
     )
     from tacit.identity.rotation import Rotated, rotated_by_node, rotated_by_platform
 else:

@@ -26,6 +26,7 @@ from tacit.mpc.transport import (
     Identity,
     alternative_names,
     fingerprint,
+    fingerprints,
     make_certificate,
     secret_pem,
     split_certificates,
@@ -125,7 +126,7 @@ class _ReadCertificate:
     @classmethod
     def of(cls, path: Path) -> _ReadCertificate:
         stamp, pem = _stamp(path), read_certificate(path)
-        return cls(stamp, pem, [fingerprint(each) for each in split_certificates(pem)])
+        return cls(stamp, pem, fingerprints(pem))
 
 
 class PinnedCertificates(Mapping[str, str]):

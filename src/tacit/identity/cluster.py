@@ -107,9 +107,9 @@ def _distinct(halves: list[PublicHalf], own: PublicHalf) -> list[PublicHalf]:
     for half in halves:
         if half in found:
             continue
-        for what in ("name", "address", "signing_key", "certificate_fingerprint"):
-            value = getattr(half, what)
-            twin = next((each for each in found if value and getattr(each, what) == value), None)
+        for what in ("name", "address", "signing_key", "certificate_fingerprints"):
+            values = _values(half, what)
+            twin = next((each for each in found if values & _values(each, what)), None)
             if twin is None:
                 continue
             if what == "name" and half.name == own.name:
@@ -124,6 +124,12 @@ def _distinct(halves: list[PublicHalf], own: PublicHalf) -> list[PublicHalf]:
             )
         found.append(half)
     return found
+
+
+def _values(half: PublicHalf, what: str) -> set[str]:
+    """What nobody else may have: one of several certificates in force is enough to be taken."""
+    value = getattr(half, what)
+    return set(value) if isinstance(value, list) else {value} - {""}
 
 
 def _check_alike(halves: list[PublicHalf]) -> None:

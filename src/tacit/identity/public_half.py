@@ -32,7 +32,7 @@ from tacit.files import check_secret, other_version, read_text, read_toml, repla
 from tacit.identity.certificates import CertificateFiles, new_certificate, read_certificate
 from tacit.identity.config import node_file_text, parse_address
 from tacit.identity.keys import Keys, key_fingerprint, load_keys, save_keys
-from tacit.mpc.transport import fingerprint, split_certificates
+from tacit.mpc.transport import fingerprints, split_certificates
 from tacit.plain_text import decoders_words
 
 FORMAT: Literal["tacit-public/1"] = "tacit-public/1"
@@ -67,8 +67,9 @@ class PublicHalf(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     signature: str = ""
 
     @property
-    def certificate_fingerprint(self) -> str:
-        return fingerprint(self.certificate)
+    def certificate_fingerprints(self) -> list[str]:
+        """The SHA-256 of every certificate in force: others accept each of them."""
+        return fingerprints(self.certificate)
 
 
 def node_half(keys: Keys, certificate: str, /, *, name: str, address: str) -> PublicHalf:
@@ -112,7 +113,7 @@ def load_half(path: Path, /) -> PublicHalf:
     try:
         half = msgspec.convert(table, type=PublicHalf)
         # The file comes from strangers; its parts are read before its signature can be checked.
-        half.certificate_fingerprint  # noqa: B018 - refuses what is no certificate
+        half.certificate_fingerprints  # noqa: B018 - refuses what is no certificate
         # A name becomes the name of files, beside others in the same folder.
         if half.name in RESERVED or (half.address == "") != (half.kind == "platform"):
             raise ValueError("no node or platform has such a name and address")
@@ -145,19 +146,24 @@ def half_lines(half: PublicHalf, /) -> list[str]:
     lines = []
     if half.kind == "node":
         lines.append(f"  signing key  {key_fingerprint(half.signing_key)}")
-    lines.append(f"  certificate  {short_fingerprint(half.certificate)}")
+    shown, *others = short_fingerprints(half.certificate)
+    lines.append(f"  certificate  {shown}")
+    # Whoever has the key of one can stand in for the party, so each is compared.
+    lines += [f"  certificate  {each}  (also in force while it is rotated)" for each in others]
     return lines
 
 
-def short_fingerprint(pem: str, /) -> str:
-    """Return as much of a certificate's SHA-256 as people compare by phone (128 bits)."""
-    return _grouped(fingerprint(pem), 4)
+def short_fingerprints(pem: str, /) -> list[str]:
+    """Return as much of each certificate's SHA-256 as people compare by phone (128 bits)."""
+    return [_grouped(each, 4) for each in fingerprints(pem)]
 
 
 def joint_fingerprint(halves: Iterable[PublicHalf], /) -> str:
     """Return one fingerprint for all of them (192 bits: a party chooses its own half of it)."""
+    # All certificates, in an order that a step of a rotation does not change.
     lines = sorted(
-        f"{each.kind} {each.name} {each.address} {each.signing_key} {each.certificate_fingerprint}"
+        f"{each.kind} {each.name} {each.address} {each.signing_key} "
+        + " ".join(sorted(each.certificate_fingerprints))
         for each in halves
     )
     return _grouped(hashlib.sha256("\n".join(lines).encode()).hexdigest(), 6)
@@ -252,8 +258,8 @@ def own_half(folder: Path, /) -> PublicHalf:
         raise FileError(folder, None, what, remedy)
     half = load_half(found[0])
     shown = CertificateFiles(folder / f"{half.name}.pem", folder / f"{half.name}.tls.key")
-    if shown.fingerprint != half.certificate_fingerprint:
-        what = "has another certificate than the .pem beside it"
+    if fingerprints(shown.pem) != half.certificate_fingerprints:
+        what = "has other certificates than the .pem beside it"
         raise FileError(found[0], None, what, "it is written by tacit keys rotate; run it again")
     return half
 

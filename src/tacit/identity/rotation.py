@@ -28,9 +28,9 @@ from tacit.files import check_secret, create_secret, erase, read_bytes, replace_
 from tacit.identity.certificates import AUTHORITY_FILE, make_https_certificate, read_certificate
 from tacit.identity.config import ClusterConfig, NodeConfig
 from tacit.identity.keys import Keys, beside, load_keys, save_keys
+from tacit.identity.public_half import short_fingerprints
 from tacit.mpc.transport import (
     certificate_hosts,
-    fingerprint,
     make_certificate,
     split_certificates,
 )
@@ -133,8 +133,11 @@ class Rotated:
         return beside(self.keys or self.tls_key, "previous")
 
     @property
-    def fingerprint(self) -> str:
-        return fingerprint(read_certificate(self.certificate))
+    def new_fingerprint(self) -> str:
+        """Return the new one's of those that others accept, to compare by phone."""
+        # `prepare` appends it, and `switch` puts it first; of the authorities it stays last.
+        switched = not self.https_hosts and not beside(self.tls_key, "next").exists()
+        return short_fingerprints(read_certificate(self.to_pin))[0 if switched else -1]
 
     def _write(self, certificates: list[str]) -> None:
         _replace(self.certificate, certificates)

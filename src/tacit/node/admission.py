@@ -36,7 +36,7 @@ from tacit.identity.certificates import (
 )
 from tacit.identity.config import NodeConfig
 from tacit.mpc import party_name
-from tacit.mpc.transport import fingerprint, split_certificates
+from tacit.mpc.transport import fingerprint, fingerprints
 from tacit.node.policy import check_still_valid, refuse
 from tacit.node.threads import in_thread
 from tacit.records.messages import Agree, AgreementTaken, Allowed
@@ -75,8 +75,7 @@ class Parties:
         """Whether this is the fingerprint of a certificate of that node, or of this one."""
         name = party_name(node)
         if name == self._me:
-            own = split_certificates(self._own.pem)
-            return certificate in [fingerprint(each) for each in own]
+            return certificate in fingerprints(self._own.pem)
         return certificate in self.pinned.fingerprints(name)
 
     def platform_certificates(self, name: str, /) -> list[str]:

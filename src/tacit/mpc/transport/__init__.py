@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         alternative_names,
         certificate_hosts,
         fingerprint,
+        fingerprints,
         make_certificate,
         secret_pem,
         split_certificates,

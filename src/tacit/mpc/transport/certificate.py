@@ -94,3 +94,8 @@ def fingerprint(pem: str) -> str:
     """The SHA-256 of a certificate, the first if there are several, to compare elsewhere."""
     first = next(iter(split_certificates(pem)), "")
     return hashlib.sha256(ssl.PEM_cert_to_DER_cert(first)).hexdigest()
+
+
+def fingerprints(pem: str) -> list[str]:
+    """The SHA-256 of every certificate of a file: all of them are accepted."""
+    return [fingerprint(each) for each in split_certificates(pem)]

@@ -16,6 +16,7 @@ from tacit.agreement.sealed_run import StageKind
 from tacit.agreement.terms import Agreement, Ownership, PinnedSearch
 from tacit.errors import AgreementError
 from tacit.problems import Assignment, Objective, Problem, generate_assignment
+from tacit.runs import default_weightings, even_weightings
 from tacit.search.moves import AssignmentParameters, TourParameters
 from tests.on_nodes.owners_cast import owners_cast
 from tests.on_nodes.sealed_agreed_cluster import assignment_group, partly_forbidden, symmetric_tour
@@ -119,6 +120,84 @@ def test_of_few_weightings_there_may_be_128() -> None:
     agreed(problem=problem, weightings=[(k, 128 - k) for k in range(1, 128, 2)])
     with pytest.raises(AgreementError, match="1 to 128"):
         agreed(problem=problem, weightings=[(k, 257 - k) for k in range(1, 130)])
+
+
+def of_bounds(*bounds: int) -> Problem:
+    """Whose objectives have these bounds, as decimals where the bound is large."""
+    pay = generate_assignment(1, rows=4, participants=3)
+    objectives = [
+        Objective(f"{k}", None, weight_bound=bound, scale=max(1, bound // 1000))
+        for k, bound in enumerate(bounds)
+    ]
+    return changed(pay, objectives=tuple(objectives), proven=True)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "weightings"),
+    [
+        # Multiples, whatever the bounds are.
+        ((10, 1000), [(2, 1), (6, 3)]),
+        # The second objective is worth a thousandth of the first at most, so all are of the first.
+        ((1000_000, 1), [(1 + k, 1) for k in range(32)]),
+        ((1, 1), [((1 << 20) - k, 1) for k in range(32)]),
+        ((1, 1), [(1 << 20, k) for k in range(32)]),
+        ((1, 1), [(1, 0), (2000, 1)]),
+        # Decimals: bounds count in steps of the scale.
+        ((10_000_000, 1000), [(1, 1), (1, 2)]),
+        # Two that decide nothing together with one that does.
+        ((100_000, 1, 1), [(1, 1, 0), (1, 0, 1)]),
+        ((100_000, 100_000, 1), [(1, 1, 0), (1, 2, 0), (2, 4, 7)]),
+    ],
+)
+def test_weightings_that_hardly_differ_in_what_counts_are_one(
+    bounds: tuple[int, ...], weightings: list[tuple[int, ...]]
+) -> None:
+    """Else many plans of one matrix would be opened, for objectives that decide nothing."""
+    with pytest.raises(AgreementError, match="two plans of one"):
+        agreed(problem=of_bounds(*bounds), weightings=weightings)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "weightings"),
+    [
+        # Factors that make up for bounds.
+        ((1000_000, 1), [(1, 1_000_000), (1, 500_000), (1, 0)]),
+        ((1000, 1), [(k, 1000 * (127 - k)) for k in range(128)]),
+        ((100_000, 100_000, 1), [(1, 1, 0), (1, 2, 0), (0, 0, 7)]),
+    ],
+)
+def test_weightings_that_differ_are_taken(
+    bounds: tuple[int, ...], weightings: list[tuple[int, ...]]
+) -> None:
+    agreed(problem=of_bounds(*bounds), weightings=weightings)
+
+
+@pytest.mark.parametrize("bounds", [(1000, 1000), (1000, 501), (7, 50_000), (100, 1200)])
+def test_the_usual_weightings_are_taken_whatever_the_bounds(bounds: tuple[int, ...]) -> None:
+    problem = of_bounds(*bounds)
+    for weightings in (default_weightings(problem), even_weightings(problem, 128)):
+        agreed(problem=problem, weightings=weightings)
+
+
+def test_an_objective_that_decides_nothing_is_refused() -> None:
+    """Each of its weightings would be one of the rest."""
+    with pytest.raises(AgreementError, match="bound and scale must be positive"):
+        agreed(problem=of_bounds(1000, 0), weightings=[(1, k) for k in range(32)])
+    agreement = agreed()
+    nothing = replace(agreement.objectives[0], weight_bound=0)
+    with pytest.raises(AgreementError, match="bound and scale must be positive"):
+        check_agreement(replace(agreement, objectives=[nothing]))
+
+
+def test_a_public_objective_is_not_sealed() -> None:
+    """Whoever chooses its weights would choose what the plan is found for."""
+    problem = generate_assignment(1, rows=4, objectives=2, participants=3)
+    agreement = agreed(problem=problem)
+    joy = replace(
+        agreement.objectives[1], confidential=False, owners=[], public_weights=f"{7:064x}"
+    )
+    with pytest.raises(AgreementError, match="none public"):
+        check_agreement(replace(agreement, objectives=[agreement.objectives[0], joy]))
 
 
 def test_weightings_together_are_those_that_are_named() -> None:

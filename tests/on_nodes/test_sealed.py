@@ -205,8 +205,8 @@ def test_shares_that_do_not_fit_together_are_noticed(cluster: LocalCluster) -> N
         ({"search": PinnedSearch("sealed", {}, 7)}, "seed left out"),
         ({"search": PinnedSearch("sealed", {"weightings": "1:2"}, None)}, "does not fit"),
         ({"search": PinnedSearch("sealed", {"weightings": "0"}, None)}, "not all 0"),
-        ({"search": PinnedSearch("sealed", {"weightings": "1 2 1"}, None)}, "same weighting"),
-        ({"search": PinnedSearch("sealed", {"weightings": "1 2"}, None)}, "perhaps scaled"),
+        ({"search": PinnedSearch("sealed", {"weightings": "1 2 1"}, None)}, "two plans of one"),
+        ({"search": PinnedSearch("sealed", {"weightings": "1 2"}, None)}, "two plans of one"),
         ({"search": PinnedSearch("sealed", {"weightings": "x"}, None)}, "are wrong"),
         ({"search": PinnedSearch("sealed", {"speed": 9, "weightings": "1"}, None)}, "'speed'"),
         ({"search": PinnedSearch("sealed", {}, None)}, "0 weightings"),
@@ -223,7 +223,7 @@ def test_agreements_that_make_no_sense_are_refused(
 def test_a_scaled_weighting_is_the_same_one(cluster: LocalCluster) -> None:
     """Else one agreement would open up to 64 plans of the same weights."""
     problem = sealed(generate_assignment(3, rows=6, objectives=2))
-    with pytest.raises(AgreementError, match="perhaps scaled"):
+    with pytest.raises(AgreementError, match="two plans of one"):
         draft(cluster, problem, weightings=[(2, 1), (1, 2), (6, 3)])
     draft(cluster, problem, weightings=[(2, 1), (1, 2), (6, 4), (0, 3), (5, 0)])
 

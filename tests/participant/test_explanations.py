@@ -93,6 +93,20 @@ def test_what_a_sealed_assignment_discloses() -> None:
     assert "2 plans, one for each agreed weighting of the objectives, and whether each" in several
 
 
+def test_of_each_objective_it_is_said_how_many_plans_are_of_it() -> None:
+    """A platform that opens 5 plans of one objective cannot have them counted as those of two."""
+    problem = generate_assignment(1, rows=4, objectives=2, participants=3)
+    weightings = [(1, k) for k in range(5)]
+    first, second = sealed_words(problem=problem, weightings=weightings).inferred
+    assert "Of the 5 plans, one for each weighting of the objectives, 5 are of this" in first
+    assert "Of the 5 plans, one for each weighting of the objectives, 4 are of this" in second
+    assert first.startswith(f"'{problem.objectives[0].name}': ")
+    assert second.startswith(f"'{problem.objectives[1].name}': ")
+    weightings = [(1, 0), (1, 1)]
+    _, second = sealed_words(problem=problem, weightings=weightings).inferred
+    assert "Of the 2 plans, one for each weighting of the objectives, 1 is of this" in second
+
+
 def test_how_a_sealed_assignment_comes_about() -> None:
     drawn, early = sealed_words(generations=20).limits
     assert "begin with a plan that they draw, and that nobody knows" in drawn

@@ -42,7 +42,13 @@ if TYPE_CHECKING:
         grouped_searches,
         tour_groups,
     )
-    from tacit.agreement.sealed_run import NO_IMPROVEMENTS, SealedRun, Stage, StageKind
+    from tacit.agreement.sealed_run import (
+        NO_IMPROVEMENTS,
+        SealedRun,
+        Stage,
+        StageKind,
+        plans_by_objective,
+    )
     from tacit.agreement.sealing import (
         Manifest,
         SealedRows,

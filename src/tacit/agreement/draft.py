@@ -69,8 +69,12 @@ def check_agreement(agreement: Agreement, /, *, offered: bool = True) -> None:
     if not names or len(set(names)) < len(names):
         raise AgreementError("objectives are missing or share a name; name each apart")
     for terms in agreement.objectives:
-        if terms.weight_bound < 0 or terms.scale < 1:
-            raise AgreementError(f"objective {terms.name!r}: bound and scale must be positive")
+        # With a bound of 0 all weights are 0, and each of its weightings would be one of the rest.
+        if terms.weight_bound < 1 or terms.scale < 1:
+            raise AgreementError(
+                f"objective {terms.name!r}: bound and scale must be positive; leave an objective "
+                "out that decides nothing"
+            )
         if terms.confidential:
             _check_owners(agreement, terms)
         elif terms.owners or terms.public_weights is None:
@@ -225,8 +229,11 @@ def check_sealed(agreement: Agreement, /) -> None:
             "a sealed search opens its plan and has nothing to reveal after it; leave reveal_best "
             "out"
         )
-    if not all(terms.sealed for terms in agreement.objectives):
-        raise AgreementError("one objective is sealed and another is not; seal all or none")
+    if not all(terms.sealed and terms.confidential for terms in agreement.objectives):
+        raise AgreementError(
+            "one objective is sealed and another is not, or public; seal all confidential "
+            "objectives, with none public, or none"
+        )
     if len({terms.best for terms in agreement.objectives}) > 1:
         raise AgreementError("sealed objectives disclose their best in different ways; choose one")
     if agreement.objectives[0].best == "improvement":

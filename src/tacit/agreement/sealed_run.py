@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import cached_property
-from math import gcd
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from tacit.agreement.sealed_groups import SealedGroup, grouped_searches
 from tacit.errors import AgreementError, ParameterError, ProblemError
@@ -28,6 +29,9 @@ from tacit.search.moves import (
 MOST_TOURS, MOST_ASSIGNMENTS = 64, 128
 """Weightings of one run."""
 MOST_FACTOR = 1 << 20
+LEAST_SHARE = 1 / 1024
+"""Of the largest value of a pair, the sum of all factors times bounds. An objective with less of it
+hardly ever changes a plan, and counts as nothing."""
 NO_IMPROVEMENTS = (
     "a sealed run has no plans on the way that could be told to improve; disclose the best value "
     "or nothing"
@@ -236,31 +240,61 @@ class SealedRun:
             fits = all(0 <= factor <= MOST_FACTOR for factor in factors) and any(factors)
             if len(factors) != len(self.problem.objectives) or not fits:
                 raise AgreementError(
-                    f"the weighting {':'.join(map(str, factors))} does not fit; give each "
+                    f"the weighting {_written(factors)} does not fit; give each "
                     f"objective a factor of 0 to {MOST_FACTOR}, not all 0"
                 )
         # Two plans of one weighting would tell more of the costs than the one that was agreed on.
-        if len({reduced(factors) for factors in weightings}) < len(weightings):
-            raise AgreementError(
-                "two searches have the same weighting, perhaps scaled, and would open two plans of "
-                "it; give each once, and one objective one weighting"
-            )
+        # So would two that differ only by an objective that has no say beside the others.
+        shares = shares_of_objectives(self.problem, weightings)
+        for number, share in enumerate(shares):
+            apart = np.abs(shares[number + 1 :] - share).max(axis=1)
+            if (apart < LEAST_SHARE).any():
+                other = number + 1 + int(np.argmax(apart < LEAST_SHARE))
+                raise AgreementError(
+                    f"the weightings {_written(weightings[number])} and "
+                    f"{_written(weightings[other])} are the same, and would open two plans of one: "
+                    "factor times weight_bound of each objective has the same share of the sum, to "
+                    f"{LEAST_SHARE:.1%}; give one of them, with larger factors where bounds are "
+                    "smaller, and one objective one weighting"
+                )
 
 
-def reduced(factors: Sequence[int], /) -> tuple[int, ...]:
-    """Return a weighting without its scale, which changes no search.
+def shares_of_objectives(
+    problem: Problem, weightings: Sequence[Sequence[int]], /
+) -> NDArray[np.float64]:
+    """Return what share each weighting gives each objective: factor times bound, of their sum.
 
-    >>> reduced((4, 2)), reduced((0, 3))
-    ((2, 1), (0, 1))
+    >>> from tacit.problems import generate_assignment
+    >>> shares_of_objectives(generate_assignment(1, rows=3, objectives=2), [(3, 1), (0, 2)])
+    array([[0.75, 0.25],
+           [0.  , 1.  ]])
     """
-    return tuple(factor // gcd(*factors) for factor in factors)
+    bounds = [each.weight_bound for each in problem.objectives]
+    most = [[f * b for f, b in zip(each, bounds, strict=True)] for each in weightings]
+    # Divisions of whole numbers, which are the same on every machine.
+    return np.array([[each / sum(line) for each in line] for line in most])
+
+
+def plans_by_objective(problem: Problem, weightings: Sequence[Sequence[int]], /) -> list[int]:
+    """Return of how many of the plans each objective has a say.
+
+    >>> from tacit.problems import generate_assignment
+    >>> plans_by_objective(generate_assignment(1, rows=3, objectives=2), [(1, 0), (1, 1)])
+    [2, 1]
+    """
+    shares = shares_of_objectives(problem, weightings)
+    return [int(each) for each in (shares >= LEAST_SHARE).sum(axis=0)]
+
+
+def _written(factors: Sequence[int]) -> str:
+    return ":".join(map(str, factors))
 
 
 def pinned_settings(
     parameters: SealedParameters, weightings: Sequence[Sequence[int]], /
 ) -> dict[str, bool | int | str]:
     """Return the settings as an agreement pins them; `SealedRun.read` reads them."""
-    written = " ".join(":".join(map(str, factors)) for factors in weightings)
+    written = " ".join(map(_written, weightings))
     return {**named_settings(parameters), "weightings": written}
 
 

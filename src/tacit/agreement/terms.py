@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from tacit.agreement.sealed_run import SealedRun
+from tacit.agreement.sealed_run import SealedRun, plans_by_objective
 from tacit.disclosure import PARETO, SEALED, parse_best_mode, parse_disclosure
 from tacit.equity import RunEquity
 from tacit.errors import AgreementError
@@ -264,6 +264,12 @@ class Agreement(AgreedRules, frozen=True, kw_only=True, dict=True, omit_defaults
     def sealed_plans(self) -> int:
         """Return how many plans are opened: one per weighting of a sealed run."""
         return len(self.sealed_run.weightings) if self.sealed else 0
+
+    def plans_of(self, objective: int) -> int:
+        """Return of how many of the plans of a sealed run an objective has a say."""
+        if not self.sealed:
+            return 0
+        return plans_by_objective(self.known_problem, self.sealed_run.weightings)[objective]
 
     @property
     def is_exact(self) -> bool:

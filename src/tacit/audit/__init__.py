@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         explain_leakage,
         how_much,
         plan_for,
+        words_for_plans,
     )
     from tacit.audit.leakage_table import (
         Entry,

@@ -121,18 +121,28 @@ def plans_together(plans: int, /) -> PlansTogether:
     return next((each for each in MEASURED if each.plans >= plans), MEASURED[-1])
 
 
-def words_for_plans(plans: int, /) -> list[str]:
-    """Explain how much several opened plans add to the figure of one."""
-    if plans < 2:
+def words_for_plans(plans: int, opened: int, /) -> list[str]:
+    """Explain how much the plans that an objective has a say in add to the figure of one.
+
+    >>> words_for_plans(1, 2)
+    ['Of the 2 plans, one for each weighting of the objectives, 1 is of this objective.']
+    """
+    if opened < 2:
         return []
+    counted = (
+        f"Of the {opened} plans, one for each weighting of the objectives, {plans} "
+        f"{'is' if plans == 1 else 'are'} of this objective"
+    )
+    if plans < 2:
+        return [f"{counted}."]
     one, together = MEASURED[0], plans_together(plans)
     return [
-        f"That is for one plan; this agreement opens {plans}, one for each weighting of the "
-        f"objectives, and they add up: on 40 x 40 independent values, {together.plans} plans told "
+        f"{counted}, and they add up: on 40 x 40 independent values, {together.plans} plans told "
         f"{together.spread:.2f} to {together.close:.2f} of an objective where one told "
-        f"{one.close:.2f}, the more the closer the weightings are to each other. That is after few "
-        f"steps, as plans are opened where the deadline comes first; after a third of all "
-        f"iterations they told at most {AFTER_LEAST:.2f}."
+        f"{one.close:.2f}, the more the closer the weightings are to each other, or the less the "
+        "other objectives vary: the true weights of one may be far below its bound, and all plans "
+        "are then of the rest. That is after few steps, as plans are opened where the deadline "
+        f"comes first; after a third of all iterations they told at most {AFTER_LEAST:.2f}."
     ]
 
 
@@ -182,7 +192,7 @@ def explain_leakage(agreement: Agreement, /) -> list[str]:
 
     Of several, each is named, and what holds of some alike is said once.
     """
-    plans, confidential = agreement.sealed_plans, agreement.confidential()
+    confidential = agreement.confidential()
     names: dict[str, list[str]] = {}
     for k in confidential:
         terms = agreement.objectives[k]
@@ -194,7 +204,7 @@ def explain_leakage(agreement: Agreement, /) -> list[str]:
             costs=costs_or_values(terms.sense),
             best=terms.best,
             asks=who_asks(agreement),
-            plans=plans,
+            of_plans=words_for_plans(agreement.plans_of(k), agreement.sealed_plans),
             plan_for=plan_for(agreement.known_problem, agreement.plan),
             start=public_start(agreement),
         )
@@ -265,7 +275,7 @@ def explain_expected(
     costs: str,
     best: str = "nothing",
     asks: Asks = "nodes",
-    plans: int = 1,
+    of_plans: Sequence[str] = (),
     plan_for: PlanFor = "everybody",
     start: PublicStart | None = None,
 ) -> str:
@@ -287,7 +297,8 @@ curious node learns what the platform does. The published plan alone tells 0.16.
     if plan_for != "everybody":
         return " ".join([*words.known_before(), *words.of_owners(best, plan_for)])
     if disclosure in OPEN_ONLY_A_PLAN:
-        return " ".join([*words.known_before(), *words.of_sealed(best, plans, start)])
+        more = [*words_for_start(start, plan=words.plan), *of_plans]
+        return " ".join([*words.known_before(), *words.of_sealed(best, more)])
     opening = (
         f"After {evaluations:,} evaluations of {population:,} candidates under {disclosure}, a"
     )
@@ -354,10 +365,15 @@ class _Words:
             f"({learned.correlation:.2f})."
         )
 
-    def of_sealed(self, best: str, plans: int, start: PublicStart | None) -> list[str]:
-        """A search that opens a plan and nothing else."""
+    @property
+    def plan(self) -> float:
+        """The figure of an opened plan."""
+        return self.figure(self.expected.honest)
+
+    def of_sealed(self, best: str, more: Sequence[str]) -> list[str]:
+        """A search that opens a plan and nothing else; `more` is about the start and the plans."""
         expected, scale = self.expected, "" if self.expected.prior_alone else f" on {SCALE}"
-        plan = self.figure(expected.honest)
+        plan = self.plan
         learns = how_much(plan, plan_only=0.0, costs=self.rest)
         sentences = [
             "Under sealed nothing but the plan is disclosed. From the plan alone, a curious "
@@ -368,13 +384,12 @@ class _Words:
             sentences.insert(1, self._structured(expected.structured))
         if best == "value":
             sentences.append("The total value of the plan is disclosed to it, too.")
-        more = [*words_for_start(start, plan=plan), *words_for_plans(plans)]
         return [*sentences, *more, *_reservations(expected)]
 
     def of_owners(self, best: str, plan_for: PlanFor) -> list[str]:
         """A search whose plan only participants get, each its own rows of it where it has any."""
         scale = "" if self.expected.prior_alone else f" on {SCALE}"
-        plan = self.figure(self.expected.honest)
+        plan = self.plan
         sentences = [
             "Under sealed, with the plan for its owners alone, a curious platform learns nothing "
             f"of {self.rest} from it (0.00{scale}), whether it keeps to the agreed search or not.",

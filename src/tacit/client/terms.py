@@ -33,6 +33,7 @@ Point = tuple[float, float]
 Datum = Annotated[int, Meta(ge=0, le=10**9)]
 Weighting = Annotated[str, Meta(pattern=r"^[0-9]{1,7}(:[0-9]{1,7}){0,9}\Z")]
 Weight = Annotated[int, Meta(ge=0, le=2**48)]
+Bound = Annotated[int, Meta(ge=1, le=2**48)]
 Whole = Annotated[int, Meta(ge=-(2**53), le=2**53)]
 Owners = Annotated[
     dict[str, Annotated[list[Index], Meta(min_length=1)]], Meta(min_length=1, max_length=1000)
@@ -103,7 +104,7 @@ class RunObjective(Struct, frozen=True, kw_only=True):
     name: Label
     sense: Sense
     scale: Annotated[int, Meta(ge=1, le=10**9)] = 1
-    weight_bound: Weight
+    weight_bound: Bound
     disclosure: ShortName = "sealed"
     best: Best = "nothing"
     """What is disclosed of the best value."""

@@ -67,7 +67,8 @@ class Objective:
         weights.setflags(write=False)
         object.__setattr__(self, "weights", weights)
         if self.weight_bound < 0:
-            object.__setattr__(self, "weight_bound", int(weights.max(initial=0)))
+            # At least 1: in an agreement an objective with the bound 0 is refused.
+            object.__setattr__(self, "weight_bound", int(weights.max(initial=1)))
         self._check_range(weights)
 
     def _check_range(self, weights: NDArray[np.int64]) -> None:

@@ -17,6 +17,7 @@ from tacit.audit import (
     explain_expected,
     first_columns,
     plan_for,
+    words_for_plans,
 )
 from tacit.client import RunObjective, RunTerms
 from tacit.disclosure import (
@@ -57,7 +58,7 @@ def opened_of(terms: RunTerms, /) -> list[str]:
     # Of a tour nothing is proved, so it has neither a gap nor checkpoints.
     proves = terms.problem.kind != "tour"
     opened = opened_words(
-        plans_of_terms(terms),
+        plans_of_terms(terms)[0],
         proves=proves,
         value=terms.objectives[0].best == "value",
         for_owners=terms.plan == "owners",
@@ -129,7 +130,8 @@ def _inferred(terms: RunTerms, made: int | None) -> list[Inferred]:
     parameters = parameters_of_terms(terms)
     measured = resembles_a_preset(parameters, objectives=len(terms.objectives))
     explained = []
-    for each in terms.objectives:
+    opened, plans = plans_of_terms(terms)
+    for each, of_it in zip(terms.objectives, plans, strict=True):
         if not each.confidential:
             continue
         expected = _expected(each.disclosure, terms, evaluations, population)
@@ -141,7 +143,7 @@ def _inferred(terms: RunTerms, made: int | None) -> list[Inferred]:
             costs=costs_or_values(each.sense),
             best=each.best,
             asks="nodes" if measured else "unmeasured",
-            plans=plans_of_terms(terms),
+            of_plans=words_for_plans(of_it, opened),
             plan_for=plan_for(problem_of_terms(terms, proven=True), terms.plan),
         )
         exact = _expected("none", terms, evaluations, population)

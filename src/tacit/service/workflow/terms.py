@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.agreement import plans_by_objective
 from tacit.client import (
     ProblemTerms,
     RunObjective,
@@ -26,7 +27,7 @@ from tacit.problems import (
     problem_without_weights,
     public_problem,
 )
-from tacit.runs import changed, default_weightings
+from tacit.runs import changed, default_weightings, parse_weighting
 from tacit.search import SearchParameters, preset_named
 
 Weights = dict[int, NDArray[np.int64]]
@@ -130,11 +131,13 @@ def population_of_terms(terms: RunTerms, /) -> int:
     return parameters_of_terms(terms).evaluated_per_generation if evaluates else 0
 
 
-def plans_of_terms(terms: RunTerms, /) -> int:
-    """Return how many plans a sealed search opens; 1 where populations are evaluated."""
+def plans_of_terms(terms: RunTerms, /) -> tuple[int, list[int]]:
+    """Return how many plans are opened, and of how many of them each objective has a say."""
     if population_of_terms(terms):
-        return 1
-    return len(terms.weightings) or len(default_weightings(problem_of_terms(terms, proven=True)))
+        return 1, [1] * len(terms.objectives)
+    problem = problem_of_terms(terms, proven=True)
+    weightings = [parse_weighting(each) for each in terms.weightings] or default_weightings(problem)
+    return len(weightings), plans_by_objective(problem, weightings)
 
 
 def public_weights(terms: RunTerms, /) -> Weights:

@@ -12,7 +12,8 @@
     │   ├── AgreementError        an agreement contradicts itself, or somebody did not sign it
     │   ├── SealError             a sealed box or its manifest is not what it should be
     │   ├── LogError              a node's log was cut, changed or reordered
-    │   │   └── UnprovenError     nothing contradicts, and yet not every answer is proven
+    │   │   ├── UnprovenError     nothing contradicts, and yet not every answer is proven
+    │   │   └── UnwrittenError    it cannot be written now: the disk is full or read-only
     │   ├── RefusedError          a node refuses what it was asked, and says why
     │   └── TrustError            a key, an agreement or a certificate is not the one we trust
     ├── PlatformError             the platform cannot be reached, or refuses, and says why
@@ -116,6 +117,13 @@ class UnprovenError(LogError):
     """Nothing in the logs contradicts what was told, and yet they do not prove all of it."""
 
     exit_code = 5
+
+
+class UnwrittenError(LogError):
+    """A node cannot write what it must keep: its disk is full or read-only.
+
+    That is the node's own failure and no refusal: the same request may be carried out later.
+    """
 
 
 class RefusedError(EngineError):

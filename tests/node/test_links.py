@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from tacit.errors import EngineError, FrameError, LogError, PeerError
+from tacit.errors import EngineError, FrameError, LogError, PeerError, UnwrittenError
 from tacit.identity.config import NodeConfig, PeerConfig
 from tacit.local.cluster import LocalCluster
 from tacit.mpc.transport import Identity, MemoryLink, Mux, TlsLink, delayed, memory_pair
@@ -329,6 +329,10 @@ def test_unexpected_errors_and_long_texts_are_not_echoed(monkeypatch: pytest.Mon
     reply, _ = run(attack(OSError(errno.ENOSPC, "share 12345", "/keys/alpha")))
     assert isinstance(reply, Failed)
     assert reply.what == "failed itself (No space left on device); its own log says more"
+    # A full disk is the node's own trouble. A refusal would end the run for good.
+    reply, _ = run(attack(UnwrittenError("the log cannot be written (No space left on device)")))
+    assert isinstance(reply, Failed)
+    assert reply.peer == "node 0"
     reply, notes = run(attack(EngineError("x" * 10_000)))
     assert isinstance(reply, Refused)
     assert len(reply.reason) < 600

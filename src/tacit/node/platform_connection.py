@@ -26,6 +26,7 @@ from tacit.errors import (
     PeerTimeoutError,
     RefusedError,
     SealError,
+    UnwrittenError,
 )
 from tacit.mpc.transport import Frame, Mux
 from tacit.node import evaluating, opening, searching
@@ -214,6 +215,10 @@ class PlatformConnection:
                 kind=error.kind,
                 participants=list(error.participants),
             )
+        except UnwrittenError as error:
+            # No refusal, which would end the run or, of its end, leave its inputs here: with room
+            # on the disk the same request is carried out.
+            return Failed(id=request.id, peer=self._node.name, what=shorten(str(error)))
         except (EngineError, InputError) as error:
             kind = RefusalKind.ROWS if isinstance(error, SealError) else ""
             return Refused(id=request.id, reason=shorten(str(error)), kind=kind)

@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 
 from tacit.agreement.sealing import CONTRIBUTION_BYTES
 from tacit.agreement.terms import Agreement, agreement_hash, canonical, read_agreement
-from tacit.errors import EngineError, RefusedError
+from tacit.errors import RefusedError, UnwrittenError
 from tacit.files import remove_drafts, replace_secret
 from tacit.identity.config import NodeConfig
 from tacit.records.events import AgreementAccepted, Sent
@@ -131,7 +131,7 @@ class AnswerFile:
                 written = 0
             if written != len(record):
                 file.truncate(start)
-                raise EngineError("an answer cannot be kept; check the node's disk")
+                raise UnwrittenError("an answer cannot be kept; check the node's disk")
 
     def read(self) -> Iterator[StoredAnswer]:
         """All answers in their order; a record that a crash left incomplete is cut off."""

@@ -20,7 +20,7 @@ from typing import BinaryIO, NamedTuple
 
 import msgspec
 
-from tacit.errors import LogError
+from tacit.errors import UnwrittenError
 from tacit.files import replace_secret
 from tacit.records.events import LogEvent, StateEvent
 from tacit.records.log import FIRST, LONGEST_LINE, LogHead, decode_line, line_hash, read_chain
@@ -231,7 +231,7 @@ class NodeLog:
     def _write(self, data: bytes) -> None:
         # All of it or nothing: half a line would break the chain for good.
         if self._torn:
-            raise LogError("the log ends in half a line; make room and start the node again")
+            raise UnwrittenError("the log ends in half a line; make room and start the node again")
         began = False
         try:
             with self._opened() as file:
@@ -242,7 +242,7 @@ class NodeLog:
         except OSError as error:
             if began:
                 self._take_back()
-            raise LogError(
+            raise UnwrittenError(
                 f"the log cannot be written ({error.strerror}); check the node's disk"
             ) from error
         self._size += len(data)
@@ -279,7 +279,7 @@ class NodeLog:
             with self._opened() as file:
                 os.fsync(file)
         except OSError as error:
-            raise LogError(
+            raise UnwrittenError(
                 f"the log cannot be synced ({error.strerror}); check the node's disk"
             ) from error
         self._synced = size

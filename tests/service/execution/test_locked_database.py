@@ -7,12 +7,14 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from tacit.errors import StorageError
+from tacit.errors import NodesError, StorageError
 from tacit.service.execution import drafter
 from tacit.service.execution import executor as executing
 from tacit.service.execution.agreed_runs import StoredAgreement
@@ -112,6 +114,28 @@ def test_whatever_goes_wrong_a_run_is_not_left_running(
 
     asyncio.run(work())
     assert stored_run(database, run_id).state == "interrupted"
+
+
+def test_a_node_that_hangs_is_no_error_of_the_platform(
+    settings: Settings, database: Database, run_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Hanging:
+        fetch_logs = fetch_heads = None
+
+        async def start_agreement(self, *_: object, **__: object) -> None:
+            raise TimeoutError
+
+    found = SimpleNamespace(coordinator=lambda stored: Hanging())
+    executor = Executor(settings, database)
+    monkeypatch.setattr(executor, "_links_of", lambda cluster: found)
+    signatures = dict.fromkeys(("a", "b", "c", "d"), b"")
+    monkeypatch.setattr(
+        executing,
+        "stored_agreement",
+        lambda session, run: replace(agreed(run), state="running", signatures=signatures),
+    )
+    with pytest.raises(NodesError, match="did not answer in time"):
+        asyncio.run(executor.fetch_logs(run_id, bytes(16)))
 
 
 def test_progress_is_told_again_afterwards(

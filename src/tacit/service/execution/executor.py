@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from tacit.agreement import read_agreement
 from tacit.client import CarriedLog, CarriedLogs, ClusterView
-from tacit.errors import NotThereError, StorageError, WrongStateError
+from tacit.errors import NodesError, NotThereError, StorageError, WrongStateError
 from tacit.service.execution.agreed_runs import stored_agreement
 from tacit.service.execution.answer import result_of
 from tacit.service.execution.cluster_links import ClusterLinks
@@ -296,10 +296,13 @@ class Executor:
             # The nodes may be about to write down their last answer.
             await asyncio.wait([self._tasks[run_id]], timeout=LOG_SECONDS)
         coordinator = self._links_of(stored.cluster).coordinator(stored)
-        # Nodes take the same agreement again, and answer with what they drew for the seed.
-        dones = await coordinator.start_agreement(stored.signatures, within=LOG_SECONDS)
         fetch = coordinator.fetch_heads if heads_only else coordinator.fetch_logs
-        logs = await fetch(nonce)
+        try:
+            # Nodes take the same agreement again, and answer with what they drew for the seed.
+            dones = await coordinator.start_agreement(stored.signatures, within=LOG_SECONDS)
+            logs = await fetch(nonce)
+        except TimeoutError:
+            raise NodesError("a node did not answer in time") from None
         return CarriedLogs(
             logs=[
                 CarriedLog(

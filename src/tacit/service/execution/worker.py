@@ -18,6 +18,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
 from queue import SimpleQueue
@@ -26,7 +27,7 @@ import msgspec
 import numpy as np
 
 from tacit.agreement import read_agreement
-from tacit.errors import MpcError, RefusedError, TacitError
+from tacit.errors import FileError, MpcError, RefusedError, TacitError
 from tacit.files import remove_drafts
 from tacit.identity import ClusterConfig, load_cluster_config
 from tacit.runs import (
@@ -66,7 +67,11 @@ def work(line: socket.socket, request: RunRequest, /) -> None:
     try:
         worker.run()
     except TacitError as error:
-        worker.fail(str(error), can_retry=isinstance(error, MpcError))
+        # Nodes may come back, and a disk may have room again.
+        worker.fail(str(error), can_retry=isinstance(error, MpcError | FileError))
+    except OSError as error:
+        traceback.print_exc(file=sys.stderr)
+        worker.fail(f"its files cannot be written or read ({error})", can_retry=True)
     except Exception as error:
         traceback.print_exc(file=sys.stderr)
         worker.fail(f"internal error: {error!r}", can_retry=False)
@@ -162,7 +167,9 @@ class Worker:
                     continue
                 # The report first: the deadline waits for it, and for no checkpoint.
                 self._publish(self._report(driver, "ended", reason))
-                driver.checkpoint()
+                # Nor may a disk without room take back what is reported.
+                with suppress(OSError, FileError):
+                    driver.checkpoint()
                 return
 
     def fail(self, error: str, /, *, can_retry: bool) -> None:
@@ -228,8 +235,10 @@ class Worker:
     def _publish(self, report: Report) -> None:
         """Write the report, then send it: what the platform has heard is there after its death."""
         self._reported = time.monotonic()
-        write_report(self._folder, report)
-        self._progress.flush()
+        # Where it cannot be written it is sent all the same: the answer is due.
+        with suppress(OSError):
+            write_report(self._folder, report)
+            self._progress.flush()
         self._send(report)
 
     def _send(self, report: Report) -> None:

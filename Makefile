@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 # Tests start hundreds of interpreters; compiling all modules in each costs more than many tests.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo check test lint format typecheck quick unit debian kernels bytecode bench bench-platform reproduce leakage equity figures lock release docs clean fuzz mutants hosts-test postgres-test upgrade-test deploy-test soak first-run pictures equity-test
+.PHONY: help demo check test lint format typecheck quick unit debian kernels bytecode bench bench-platform reproduce leakage equity figures lock release docs clean fuzz mutants hosts-test postgres-test upgrade-test deploy-test faults first-run pictures equity-test
 
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -70,9 +70,8 @@ bench: .venv/ready-studies ## Speed against pymoo and MPyC, as ratios in one run
 	@$(BIN)/python -m studies.benchmarks.search
 	@$(BIN)/tacit bench engine --against mpyc
 
-bench-platform: .venv/ready-dev ## Twenty runs of fifty participants at once, then twenty kills (6 minutes)
+bench-platform: .venv/ready-dev ## Twenty runs of fifty participants at once (2 minutes)
 	@$(BIN)/python -m studies.benchmarks.platform
-	@$(BIN)/python -m studies.benchmarks.platform_kills
 
 figures: .venv/ready-studies ## Measure again what README and docs say of speed and quality (an idle machine, two hours)
 	@$(BIN)/tacit bench engine --against mpyc --json > docs/figures/engine.json
@@ -109,9 +108,12 @@ upgrade-test: .venv/ready-dev ## The first release with a run under way, upgrade
 deploy-test: .venv/ready-dev ## The images of deploy/Containerfile, built and run (root, Podman, debootstrap; 10 minutes)
 	@$(DEPLOYMENT) tests/deployment/test_containers.py
 
-SOAK_MINUTES ?= 30
-soak: .venv/ready-dev ## Ten runs at a time while processes are killed at random; SOAK_MINUTES=30
-	@nice $(BIN)/python -m studies.benchmarks.soak --minutes $(SOAK_MINUTES) --json docs/figures/soak.json
+FAULTS ?= 60
+SEED ?= 1
+faults: .venv/ready-dev kernels debian ## Random faults over real processes, and what must hold after each (root, 30 minutes); FAULTS=1 SEED=17
+	@ls /usr/lib/*/faketime/libfaketimeMT.so.1 >/dev/null 2>&1 || { \
+		echo "installing Debian's faketime" >&2; apt-get update -qq && apt-get install -y -qq faketime >/dev/null; }
+	@$(BIN)/python -m tests.faults --faults $(FAULTS) --seed $(SEED) --json out/faults.json
 
 pictures: .venv/ready-dev debian ## The dashboard in docs/pictures, taken anew in a browser (2 minutes)
 	@$(BIN)/python -m tests.service.dashboard.pictures

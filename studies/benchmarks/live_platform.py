@@ -130,14 +130,15 @@ class PlatformProcess:
         """The processes whose parent is the server that this platform's workers come from."""
         if self.process is None:
             return []
-        return [each for child in _children(self.process.pid) for each in _children(child)]
+        return [each for child in children(self.process.pid) for each in children(child)]
 
     def stop_workers(self) -> None:
         for each in self.workers():
             os.kill(each, signal.SIGSTOP)
 
 
-def _children(pid: int) -> list[int]:
+def children(pid: int) -> list[int]:
+    """The processes that a process has started."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:

@@ -99,6 +99,16 @@ class Relay:
         """End all partitions: what was held back arrives."""
         self._apart = frozenset()
 
+    def reset(self, host: str) -> None:
+        """Break all connections of a host; it may open new ones at once."""
+        self._loop.call_soon_threadsafe(self._reset, host)
+
+    def _reset(self, host: str) -> None:
+        for connection in self._connections:
+            if host in connection.ends:
+                connection.reset()
+                self.broken += 1
+
     def _live(self) -> None:
         try:
             with self._place():

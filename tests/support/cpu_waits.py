@@ -30,9 +30,11 @@ class CpuWaits:
     (`/proc/PID/task/TID/schedstat`). Where there is no such count, nothing is subtracted.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, *, every: float = SAMPLE_SECONDS
+    ) -> None:
         """Instants are those of `clock`; take `time.time` for what a platform reports."""
-        self._clock = clock
+        self._clock, self._every = clock, every
         self._instants: list[float] = []
         self._totals: list[float] = []
         self._by_thread: dict[str, float] = {}
@@ -56,7 +58,7 @@ class CpuWaits:
         return max(self._totals[last] - self._totals[first], 0.0)
 
     def _sample(self) -> None:
-        while not self._stop.wait(SAMPLE_SECONDS):
+        while not self._stop.wait(self._every):
             self._take()
 
     def _take(self) -> None:

@@ -31,6 +31,11 @@ Owner = tuple[str, str]
 """The platform's certificate that the agreement names, and the agreement's nonce."""
 
 
+def sealing_key_name(owner: Owner, /) -> str:
+    """The name of the file of an agreement's sealing key."""
+    return hashlib.sha256("\n".join(owner).encode()).hexdigest()[:32]
+
+
 class StoredSealingKey(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="stored", tag="sealing key/1"
 ):
@@ -67,7 +72,7 @@ class SealingKeys:
                 self._pending[stored.platform, stored.nonce] = stored
 
     def _path(self, owner: Owner) -> Path:
-        return self._folder / hashlib.sha256("\n".join(owner).encode()).hexdigest()[:32]
+        return self._folder / sealing_key_name(owner)
 
     def offer(self, owner: Owner, now: float, /) -> X25519PrivateKey:
         """The key for an agreement to come; the same until it has come."""

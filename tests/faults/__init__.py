@@ -1,0 +1,1 @@
+"""Random faults over real processes; `make faults` strikes sixty. See CONTRIBUTING.md."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import stat
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from tacit.errors import FileError
 from tacit.files import (
     check_secret,
     create_secret,
+    erase,
+    overwrite,
     read_bytes,
     read_text,
     read_toml,
@@ -85,3 +88,20 @@ def test_secrets_are_for_their_owner_and_never_overwritten(tmp_path: Path) -> No
         create_secret(tmp_path / "none" / "key", b"")
     with pytest.raises(FileError, match="choose another"), writing(place, remedy="choose another"):
         replace_secret(tmp_path / "none" / "key", b"")
+
+
+def test_a_file_is_erased_in_as_many_bytes_as_it_has(tmp_path: Path) -> None:
+    """On a disk that is full nothing may grow; a limit on the size of files shows that."""
+    path, link = tmp_path / "key", tmp_path / "link"
+    path.write_bytes(b"secret" * 20_000)
+    os.link(path, link)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size, before[1]))
+    try:
+        overwrite(path)
+        assert path.read_bytes() == bytes(120_000)
+        erase(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not path.exists()
+    assert link.read_bytes() == b""

@@ -17,7 +17,10 @@ from tacit.lazy import public_names
 
 ROOT = Path(tacit.__file__).parent
 
-COMMON = {"tacit.errors", "tacit.files", "tacit.jit", "tacit.lazy", "tacit.plain_text"}
+COMMON = {
+    *("tacit.errors", "tacit.files", "tacit.jit", "tacit.lazy", "tacit.plain_text"),
+    "tacit.supervisor",
+}
 """What stands beside the rooms, for all of them."""
 ARROWS: dict[str, set[str]] = {
     "tacit.errors": set(),
@@ -25,6 +28,7 @@ ARROWS: dict[str, set[str]] = {
     "tacit.plain_text": set(),
     "tacit.files": {"tacit.errors"},
     "tacit.jit": {"tacit.errors"},
+    "tacit.supervisor": {"tacit.errors"},
     "tacit.mpc": COMMON,
     "tacit.disclosure": COMMON,
     "tacit.problems": COMMON | {"tacit.disclosure"},

@@ -37,11 +37,11 @@ CEILINGS: Mapping[str, float] = {
     "longest module": 600,  # the goal; what is shorter may grow up to it
     "longest function": 80,  # besides commands
     "most parameters": 10,  # of the same
-    "kinds of log events": 34,
+    "kinds of log events": 35,
     "kinds of payloads in the ledger": 6,
     "messages": 36,
     "settings of searches": 31,
-    "formats": 26,
+    "formats": 27,
     "highest number of a format": 1,  # until the first release
     "class names used twice": 0,
     "modules that begin with a riddle": 0,  # What, How, Whether, ... in place of what it does

@@ -245,11 +245,25 @@ def check_user(place: Path, /) -> None:
     )
 
 
-def erase(path: Path, /) -> None:
-    """Overwrite a file of secrets, then remove it; nothing happens if it is gone.
+def overwrite(path: Path, /) -> None:
+    """Put zeros in place of all bytes of a file; they are on the disk when this returns.
 
     A disk that writes elsewhere each time (flash, snapshots, copy on write) keeps the old bytes for
     a while; only an encrypted disk helps against that.
+    """
+    # As many bytes as there are, in place: that works on a disk that is full.
+    file = os.open(path, os.O_WRONLY)
+    try:
+        left = os.fstat(file).st_size
+        while left:
+            left -= os.write(file, bytes(min(left, _ERASE_AT_ONCE)))
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def erase(path: Path, /) -> None:
+    """Overwrite a file of secrets, then remove it; nothing happens if it is gone.
 
     >>> import tempfile
     >>> place = Path(tempfile.mkdtemp()) / "note"
@@ -258,14 +272,10 @@ def erase(path: Path, /) -> None:
     (None, False, None)
     """
     try:
-        file = path.open("r+b")
+        overwrite(path)
     except FileNotFoundError:
         return
-    with file:
-        for _ in range(0, os.fstat(file.fileno()).st_size, _ERASE_AT_ONCE):
-            file.write(bytes(_ERASE_AT_ONCE))
-        file.flush()
-        os.fsync(file.fileno())
     # Only now: a name removed before the zeros are on the disk would leave the secret there.
+    os.truncate(path, 0)
     path.unlink()
     _sync_folder(path.parent)

@@ -99,9 +99,8 @@ class Nodes:
         """Sealing keys from the nodes themselves, which do not serve yet."""
         platform, found = platform_certificate(config), []
         for node, terms in zip(self.nodes, node_terms(config), strict=True):
-            key, signature = node.offer_sealing_key(
-                nonce, platform, platform, signing_key=terms.signing_key
-            )
+            asked = OfferSealingKey(nonce=nonce, platform=platform, signing_key=terms.signing_key)
+            key, signature = node.offer_sealing_key(asked, platform)
             found.append(replace(terms, sealing_key=key, sealing_signature=signature))
         return found
 
@@ -172,7 +171,7 @@ class Nodes:
                 platform=self.attacked.agreement.platform,
                 signing_key=self.attacked.agreement.nodes[0].signing_key,
             ),
-            End(agreement=agreement_hash(self.ended.agreement)),
+            End(agreement=agreement_hash(self.ended.agreement), nonce=self.ended.agreement.nonce),
             Cancel(target=1),
             Ping(),
         ]  # fmt: skip

@@ -23,6 +23,7 @@ from tacit.node.server import Node
 from tacit.problems import Problem
 from tacit.records.events import LogEvent
 from tacit.records.log import verify_log
+from tacit.records.messages import OfferSealingKey
 from tests.on_nodes.fixtures import example_problem
 
 
@@ -46,7 +47,8 @@ def drafted(
     platform = platform_of(folder)
     nonce = secrets.token_hex(16)
     nodes = node_terms(load_cluster_config(folder / "cluster.toml"))
-    offer = node.offer_sealing_key(nonce, platform, platform, signing_key=nodes[0].signing_key)
+    asked = OfferSealingKey(nonce=nonce, platform=platform, signing_key=nodes[0].signing_key)
+    offer = node.offer_sealing_key(asked, platform)
     nodes[0] = replace(nodes[0], sealing_key=offer[0], sealing_signature=offer[1])
     for k in (1, 2):
         public = X25519PrivateKey.generate().public_key().public_bytes_raw().hex()

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import secrets
+import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 from msgspec.structs import replace
 
 from tacit.agreement.terms import agreement_hash
-from tacit.errors import RefusedError
+from tacit.errors import LogError, RefusedError
 from tacit.identity.config import load_node_config
 from tacit.identity.keys import load_keys
+from tacit.node.agreement_state import AgreementState
 from tacit.node.keys import PENDING_SECONDS, SEALING_KEYS, StoredSealingKey
 from tacit.node.server import Node
-from tacit.records.events import AgreementEnded
+from tacit.node.store import folder_name
+from tacit.records.events import AgreementEnded, RequestRefused
 from tacit.records.log import verify_log
+from tacit.records.messages import OfferSealingKey, RefusalKind
 from tests.node.one_node import agree, node, platform_of
 
 
@@ -27,10 +35,14 @@ def key_files(folder: Path) -> list[Path]:
     return list((folder / "node-0.data" / SEALING_KEYS).iterdir())
 
 
-def offer(made: Node, folder: Path, nonce: str) -> str:
-    signing = load_keys(folder / "node-0.key").signing_public
+def offer(made: Node, folder: Path, nonce: str, **differs: Any) -> str:
     platform = platform_of(folder)
-    return made.offer_sealing_key(nonce, platform, platform, signing_key=signing)[0]
+    asked = OfferSealingKey(
+        nonce=nonce,
+        platform=platform,
+        signing_key=load_keys(folder / "node-0.key").signing_public,
+    )
+    return made.offer_sealing_key(replace(asked, **differs), platform)[0]
 
 
 def test_a_key_is_offered_for_one_nonce_and_survives_a_restart(folder: Path) -> None:
@@ -39,11 +51,9 @@ def test_a_key_is_offered_for_one_nonce_and_survives_a_restart(folder: Path) -> 
     assert offer(made, folder, nonce) == offer(node(folder), folder, nonce) == key
     assert offer(made, folder, secrets.token_hex(16)) != key
     with pytest.raises(RefusedError, match="this signing key is not ours"):
-        made.offer_sealing_key(
-            nonce, platform_of(folder), platform_of(folder), signing_key="a" * 64
-        )
+        offer(made, folder, nonce, signing_key="a" * 64)
     with pytest.raises(RefusedError, match="another platform"):
-        made.offer_sealing_key(nonce, "b" * 64, platform_of(folder), signing_key="a" * 64)
+        offer(made, folder, nonce, platform="b" * 64)
 
 
 def test_a_key_is_used_by_one_agreement(folder: Path) -> None:
@@ -74,8 +84,9 @@ def test_so_many_keys_wait_for_so_long(folder: Path) -> None:
     waiting = [secrets.token_hex(16) for _ in range(2)]
     for nonce in waiting:
         offer(made, folder, nonce)
-    with pytest.raises(RefusedError, match="2 keys are waiting for agreements of this platform"):
+    with pytest.raises(RefusedError) as refused:
         offer(Node(config), folder, secrets.token_hex(16))
+    assert refused.value.kind == RefusalKind.FULL
     made.own_keys.sealing.lapse(time.time() + PENDING_SECONDS - 60)
     assert len(key_files(folder)) == 2
     made.own_keys.sealing.lapse(time.time() + PENDING_SECONDS)
@@ -95,11 +106,12 @@ def test_what_expires_ends_and_a_clock_set_back_brings_nothing_back(
         made.tidy()
     assert key_files(folder) == []
     for each in (made, node(folder)):
-        state = each.agreement_state(agreement_hash(agreement), platform)
-        log = verify_log((state.store.folder / "log.jsonl").read_bytes())
-        assert [e.why for e in log if isinstance(e, AgreementEnded)] == ["it has expired"]
         with pytest.raises(RefusedError, match="the agreement has ended"):
-            state.check_not_ended()
+            each.agreement_state(agreement_hash(agreement), platform)
+        state = asyncio.run(each.ended_state(agreement_hash(agreement), platform))
+        assert state is not None
+        log = verify_log(state.store.log.path.read_bytes())
+        assert [e.why for e in log if isinstance(e, AgreementEnded)] == ["it has expired"]
 
 
 def test_a_crash_between_the_end_and_the_deletion_leaves_nothing_after_a_start(
@@ -115,8 +127,10 @@ def test_a_crash_between_the_end_and_the_deletion_leaves_nothing_after_a_start(
     again = node(folder)
     assert (again.broken, key_files(folder)) == (set(), [])
     assert not list(state.store.folder.glob("sealed-*"))
+    ended = asyncio.run(again.ended_state(state.hash, platform))
+    assert ended is not None
     with pytest.raises(RefusedError, match="nothing is kept of it"):
-        again.agreement_state(state.hash, platform).store.save_state("sealed-0-2", b"shares")
+        ended.store.save_state("sealed-0-2", b"shares")
 
 
 def test_a_crash_in_the_middle_of_an_erasure_does_not_stop_the_next_start(folder: Path) -> None:
@@ -164,3 +178,125 @@ def test_after_the_end_no_file_has_a_secret_nor_had_one_that_is_left_on_the_disk
     made.end_agreement(state, "as a test")
     assert not having(key)
     assert not list(state.store.folder.glob("sealed-*"))
+
+
+# Disks that are full, and errors in the middle.
+
+
+def held(made: Node, folder: Path) -> tuple[AgreementState, str]:
+    """An agreement that is under way, with sealed rows and a state."""
+    agreement, _, platform = agree(made, folder)
+    state = made.agreement_state(agreement_hash(agreement), platform)
+    (state.store.folder / "inputs" / "0-0").write_bytes(bytes(50_000))
+    state.store.save_state("sealed-0-1", bytes(1000))
+    return state, platform
+
+
+def is_erased(state: AgreementState, folder: Path) -> bool:
+    left = [*state.store.folder.glob("inputs/*"), *state.store.folder.glob("sealed-*")]
+    return not left and not any(any(path.read_bytes()) for path in key_files(folder))
+
+
+def ends(folder: Path, state: AgreementState) -> int:
+    log = verify_log((folder / "node-0.data" / folder_name(state.hash) / "log.jsonl").read_bytes())
+    return sum(isinstance(event, AgreementEnded) for event in log)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of its own for a node's data, of a few hundred kilobytes."""
+    data = tmp_path / "node-0.data"
+    data.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(data)]
+    if subprocess.run(mount, capture_output=True).returncode != 0:
+        pytest.skip("a small disk is mounted by root alone")
+    try:
+        yield data
+    finally:
+        subprocess.run(["umount", str(data)], check=True)
+
+
+def fill(disk: Path) -> Path:
+    filler = disk / "filler"
+    with filler.open("wb", buffering=0) as file, suppress(OSError):
+        while file.write(bytes(4096)):
+            pass
+    with pytest.raises(OSError, match="No space"):
+        (disk / "more").write_bytes(b"x")
+    (disk / "more").unlink()
+    return filler
+
+
+@pytest.mark.processes
+def test_an_agreement_ends_on_a_disk_that_is_full(folder: Path, small_disk: Path) -> None:
+    made = node(folder)
+    state, platform = held(made, folder)
+    # A line more than fits the last block of the log.
+    size = state.store.log.size
+    state.store.log.append(RequestRefused("evaluate", "x" * (2 * 4096 - size % 4096 - 200)))
+    fill(small_disk)
+    with pytest.raises(LogError):
+        state.store.log.append(RequestRefused("evaluate", "x" * 4096))
+    made.end_agreement(state, "as a test")
+    assert is_erased(state, folder)
+    assert ends(folder, state) == 1
+    assert made.quota.room(platform).ended == 1
+    assert node(folder).broken == set()
+
+
+def test_a_disk_that_stays_full_lets_no_key_live(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed before there is room for the line, the node knows by the zeros that it has ended."""
+    made = node(folder)
+    state, platform = held(made, folder)
+    (key_file,) = key_files(folder)
+    written = os.write
+
+    def only_in_place(file: int, data: bytes) -> int:
+        if os.path.realpath(f"/proc/self/fd/{file}") != str(key_file):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return written(file, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.write", only_in_place)
+        with pytest.raises(LogError):
+            made.end_agreement(state, "as a test")
+    assert made.untidy.is_set()
+    assert is_erased(state, folder)
+    with pytest.raises(RefusedError, match="has ended"):
+        made.agreement_state(state.hash, platform)
+    # The same node goes on with it, and so does the next one.
+    again = node(folder)
+    assert (again.broken, again.agreement_states, key_files(folder)) == (set(), {}, [])
+    assert ends(folder, state) == 1
+    assert again.quota.room(platform).ended == 1
+
+
+def test_an_error_in_one_erasure_leaves_the_others_and_is_tried_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = node(folder)
+    states = [held(made, folder)[0] for _ in range(3)]
+    expires = max(state.agreement.limits.expires for state in states)
+    broken = states[1].store
+
+    def fails(*_: object) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as later:
+        later.setattr("time.time", lambda: float(expires))
+        later.setattr(broken, "erase_states", fails)
+        for _ in range(2):
+            with pytest.raises(ExceptionGroup) as failed:
+                made.tidy()
+            (error,) = failed.value.exceptions
+            assert isinstance(error, OSError)
+            assert error.errno == errno.EIO
+            assert {*made.agreement_states} == {states[1].hash}
+        later.undo()
+        later.setattr("time.time", lambda: float(expires))
+        made.tidy()
+    assert made.agreement_states == {}
+    assert key_files(folder) == []
+    assert [ends(folder, state) for state in states] == [1, 1, 1]

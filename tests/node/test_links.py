@@ -35,6 +35,7 @@ from tacit.records.messages import (
 )
 from tacit.records.peer_messages import Bind, Bound
 from tacit.records.requests import Attempt
+from tacit.supervisor import Supervisor
 from tests.on_nodes.agreed_cluster import AgreedCluster, ask, populations, run
 from tests.on_nodes.deadlines import AMPLE
 
@@ -71,6 +72,7 @@ def peers(events: list[str]) -> PeerLinks:
         log=lambda event: events.append(f"{event.name} {getattr(event, 'peer', '')}"),
         lost=lambda _: events.append("epochs ended"),
         bind=bound_alike,
+        tasks=Supervisor(lambda name, error: events.append(f"{name} failed: {error!r}")),
     )
 
 

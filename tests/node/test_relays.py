@@ -18,6 +18,7 @@ from tacit.node import links as node_links
 from tacit.node.links import PeerLinks
 from tacit.records.events import LogEvent
 from tacit.records.peer_messages import RelayComes, RelayWanted
+from tacit.supervisor import Supervisor
 from tests.node.test_links import bound_alike
 from tests.on_nodes.agreed_cluster import run
 from tests.on_nodes.deadlines import AMPLE
@@ -76,6 +77,7 @@ class Nodes:
             log=lambda event: self.events.append((node, event)),
             lost=lambda peer: self.ended.append((node, peer)),
             bind=bound_alike,
+            tasks=Supervisor(lambda name, error: pytest.fail(f"{name}: {error!r}")),
         )
 
     async def join(self, one: int, other: int) -> None:

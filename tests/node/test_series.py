@@ -116,7 +116,7 @@ def test_no_more_runs_a_day_than_were_signed(
     said = "3 runs of the series were taken in the last 23.5 hours"
     with pytest.raises(RefusedError, match=said) as refused:
         parties.hand_over(parties.run(4))
-    assert refused.value.kind == RefusalKind.FULL  # asked for again, and not given up
+    assert refused.value.kind == RefusalKind.PACE  # asked for again, and not given up
     now = time.time()
     monkeypatch.setattr("time.time", lambda: now + 23.4 * 3600)
     with pytest.raises(RefusedError, match=said):

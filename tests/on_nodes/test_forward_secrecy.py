@@ -79,7 +79,9 @@ def test_once_a_run_is_over_a_stolen_node_opens_none_of_its_boxes(
         assert not opens(agreed, node, recorded.boxes[node])
     kept = {path.name for path in folder.iterdir()}
     told = {"contribution-0", "peer-heads"}
-    assert kept - told == {"agreement.json", "signatures", "inputs", "log.jsonl", "lease"}
+    assert kept - told == {
+        *("agreement.json", "signatures", "inputs", "log.jsonl", "lease", "ended")
+    }
     assert not list((folder / "inputs").iterdir())
 
     fresh_cluster.kill(0)

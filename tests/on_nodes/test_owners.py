@@ -73,7 +73,8 @@ def test_owners_together_have_the_plan_that_the_clear_search_finds(
             await coordinator.clients[1].disconnect()
             for node in (0, 1):
                 boxes.append((await open_again(coordinator, node, opened.entry.attempt)).sealed)
-            await ask(coordinator.clients[2], End(agreement=coordinator.hash))
+            over = End(agreement=coordinator.hash, nonce=agreed.agreement.nonce)
+            await ask(coordinator.clients[2], over)
             boxes.append((await open_again(coordinator, 2, opened.entry.attempt)).sealed)
             with pytest.raises(RefusedError, match="has ended"):
                 await open_again(coordinator, 2, Attempt("1:1:1"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,8 @@ from tacit.service.storage import (
     set_state,
     set_submission_state,
 )
-from tacit.service.workflow.inviting import drafted, keep_draft, ready_to_draft
+from tacit.service.workflow.inviting import begin_draft, drafted, keep_draft
+from tacit.supervisor import Supervisor, log_failures
 from tests.service.example_terms import progress_at
 
 
@@ -38,12 +39,15 @@ class StandIn:
         self.settings, self.database = settings, database
         self.started = False
         self.metrics = ServiceMetrics()
+        self.tasks = Supervisor(log_failures(logging.getLogger("tacit.service.execution")))
+        self.metrics.watch_tasks(self.tasks)
         self.calls: list[tuple[str, str]] = []
 
     async def start(self) -> None:
         self.started = True
 
     async def stop(self) -> None:
+        await self.tasks.close()
         self.started = False
 
     async def cluster_for_new_run(self) -> str:
@@ -61,12 +65,11 @@ class StandIn:
         return [ClusterView(name="cluster", nodes=[node] * 3, slots=4, running=0, waiting=0)]
 
     async def draw_up(self, run_id: str, /) -> None:
-        ready = await self.database.read(ready_to_draft, run_id)
+        ready = await self.database.write(begin_draft, run_id)
         if ready is None:
             return
-        nonce = secrets.token_hex(16)
-        nodes, platform = self.offered_nodes(nonce)
-        agreement = drafted(ready, nodes=nodes, platform=platform, nonce=nonce)
+        nodes, platform = self.offered_nodes(ready.nonce)
+        agreement = drafted(ready, nodes=nodes, platform=platform)
         await self.database.write(keep_draft, run_id, agreement)
 
     def offered_nodes(self, nonce: str) -> tuple[list[NodeTerms], str]:

@@ -93,6 +93,7 @@ if TYPE_CHECKING:
         sign_joining,
         sign_offer,
     )
+    from tacit.agreement.sizes import weights_bytes
     from tacit.agreement.terms import (
         BROKEN,
         COUNTS,

@@ -58,6 +58,33 @@ def run_a_node(
     run_node(loaded)
 
 
+def show_room(
+    config: Annotated[
+        Path, typer.Option(help="The node's file, made by tacit node init or cluster new.")
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Show what the node keeps for each platform, and how much it may; ends with 1 above 80 %.
+
+    Reads the node's data folder, also while the node runs. Beyond a limit the node refuses to draft
+    agreements: end or cancel runs, wait until ended agreements are removed, or change node.toml.
+    """
+    from tacit.identity import load_node_config
+    from tacit.node import rooms_on_disk
+
+    rooms = rooms_on_disk(load_node_config(config))
+    if as_json:
+        echo_json({name: room._asdict() for name, room in rooms.items()})
+    else:
+        for name, room in rooms.items():
+            typer.echo(f"{name}: {room.drafted} drafted, {room.open} open, {room.ended} ended")
+            for limit, (taken, most) in room.parts.items():
+                unit = 1_000_000 if limit.endswith("megabytes") else 1
+                typer.echo(f"  {limit:22} {taken / unit:10.6g} of {most // unit}")
+    if any(room.is_little for room in rooms.values()):
+        raise typer.Exit(1)
+
+
 def new_cluster(
     folder: Annotated[Path, typer.Argument(help="A new folder for all files.")],
     host: Annotated[
@@ -143,9 +170,10 @@ def join(
 
 node_app = command_group(
     "node",
-    "Set up and run one node of a cluster.",
+    "Set up and run one node of a cluster, and see what it keeps.",
     ("init", init_node, "alpha --name alpha --address alpha.example:9000"),
     ("run", run_a_node, "--config alpha/node.toml"),
+    ("status", show_room, "--config alpha/node.toml"),
 )
 cluster_app = command_group(
     "cluster",

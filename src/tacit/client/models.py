@@ -526,6 +526,10 @@ class NodeView(Struct, frozen=True, kw_only=True):
     """When it last answered."""
     round_trip_seconds: float | None = None
     """There and back between it and the farthest of the other nodes, as it says."""
+    room_used: float | None = None
+    """Which part of its room for the platform is taken, as it says; from 1 on it takes no runs."""
+    scarcest: str | None = None
+    """The setting of the node that limits this."""
 
 
 class ClusterView(Struct, frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         NodeOffer,
         ask_for_sealing_keys,
         clients_of,
+        end_at_nodes,
         head_of_series,
     )
     from tacit.coordinator.secure import SecureEngine, SecureObjective

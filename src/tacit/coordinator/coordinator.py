@@ -22,7 +22,7 @@ from tacit.agreement import SignedSeries
 from tacit.agreement.sealing import SealedRows
 from tacit.agreement.terms import Agreement, agreement_hash, canonical
 from tacit.coordinator.membership import Loss, Naming, Watch
-from tacit.coordinator.node_client import NodeClient, fetched_log
+from tacit.coordinator.node_client import NodeClient, end_at_nodes, fetched_log
 from tacit.errors import AbortError, MpcError, PeerError, RefusedError
 from tacit.mpc import COORDINATOR, Session, open_session
 from tacit.records.ledger import Disclosed, Parts, Payload
@@ -224,19 +224,8 @@ class Coordinator:
 
         Raises if a node does not confirm, after all were asked.
         """
-
-        async def end(client: NodeClient) -> None:
-            async with asyncio.timeout(within):
-                await client.connect()
-                await (await client.ask(End(agreement=self.hash)))
-
-        results = await asyncio.gather(
-            *(end(client) for client in self.clients), return_exceptions=True
-        )
-        # A node that refuses has nothing to delete; one that is away may have.
-        failures = [result for result in results if isinstance(result, BaseException)]
-        for failure in sorted(failures, key=lambda each: isinstance(each, RefusedError)):
-            raise failure
+        over = End(agreement=self.hash, nonce=self.agreement.nonce)
+        await end_at_nodes(self.clients, over, within=within)
 
     # Epochs and attempts.
 

@@ -37,6 +37,7 @@ from tacit.records.messages import (
     TALK,
     Allowed,
     Cancel,
+    End,
     Failed,
     FetchLog,
     LogPage,
@@ -55,6 +56,8 @@ R = TypeVar("R", bound=Message)
 
 CONNECT_SECONDS = 2.0
 SEND_SECONDS = 5.0
+LONGEST_SETTING = 40
+"""Characters of the name of a node's setting."""
 
 
 @dataclass(slots=True)
@@ -83,6 +86,9 @@ class NodeClient:
         """How much later the node's clock is than ours, in seconds, once it has sent its time."""
         self.round_trip: float | None = None
         """Seconds there and back between it and the farthest of the other nodes, as it says."""
+        self.room_used: float | None = None
+        """Which part of its room for us is taken, as it says, and of which setting."""
+        self.scarcest = ""
 
     @property
     def connected(self) -> bool:
@@ -213,6 +219,8 @@ class NodeClient:
         self.clock_offset = pong.clock - (asked + took / 2)
         said = pong.round_trip
         self.round_trip = said if said is not None and math.isfinite(said) else None
+        self.room_used = pong.used if math.isfinite(pong.used) else 1.0
+        self.scarcest = pong.scarcest[:LONGEST_SETTING]
         return self.clock_offset
 
     async def cancel(self, reply: asyncio.Future[Any], /) -> None:
@@ -297,36 +305,56 @@ async def ask_for_sealing_keys(
     platform: str,
     within: float,
     series: str | None = None,
+    text: int = 0,
+    rows: int = 0,
 ) -> list[NodeOffer]:
     """Ask the nodes for sealing keys for the agreement with this nonce.
 
     `platform` is the fingerprint of the certificate that the agreement will name, and `series` the
-    one that it is a run of, where balances count.
+    one that it is a run of, where balances count. The nodes keep room for so many bytes of its text
+    and of its rows.
     """
-    request = OfferSealingKey(nonce=nonce, platform=platform, signing_key="0" * 64, series=series)
+    request = OfferSealingKey(
+        nonce=nonce, platform=platform, signing_key="0" * 64, series=series, text=text, rows=rows
+    )
     until = asyncio.get_running_loop().time() + within
     async with asyncio.timeout_at(until):
-        pairs = zip(clients, nodes, strict=True)
-        asked = (_ask(client, node, request, until) for client, node in pairs)
-        return list(await asyncio.gather(*asked))
+        pairs = list(zip(clients, nodes, strict=True))
+        # Nobody is asked before all answer: each key that is drawn takes a place until it is
+        # claimed or given back.
+        await asyncio.gather(*(_reach(client, until) for client, _ in pairs))
+        return list(await asyncio.gather(*(_ask(*pair, request) for pair in pairs)))
 
 
-async def _connect(client: NodeClient, until: float) -> None:
+async def end_at_nodes(clients: Iterable[NodeClient], request: End, /, *, within: float) -> None:
+    """Tell all nodes that a run is over; raise if one does not confirm, after all were asked."""
+
+    async def end(client: NodeClient) -> None:
+        async with asyncio.timeout(within):
+            await client.connect()
+            await (await client.ask(request))
+
+    results = await asyncio.gather(*map(end, clients), return_exceptions=True)
+    failures = [result for result in results if isinstance(result, BaseException)]
+    if failures:
+        raise failures[0]
+
+
+async def _reach(client: NodeClient, until: float) -> None:
     # A node that does not answer may only be busy: it has all of the time.
     loop = asyncio.get_running_loop()
     while True:
         try:
             await client.connect()
+            # A node that hangs keeps its links.
+            await (await client.ask(Ping()))
             return
         except PeerTimeoutError:
             if loop.time() + CONNECT_SECONDS > until:
                 raise  # it names the node
 
 
-async def _ask(
-    client: NodeClient, node: NodeTerms, request: OfferSealingKey, until: float
-) -> NodeOffer:
-    await _connect(client, until)
+async def _ask(client: NodeClient, node: NodeTerms, request: OfferSealingKey) -> NodeOffer:
     nonce, platform = request.nonce, request.platform
     request = replace(request, signing_key=node.signing_key)
     offer = await (await client.ask(request))

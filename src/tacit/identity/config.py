@@ -49,11 +49,13 @@ class NodeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     most_links: int = 64
     """Links that one platform may have at the same time; each of its runs takes one."""
     most_agreements: int = 1000
-    """Agreements that are kept for one platform, whoever signed them."""
+    """Agreements of one platform that have not ended, or are being drafted, whoever signs them."""
     most_megabytes: int = 10_000
-    """What is kept for one platform on the disk, logs included."""
+    """What is kept of these on the disk, logs included."""
     most_agreed_megabytes: int = 16
-    """The text of all agreements that are kept for one platform: in memory it takes more."""
+    """The text of all these: in memory it takes more."""
+    most_ended_megabytes: int = 10_000
+    """What is kept on the disk of one platform's agreements that have ended: mostly their logs."""
     most_working_megabytes: int = MOST_WORKING_MEGABYTES
     """What one agreement may need in memory, and what runs at once for one platform."""
     keep_days: float = 30.0
@@ -169,9 +171,10 @@ data = {data}  # agreements, their sealing keys and inputs, logs
 timeout_seconds = 10.0  # how long it waits for another node within an evaluation
 delay_ms = 0.0  # added to everything that is sent: for measuring only
 most_links = 64  # links of one platform at a time; each of its runs takes one
-most_agreements = 1000  # agreements kept for one platform
-most_megabytes = 10000  # kept for one platform on the disk, logs included
-most_agreed_megabytes = 16  # the text of all agreements of one platform; they are in memory
+most_agreements = 1000  # agreements of one platform that are drafted or have not ended
+most_megabytes = 10000  # kept of these on the disk, logs included
+most_agreed_megabytes = 16  # the text of all these, which is in memory
+most_ended_megabytes = 10000  # kept on the disk of one platform's agreements that have ended
 most_working_megabytes = 384  # memory that one agreement may need, and a platform's runs at once
 keep_days = 30.0  # how long an expired agreement is kept with its log
 any_search = false  # true: also settings that nobody measured, or over 2 objectives

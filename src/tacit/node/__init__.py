@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
+    from tacit.node.limits import rooms_on_disk
     from tacit.node.own_log import log_as_json_lines
     from tacit.node.process import run_node
     from tacit.node.store import agreements_naming

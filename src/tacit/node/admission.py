@@ -126,10 +126,11 @@ REST = 3.0
 
 
 class _Signatories(msgspec.Struct, frozen=True):
-    """The participants and the platform of an agreement; its other fields are not parsed."""
+    """The participants, platform and nonce of an agreement; its other fields are not parsed."""
 
     participants: list[ParticipantTerms]
     platform: str
+    nonce: str
 
 
 _READ_SIGNATORIES = msgspec.json.Decoder(_Signatories)
@@ -140,11 +141,12 @@ async def agree(node: Node, request: Agree, platform: str, /) -> AgreementTaken:
     check_agreement_bytes(len(request.agreement))
     async with node.turns.of(platform, rest=REST):
         is_sender = partial(node.parties.are_one_platform, platform)
-        await in_thread(_check_signed, request.agreement, request.signatures, is_sender)
+        nonce = await in_thread(_check_signed, request.agreement, request.signatures, is_sender)
         # By its hash, after the signatures: one that is here already is not parsed again.
-        state = node.agreement_states.get(hashlib.sha256(request.agreement).digest())
+        name = hashlib.sha256(request.agreement).digest()
+        state = node.agreement_states.get(name) or await node.ended_state(name, platform)
         if state is None:
-            node.quota.check_count(len(request.agreement), platform)
+            node.quota.check_agreement(len(request.agreement), platform, nonce)
             agreement, public = await in_thread(_read, request)
             carried = (
                 SignedSeries(request.series, request.series_signatures) if request.series else None
@@ -168,7 +170,8 @@ async def agree(node: Node, request: Agree, platform: str, /) -> AgreementTaken:
 
 def _check_signed(
     data: bytes, signatures: dict[str, bytes], is_sender: Callable[[str], bool], /
-) -> None:
+) -> str:
+    """Check that all have signed, and return the nonce: its draft has room that was kept."""
     try:
         parties = _READ_SIGNATORIES.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -181,6 +184,7 @@ def _check_signed(
             f"{MOST_PARTICIPANTS}"
         )
     check_all_signed(parties.participants, hashlib.sha256(data).digest(), signatures)
+    return parties.nonce
 
 
 def _read(request: Agree) -> tuple[Agreement, Weights]:

@@ -13,6 +13,7 @@ from typing import assert_never
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from tacit.agreement.equity import run_facts
+from tacit.agreement.sizes import weights_bytes
 from tacit.equity import RunFacts
 from tacit.mpc import ArithmeticShare
 from tacit.node.counters import Counters
@@ -38,6 +39,7 @@ from tacit.records.messages import RefusalKind
 from tacit.records.node_log import LineLimit
 from tacit.records.requests import Attempt
 
+HAS_ENDED = "the agreement has ended, and its inputs are deleted; make a new one"
 DUE_PART = 0.8
 """From this part of its time on, a run may open its plan however few steps it has made. The rest is
 for a platform whose clock began to run before the nodes'."""
@@ -48,11 +50,17 @@ BINDING_PART = 0.7
 class AgreementState:
     """One agreement at one node."""
 
-    def __init__(self, store: Store, *, node: int, key: X25519PrivateKey | None) -> None:
-        """`key` opens the inputs; it is gone once the agreement has ended."""
+    def __init__(
+        self, store: Store, *, node: int, key: X25519PrivateKey | None, erased: bool = False
+    ) -> None:
+        """`key` opens the inputs; it is gone once the agreement has ended.
+
+        It was `erased` if there was no room on the disk for the line in the log that says so.
+        """
         self.store, self.agreement, self.hash = store, store.agreement, store.hash
         self.node = node
-        self.ended = False
+        self.ended = erased
+        self._end_is_logged = False
         self.counted: RunCounted | None = None
         """The line by which the run counts for balances; its plan is not opened before."""
         store.encrypt_states(key)
@@ -77,7 +85,7 @@ class AgreementState:
             elif isinstance(event, FreezingEvent):
                 self.inputs.replay(event)
             elif isinstance(event, AgreementEnded):
-                self.ended = True
+                self.ended = self._end_is_logged = True
             elif isinstance(event, RunCounted):
                 self.counted = event
             elif isinstance(event, EvaluationBegun | NumberAdopted | RevealBegun):
@@ -89,18 +97,33 @@ class AgreementState:
         # other weights than the participants gave. Once the agreement has ended, they are gone.
         if not self.ended:
             self.inputs.check_frozen_files()
-        self.counters.use_up_lost()
+            self.counters.use_up_lost()
 
     def check_not_ended(self) -> None:
         if self.ended:
-            raise refuse("the agreement has ended, and its inputs are deleted; make a new one")
+            raise refuse(HAS_ENDED)
+
+    @property
+    def size(self) -> int:
+        """Bytes that count for the platform: those that are kept, or that are still to come."""
+        return max(self.store.size, self._room)
+
+    def growth(self, more: int, /) -> int:
+        """By how much the size would grow with so many more bytes."""
+        return max(0, self.store.size + more - self.size)
+
+    @cached_property
+    def _room(self) -> int:
+        return self.store.agreement_bytes + weights_bytes(self.agreement)
 
     def end(self, why: str) -> None:
         """Refuse everything from now on; the line is on the disk before anything is deleted."""
-        if not self.ended:
+        # First: a disk that is full must not let the agreement go on.
+        self.ended = True
+        if not self._end_is_logged:
             self.store.log.append(AgreementEnded(why))
             self.store.log.sync()
-            self.ended = True
+            self._end_is_logged = True
 
     def erase(self) -> None:
         """Delete the boxes and all shares of an agreement that has ended, here and on the disk."""

@@ -10,99 +10,236 @@ import asyncio
 import shutil
 import time
 from collections import Counter, OrderedDict
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from tacit.agreement.sizes import search_bytes, weights_bytes
-from tacit.errors import AbortError
+from tacit.agreement.terms import read_agreement
+from tacit.errors import AbortError, RefusedError
 from tacit.files import replace_secret
 from tacit.identity.config import NodeConfig
+from tacit.node.admission import Parties
 from tacit.node.agreement_state import AgreementState
+from tacit.node.ended import EndedAgreements, read_record
+from tacit.node.keys import SEALING_KEYS, StoredSealingKey, stored_keys
 from tacit.node.policy import refuse
+from tacit.node.store import Store
 from tacit.records.messages import RefusalKind
 
-DAY = 86400.0
 MEGABYTE = 1_000_000
 REMOVED = ".removed"
 """The ending of a folder that is being removed, so that half of it is never read again."""
 EXPIRED = "expired"
 """The folder of tombstones: an empty file per removed agreement, so that none counts anew."""
 LOOK_AGAIN_SECONDS = 1.0
+WARN_PART = 0.8
+"""When so much of a platform's room is taken, there is still time to act."""
+DRAFTED_PART = 0.9
+"""So much of the room on the disk is given to drafts; what is there already grows into the rest."""
+
+
+class KeptAgreement(NamedTuple):
+    """What counts of an agreement that has not ended."""
+
+    platform: str
+    text: int
+    """Bytes of its canonical form."""
+    size: int
+    """Bytes on the disk, or the room that is kept for it if that is more."""
+
+
+class RoomUsed(NamedTuple):
+    """What is kept for one platform, and how much of each may be."""
+
+    drafted: int
+    """Agreements that are drafted: their sealing keys wait here, with room for the rest."""
+    open: int
+    """Agreements that have not ended."""
+    ended: int
+    parts: dict[str, tuple[int, int]]
+    """By the setting that limits it: what is taken, and what may be."""
+
+    def used(self) -> dict[str, float]:
+        """By the setting that limits it, which part is taken."""
+        return {name: taken / most if most else 1.0 for name, (taken, most) in self.parts.items()}
+
+    @property
+    def scarcest(self) -> tuple[str, float]:
+        """The setting of which most is used up, and which part of it that is."""
+        used = self.used()
+        name = max(used, key=lambda each: used[each])
+        return name, used[name]
+
+    @property
+    def is_little(self) -> bool:
+        """Whether so much is taken that somebody should act."""
+        return self.scarcest[1] >= WARN_PART
 
 
 class Quota:
-    """The agreements and bytes that each platform may have a node keep on its disk."""
+    """The agreements and bytes that each platform may have a node keep.
+
+    Agreements that are drafted or have not ended count by their number, their text and their bytes.
+    An ended one counts by its bytes alone, which have a limit of their own: so the runs of a day
+    are limited by the disk, and not by how many were made in the last month. A node asks for room
+    when it offers a sealing key, before anybody signs, and keeps it for the agreement to come.
+    """
 
     def __init__(
         self,
         config: NodeConfig,
-        agreement_states: Callable[[], Iterable[AgreementState]],
+        kept: Callable[[], Iterable[KeptAgreement]],
         /,
         *,
+        waiting: Callable[[], Iterable[StoredSealingKey]],
+        ended: EndedAgreements,
         are_one_platform: Callable[[str, str], bool] = str.__eq__,
     ) -> None:
         self._most_agreements = config.most_agreements
         self._most_bytes = config.most_megabytes * MEGABYTE
         self._most_agreed_bytes = config.most_agreed_megabytes * MEGABYTE
-        self._keep_seconds = config.keep_days * DAY
-        self._agreement_states, self._are_one = agreement_states, are_one_platform
-        self._seen: dict[str, tuple[float, int]] = {}
+        self._most_ended_bytes = config.most_ended_megabytes * MEGABYTE
+        self._kept, self._are_one = kept, are_one_platform
+        self._waiting, self._ended = waiting, ended
+        self._looked: dict[str, tuple[float, RoomUsed]] = {}
+        self._since: Counter[str] = Counter()
+        """Per platform, the bytes of what was let in since the node has looked."""
 
-    def _of(self, platform: str) -> list[AgreementState]:
+    def _drafted(self, platform: str, besides: str) -> list[StoredSealingKey]:
         return [
             each
-            for each in self._agreement_states()
-            if self._are_one(each.agreement.platform, platform)
+            for each in self._waiting()
+            if each.nonce != besides and self._are_one(each.platform, platform)
         ]
+
+    def _ended_of(self, platform: str, counted: Counter[str]) -> int:
+        return sum(size for name, size in counted.items() if self._are_one(name, platform))
+
+    def room(self, platform: str, /, *, besides: str = "") -> RoomUsed:
+        """What is taken of a platform's room, but for the draft with the nonce `besides`."""
+        kept = [each for each in self._kept() if self._are_one(each.platform, platform)]
+        drafted = self._drafted(platform, besides)
+        text = sum(each.text for each in kept) + sum(each.text for each in drafted)
+        size = sum(each.size for each in kept) + sum(each.text + each.rows for each in drafted)
+        parts = {
+            "most_agreements": (len(kept) + len(drafted), self._most_agreements),
+            "most_agreed_megabytes": (text, self._most_agreed_bytes),
+            "most_megabytes": (size, self._most_bytes),
+            "most_ended_megabytes": (
+                self._ended_of(platform, self._ended.bytes),
+                self._most_ended_bytes,
+            ),
+        }
+        ended = self._ended_of(platform, self._ended.counts)
+        return RoomUsed(len(drafted), len(kept), ended, parts)
+
+    def check_offer(self, platform: str, nonce: str, /, *, text: int, rows: int) -> None:
+        """Refuse to keep room for one more agreement than the platform may have."""
+        parts = self.room(platform, besides=nonce).parts
+        drafted, most = parts["most_agreements"]
+        if drafted >= most:
+            raise _full(
+                f"{most} agreements of this platform are drafted or have not ended, as many as "
+                "most_agreements allows; end or cancel runs"
+            )
+        size, most = parts["most_megabytes"]
+        if size + text + rows > DRAFTED_PART * most:
+            raise _full_disk("most_megabytes", most)
+        _check(parts, "most_agreed_megabytes", text)
+        _check(parts, "most_ended_megabytes", 0)
+
+    def check_agreement(self, size: int, platform: str, nonce: str, /) -> None:
+        """Refuse an agreement by its length alone, for which no room was kept with its draft.
+
+        Nor does it need a place: its sealing key has had one since it was drafted.
+        """
+        parts = self.room(platform, besides=nonce).parts
+        for name in ("most_agreed_megabytes", "most_megabytes"):
+            _check(parts, name, size)
+
+    def seen(self, platform: str, /) -> RoomUsed:
+        """The same as `room` as of a moment ago, for what is asked often."""
+        now = time.monotonic()
+        at, seen = self._looked.get(platform, (-LOOK_AGAIN_SECONDS, None))
+        if seen is None or now - at >= LOOK_AGAIN_SECONDS:
+            seen = self.room(platform)
+            self._looked[platform] = now, seen
+            self._since[platform] = 0
+        return seen
 
     def used(self, platform: str, /) -> int:
         # Summing up all agreements for every request would take longer than many requests do.
-        now = time.monotonic()
-        at, seen = self._seen.get(platform, (-LOOK_AGAIN_SECONDS, 0))
-        if now - at >= LOOK_AGAIN_SECONDS:
-            seen = sum(each.store.size for each in self._of(platform))
-            self._seen[platform] = (now, seen)
-        return seen
+        taken, _ = self.seen(platform).parts["most_megabytes"]
+        return taken + self._since[platform]
 
     def is_full(self, platform: str, /) -> bool:
         return self.used(platform) >= self._most_bytes
 
-    def check_count(self, size: int, platform: str, /) -> None:
-        """Refuse one more agreement than the platform may have, by its length alone."""
-        kept = self._of(platform)
-        if sum(each.store.agreement_bytes for each in kept) + size > self._most_agreed_bytes:
-            raise refuse(
-                f"agreements of {self._most_agreed_bytes // MEGABYTE} MB are kept for this "
-                "platform already; wait until some have expired, or ask the operator of the node",
-                kind=RefusalKind.FULL,
-            )
-        if len(kept) >= self._most_agreements:
-            raise refuse(
-                f"{self._most_agreements} agreements are kept for this platform already; wait "
-                "until some have expired, or ask the operator of the node",
-                kind=RefusalKind.FULL,
-            )
-        self.check_room(platform)
-
     def check_room(self, platform: str, /, more: int = 0) -> None:
-        used = self.used(platform) + more
-        if used > self._most_bytes or self.is_full(platform):
-            raise refuse(
-                f"{self._most_bytes // MEGABYTE} MB are kept for this platform already; wait until "
-                "some agreements have expired, or ask the operator of the node",
-                kind=RefusalKind.FULL,
-            )
+        """Refuse a request for which there is no room; `more` is what no room was kept for."""
+        if self.is_full(platform) or self.used(platform) + more > self._most_bytes:
+            raise _full_disk("most_megabytes", self._most_bytes)
         # Counted until the next look at the disk: many requests at once would all fit otherwise.
-        self._seen[platform] = (self._seen[platform][0], used)
+        self._since[platform] += more
 
-    def outlived(self, now: float, /) -> list[AgreementState]:
-        """The agreements that expired so long ago that they are removed."""
-        return [
-            each
-            for each in self._agreement_states()
-            if now >= each.agreement.limits.expires + self._keep_seconds
-        ]
+
+def _check(parts: Mapping[str, tuple[int, int]], name: str, more: int) -> None:
+    taken, most = parts[name]
+    if taken >= most or taken + more > most:
+        raise _full_disk(name, most)
+
+
+def _full(what: str) -> RefusedError:
+    return refuse(f"{what}, or ask the operator of the node", kind=RefusalKind.FULL)
+
+
+def _full_disk(name: str, most: int) -> RefusedError:
+    kept = {
+        "most_agreed_megabytes": "of the text of agreements that have not ended",
+        "most_megabytes": "of agreements that have not ended",
+        "most_ended_megabytes": "of agreements that have ended",
+    }
+    wait = "wait until some expire" if name == "most_ended_megabytes" else "end or cancel runs"
+    return _full(
+        f"{most // MEGABYTE} MB are kept for this platform {kept[name]}, as much as {name} "
+        f"allows; {wait}"
+    )
+
+
+def rooms_on_disk(config: NodeConfig, /) -> dict[str, RoomUsed]:
+    """The room of each platform as it is on the disk; only reads, so the node may run meanwhile."""
+    parties, data = Parties(config), Path(config.folder) / config.data
+    waiting = [stored for _, stored in stored_keys(data / SEALING_KEYS) if stored is not None]
+    kept: list[KeptAgreement] = []
+    claimed: set[str] = set()
+    ended = EndedAgreements(data, _is_not_read)
+    for folder in sorted(data.iterdir()):
+        record = read_record(folder)
+        if record is not None:
+            ended.count(record)
+        elif (folder / "agreement.json").exists():
+            text = (folder / "agreement.json").read_bytes()
+            agreement = read_agreement(text)
+            files = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+            size = max(files, len(text) + weights_bytes(agreement))
+            kept.append(KeptAgreement(agreement.platform, len(text), size))
+            claimed.add(agreement.nonce)
+    drafted = [each for each in waiting if each.nonce not in claimed]
+    quota = Quota(
+        config,
+        lambda: kept,
+        waiting=lambda: drafted,
+        ended=ended,
+        are_one_platform=parties.are_one_platform,
+    )
+    names = parties.platforms
+    return {name: quota.room(parties.platform_certificates(name)[0]) for name in names}
+
+
+def _is_not_read(store: Store) -> AgreementState:
+    raise AssertionError(f"{store.folder} is only counted")
 
 
 def tombstone(data: Path, agreement: bytes, /) -> None:
@@ -126,7 +263,7 @@ def remove_folder(folder: Path, /) -> None:
 
 
 def remove_leftovers(data: Path, /) -> None:
-    """Remove the folders that were being removed when the node was killed."""
+    """Remove the folders whose removal was begun, and then stopped by a crash or an error."""
     for path in data.glob(f"*{REMOVED}"):
         shutil.rmtree(path, ignore_errors=True)
 
@@ -196,6 +333,10 @@ class KeptSearches:
                 used[state.hash] = state
                 used.move_to_end(state.hash)
                 self._make_room(used)
+
+    def forget(self, agreement: bytes, /) -> None:
+        for used in self._used.values():
+            used.pop(agreement, None)
 
     def _make_room(self, used: OrderedDict[bytes, AgreementState]) -> None:
         for name in [name for name, each in used.items() if each.ended]:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -51,6 +52,7 @@ from tacit.records.peer_messages import (
     encode_peer_message,
 )
 from tacit.records.requests import NO_ATTEMPT, Attempt
+from tacit.supervisor import Supervisor
 
 QUIET_SECONDS = 3600.0
 ANSWER_SECONDS = 5.0
@@ -371,8 +373,9 @@ class PeerLinks:
         log: Callable[[LogEvent], None],
         lost: Callable[[int], None],
         bind: Binder,
+        tasks: Supervisor,
     ) -> None:
-        self._config, self._identity = config, identity
+        self._config, self._identity, self._supervisor = config, identity, tasks
         self._frame_limit, self._log, self._lost, self._bind = frame_limit, log, lost, bind
         self._lines: dict[int, PeerLine] = {}
         self._asking: set[PeerLine] = set()
@@ -395,10 +398,13 @@ class PeerLinks:
         self._started = asyncio.get_running_loop().time()
         for peer in self._config.peers:
             if peer.node < self._config.node:
-                self._spawn(self._keep_linked(peer.node, peer.address))
+                keep = partial(self._keep_linked, peer.node, peer.address)
+                self._keep(self._supervisor.until_done("links to peers", keep))
 
-    def _spawn(self, work: asyncio._CoroutineLike[None]) -> asyncio.Task[None]:
-        task = asyncio.get_running_loop().create_task(work)
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        return self._keep(self._supervisor.once("use of links", work))
+
+    def _keep(self, task: asyncio.Task[None]) -> asyncio.Task[None]:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task

@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from tacit.identity.config import parse_address
+from tacit.supervisor import Supervisor
 
 BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+
+
+class _NodeTasks(Collector):
+    """How the node's background tasks are doing, for an alarm where one fails again and again."""
+
+    def __init__(self, tasks: Supervisor) -> None:
+        self._tasks = tasks
+
+    def collect(self) -> Iterable[Metric]:
+        failures = CounterMetricFamily(
+            "tacit_node_task_failures", "Rounds of background tasks that failed", labels=["task"]
+        )
+        failing = GaugeMetricFamily(
+            "tacit_node_tasks_failing", "Tasks whose last round failed", labels=["task"]
+        )
+        for name, health in list(self._tasks.health.items()):
+            failures.add_metric([name], health.failures)
+            failing.add_metric([name], health.failing)
+        yield from (failures, failing)
 
 
 class _Expiry(Collector):
@@ -30,19 +50,36 @@ class _Expiry(Collector):
         yield family
 
 
+class _Room(Collector):
+    """The parts of the room for each platform that are taken, by the settings that limit it."""
+
+    def __init__(self, read: Callable[[], dict[tuple[str, str], float]]) -> None:
+        self._read = read
+
+    def collect(self) -> Iterable[GaugeMetricFamily]:
+        family = GaugeMetricFamily(
+            "tacit_node_room_used_ratio",
+            "Which part of a platform's room is taken",
+            labels=["platform", "limit"],
+        )
+        for labels, used in self._read().items():
+            family.add_metric(labels, used)
+        yield family
+
+
 class NodeMetrics:
     """The figures of a node."""
 
     def __init__(
         self,
+        gauges: Mapping[str, tuple[str, Callable[[], float]]],
+        /,
         *,
-        agreements: Callable[[], float],
-        peers: Callable[[], float],
-        relayed: Callable[[], float],
-        passing: Callable[[], float],
-        stored: Callable[[], float],
+        room_used: Callable[[], dict[tuple[str, str], float]],
         certificates_expire: Callable[[], dict[str, float]],
+        tasks: Supervisor,
     ) -> None:
+        """`gauges` have what they say and how they are read, by name."""
         self.registry = CollectorRegistry()
         self._requests = Counter(
             "tacit_node_requests",
@@ -57,16 +94,12 @@ class NodeMetrics:
             buckets=BUCKETS,
             registry=self.registry,
         )
-        for name, what, read in (
-            ("agreements", "Agreements that are kept", agreements),
-            ("peers_connected", "Other nodes of the cluster that are connected", peers),
-            ("peers_relayed", "Of those, the ones that are reached through another", relayed),
-            ("relays", "Links of other nodes that go through this one", passing),
-            ("stored_bytes", "Bytes kept for platforms", stored),
-        ):
+        for name, (what, read) in gauges.items():
             Gauge(f"tacit_node_{name}", what, registry=self.registry).set_function(read)
 
         self.registry.register(_Expiry(certificates_expire))
+        self.registry.register(_Room(room_used))
+        self.registry.register(_NodeTasks(tasks))
 
     def answered(self, kind: str, outcome: str, seconds: float, /) -> None:
         self._requests.labels(kind, outcome).inc()

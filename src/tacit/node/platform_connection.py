@@ -70,6 +70,7 @@ from tacit.records.messages import (
 from tacit.records.node_log import NodeLog
 
 if TYPE_CHECKING:
+    from tacit.node.agreement_state import AgreementState
     from tacit.node.server import Node
 
 
@@ -153,8 +154,7 @@ class PlatformConnection:
             raise
         request = decode_request(frame.payload, peer=self.mux.link.peer)
         if isinstance(request, Ping):
-            farthest = self._node.peers.round_trip
-            await self._send(Pong(id=request.id, clock=time.time(), round_trip=farthest))
+            await self._send(self._pong(request))
         elif isinstance(request, Cancel):
             # Here and not as a task: it must get through when all places for requests are taken.
             task = self._tasks.get(request.target)
@@ -162,6 +162,16 @@ class PlatformConnection:
                 task.cancel()
         else:
             await self._begin(request, frame)
+
+    def _pong(self, request: Ping) -> Pong:
+        scarcest, used = self._node.quota.seen(self.platform).scarcest
+        return Pong(
+            id=request.id,
+            clock=time.time(),
+            round_trip=self._node.peers.round_trip,
+            used=used,
+            scarcest=scarcest,
+        )
 
     async def _begin(self, request: Work, frame: Frame) -> None:
         """Start a request as soon as there is room for it; its frame counts until its end."""
@@ -275,24 +285,22 @@ class PlatformConnection:
             return self._offer(request)
         if isinstance(request, Agree):
             return await agree(node, request, self.platform)
-        state = node.agreement_state(request.agreement, self.platform)
         if isinstance(request, End):
-            node.end_agreement(state, "the platform says that the run is over")
+            node.end_run(request, self.platform)
             return Done(id=request.id)
-        # Before the check of the end: an owner whose box was lost on the way gets it again.
+        if isinstance(request, FetchLog | OpenPlan) and (found := await self._of_ended(request)):
+            return found
+        state = node.agreement_state(request.agreement, self.platform)
         if isinstance(request, OpenPlan) and (again := opening.released_before(state, request)):
             return again
         if not isinstance(request, FetchLog):
-            state.check_not_ended()
-            node.quota.check_room(self.platform, len(getattr(request, "box", b"")))
+            node.quota.check_room(self.platform, state.growth(len(getattr(request, "box", b""))))
         with node.searches.used(state, self.platform):
             match request:
                 case Submit():
                     return await self._submit(state.inputs, request)
                 case FetchLog():
-                    key = node.own_keys.signing(state.agreement)
-                    async with node.pages.of(self.platform, rest=PAGE_REST):
-                        return await log_page(key, state.store.log, request)
+                    return await self._page(state, request)
                 case OpenEpoch():
                     return await open_epoch(node, state, request)
                 case Prepare():
@@ -308,6 +316,26 @@ class PlatformConnection:
                 case OpenPlan():
                     return await opening.open_plan(node, state, request)
 
+    async def _of_ended(self, request: FetchLog | OpenPlan) -> Result | None:
+        """What stays when an agreement has ended: its log, and the boxes of plans for their owners.
+
+        An owner whose box was lost on the way gets it again. None if it has not ended.
+        """
+        state = self._node.agreement_states.get(request.agreement)
+        if state is None:
+            async with self._node.turns.of(self.platform):
+                state = await self._node.ended_state(request.agreement, self.platform)
+        if state is None or not state.ended:
+            return None
+        if isinstance(request, FetchLog):
+            return await self._page(state, request)
+        return opening.released_before(state, request)
+
+    async def _page(self, state: AgreementState, request: FetchLog) -> LogPage:
+        key = self._node.own_keys.signing(state.agreement)
+        async with self._node.pages.of(self.platform, rest=PAGE_REST):
+            return await log_page(key, state.store.log, request)
+
     async def _submit(self, inputs: Inputs, request: Submit) -> Done:
         """Open a box in a thread, one of a platform at a time."""
         async with self._node.turns.of(self.platform):
@@ -317,9 +345,7 @@ class PlatformConnection:
         return Done(id=request.id)
 
     def _offer(self, request: OfferSealingKey) -> SealingKeyOffered:
-        public, signature = self._node.offer_sealing_key(
-            request.nonce, request.platform, self.platform, signing_key=request.signing_key
-        )
+        public, signature = self._node.offer_sealing_key(request, self.platform)
         head, counted = self._node.series.head(request.series)
         return SealingKeyOffered(
             id=request.id,

@@ -158,7 +158,7 @@ class KeptSeries:
             raise refuse(why)
         why = objection_to_pace(taken, new, runs_per_day=series.limits.runs_per_day)
         if why is not None:
-            raise refuse(why, kind=RefusalKind.FULL)  # the next hour may have room for it
+            raise refuse(why, kind=RefusalKind.PACE)
         if named.series not in self._expires:
             self._check_room(series)
             place.mkdir(exist_ok=True, mode=0o700)

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
         read_log,
         verify_log,
     )
-    from tacit.records.messages import Allowed, RefusalKind
+    from tacit.records.messages import Allowed, End, RefusalKind
     from tacit.records.payload_parts import (
         OUTCOMES,
         FromParts,

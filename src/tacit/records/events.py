@@ -356,6 +356,10 @@ class CertificateExpires(LinkEvent, frozen=True, tag="certificate expires"):
     """A certificate has expired, or will soon; `peer` is whose it is."""
 
 
+class LittleRoom(LinkEvent, frozen=True, tag="little room"):
+    """Most of the room for a platform is taken; `what` says which setting limits it."""
+
+
 class NodeFault(LinkEvent, frozen=True, tag="failed itself"):
     """The node has a fault, or could not write the log of an agreement."""
 
@@ -371,6 +375,7 @@ NodeEvent = (
     | LinkLost
     | LinkRejected
     | CertificateExpires
+    | LittleRoom
     | NodeFault
 )
 AnyEvent = AgreementEvent | NodeEvent

@@ -56,6 +56,10 @@ class Pong(Message, frozen=True, kw_only=True):
     """The node's time when it answered, in seconds since 1970."""
     round_trip: float | None = None
     """Seconds there and back to the farthest of the other nodes, as far as it is known."""
+    used: float = 0.0
+    """The part of the room for this platform that is taken, of whatever is scarcest."""
+    scarcest: str = ""
+    """Which setting of the node limits that."""
 
 
 class AgreementTaken(Message, frozen=True, kw_only=True):
@@ -167,7 +171,9 @@ class RefusalKind(StrEnum):
     ROWS = "rows"
     """What a participant sealed is not what it should be; it has to seal anew."""
     FULL = "full"
-    """The node keeps nothing more for this platform; later it may."""
+    """The node keeps nothing more for this platform until others end, or its operator acts."""
+    PACE = "pace"
+    """The series allows no more runs today; later it does."""
     EARLY = "early"
     """No plan is opened yet; go on with the steps, or ask again when the deadline comes."""
 
@@ -258,6 +264,9 @@ class OfferSealingKey(Request[SealingKeyOffered], frozen=True, kw_only=True):
     """Which of the node's keys the agreement will name; while keys are rotated there are two."""
     series: Hexadecimal | None = None
     """The series that the agreement is a run of, where balances count: tell its head."""
+    text: Number = 0
+    rows: Number = 0
+    """Bytes of the agreement's text, and of its sealed rows, to keep room for; at most."""
 
 
 class Agree(Request[AgreementTaken], frozen=True, kw_only=True):
@@ -366,6 +375,9 @@ class End(Request[Done], frozen=True, kw_only=True):
     """The run is over: delete the agreement's key, its boxes and all shares, and do no more."""
 
     agreement: bytes
+    """Its hash; empty if it was never drafted."""
+    nonce: Hexadecimal
+    """The keys that were drawn for it, and that no agreement has claimed, are deleted as well."""
 
 
 class Cancel(Message, frozen=True, kw_only=True):

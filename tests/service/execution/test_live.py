@@ -278,7 +278,7 @@ def test_a_full_node_is_waited_for_and_no_participant_is_blamed(live: LivePlatfo
     for name in NAMES:
         live.submit(run_id, name)
     refusals = live.clusters[0].folder / "node-0.data" / "log.jsonl"
-    poll(live, lambda: "MB are kept" in refusals.read_text())
+    poll(live, lambda: "most_megabytes allows" in refusals.read_text())
     time.sleep(0.3)
     assert live.run(run_id)["state"] == "agreed"
     assert {of(live, run_id, name)["state"] for name in NAMES} <= {"waiting", "accepted"}

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy.exc import OperationalError
 
+from tacit import supervisor
 from tacit.errors import NodesError, StorageError
 from tacit.service.execution import drafter
 from tacit.service.execution import executor as executing
@@ -142,12 +143,14 @@ def test_progress_is_told_again_afterwards(
     settings: Settings, database: Database, run_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(executing, "WRITE_EVERY_SECONDS", 0.02)
+    monkeypatch.setattr(supervisor, "FIRST_PAUSE", 0.02)
     executor = Executor(settings, database)
     links = next(iter(executor._links.values()))
     executor._supervisors[run_id] = RunSupervisor(run_id, links, executor._services)
 
     async def work() -> None:
-        telling = asyncio.ensure_future(executor._write_progress())
+        every = executing.WRITE_EVERY_SECONDS
+        executor.tasks.every(every, "progress of runs", executor._write_progress)
         executor._progress[run_id] = Report(stage="running", generation=1)
         await while_held(settings)
         until = time.monotonic() + 120
@@ -155,7 +158,7 @@ def test_progress_is_told_again_afterwards(
             assert time.monotonic() < until, "nobody tells of progress any more"
             executor._progress[run_id] = Report(stage="running", generation=2)
             await asyncio.sleep(0.02)
-        telling.cancel()
+        await executor.tasks.close()
 
     asyncio.run(work())
 
@@ -187,7 +190,7 @@ def test_an_agreement_is_drawn_up_once_the_database_is_back(
             raise OperationalError("", None, Exception("the server ended the connection"))
 
     monkeypatch.setattr(drafter, "ready_to_draft", ready)
-    drafting = drafter.Drafter(database, lambda name: pytest.fail(name))
+    drafting = drafter.Drafter(database, pytest.fail, pytest.fail)
 
     async def work() -> None:
         assert not await drafting.draw_up(run_id)

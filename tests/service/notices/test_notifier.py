@@ -171,7 +171,12 @@ def test_a_missing_node_is_told_once_and_that_it_is_back(open_settings: Settings
 
     def clusters() -> list[ClusterView]:
         node = NodeView(
-            host="n0", port=1, signing_key="", certificate="", clock_offset_seconds=None, **here
+            host="n0",
+            port=1,
+            signing_key="",
+            certificate="",
+            reachable=here["reachable"],
+            clock_offset_seconds=None,
         )
         return [ClusterView(name="c", nodes=[node], slots=1, running=0, waiting=0)]
 
@@ -180,7 +185,7 @@ def test_a_missing_node_is_told_once_and_that_it_is_back(open_settings: Settings
         now = time.time()
         for later, reachable in ((0, False), (29, False), (31, False), (60, False), (61, True)):
             here["reachable"] = reachable
-            await telling._watch_nodes(now + later)
+            await telling.watch_nodes(now + later)
         with database.reading() as session:
             found: list[Notice] = due_notices(session, now + 100, limit=9)
             return [f"{each.kind} {each.data['node']}" for each in found]

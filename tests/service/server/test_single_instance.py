@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from sqlalchemy import create_engine, text
 
 from tacit.errors import InputError
-from tacit.service.server import single_instance
 from tacit.service.server.settings import FILE_NAME, Settings
 from tacit.service.server.single_instance import ADVISORY_KEY, the_single_instance
 from tests.service.postgres import new_database
@@ -78,16 +77,21 @@ def until(fits: Callable[[], bool]) -> None:
 
 
 def test_a_database_that_forgot_the_lock_is_locked_again(
-    settings: Settings, postgres_server: str, monkeypatch: pytest.MonkeyPatch
+    settings: Settings, postgres_server: str
 ) -> None:
-    monkeypatch.setattr(single_instance, "LOOK_SECONDS", 0.02)
     here = replace(settings, database=new_database(postgres_server))
     engine = create_engine(here.database)
-    with the_single_instance(here):
+    with the_single_instance(here) as lock:
+        assert lock is not None
         with engine.connect() as connection:
             (before,) = connection.execute(HOLDERS).scalars()
             assert connection.execute(FORGET).scalar()
-            until(lambda: {*connection.execute(HOLDERS).scalars()} - {before} != set())
+
+            def is_held_again() -> bool:
+                lock.look()
+                return {*connection.execute(HOLDERS).scalars()} - {before} != set()
+
+            until(is_held_again)
         assert refused(replace(here, data="other"))
     engine.dispose()
 
@@ -96,12 +100,16 @@ def test_who_finds_its_lock_with_another_platform_ends(
     settings: Settings, postgres_server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended = threading.Event()
-    monkeypatch.setattr(single_instance, "LOOK_SECONDS", 0.02)
     monkeypatch.setattr(os, "kill", lambda _, how: {signal.SIGTERM: ended.set}[how]())
     here = replace(settings, database=new_database(postgres_server))
     engine = create_engine(here.database, isolation_level="AUTOCOMMIT")
-    with the_single_instance(here), engine.connect() as other:
-        # Whoever is quicker has it.
+    with the_single_instance(here) as lock, engine.connect() as other:
+        assert lock is not None
         until(lambda: other.execute(FORGET) is not None and bool(other.scalar(LOCK)))
-        until(ended.is_set)
+
+        def is_ending() -> bool:
+            lock.look()
+            return ended.is_set()
+
+        until(is_ending)
     engine.dispose()

@@ -13,6 +13,7 @@ from tacit.coordinator import (
     NodeOffer,
     ask_for_sealing_keys,
     clients_of,
+    end_at_nodes,
 )
 from tacit.errors import TacitError
 from tacit.identity import (
@@ -23,7 +24,9 @@ from tacit.identity import (
     read_certificate,
 )
 from tacit.local import node_terms, platform_certificate
+from tacit.records import End
 from tacit.service.execution.agreed_runs import StoredAgreement
+from tacit.supervisor import Supervisor
 
 LOOK_EVERY_SECONDS = 2.0
 LOOK_SECONDS = 2.0
@@ -31,6 +34,8 @@ OFFER_SECONDS = 5.0
 MOST_DELAY_SECONDS = 1.0
 """However far away a node says that another is."""
 DAY = 86400.0
+WARN_PART = 0.8
+"""When so much of a node's room is taken, there is still time to act."""
 CLOCK_TOLERANCE_SECONDS = 2.0
 """Clocks that differ by more are worth a warning: agreements expire by the nodes' own."""
 log = logging.getLogger("tacit.service.execution")
@@ -45,8 +50,13 @@ class ClusterLinks:
         self._clients = clients_of(self._config)
         self._reachable = [False] * len(self._clients)
         self._last_seen: list[float | None] = [None] * len(self._clients)
-        self._warned = -DAY
-        self._watching: asyncio.Task[None] | None = None
+        self._said: set[str] = set()
+        """The warnings of the last look, which are not logged again."""
+
+    @property
+    def nodes(self) -> int:
+        """How many there are."""
+        return len(self._clients)
 
     def coordinator(self, stored: StoredAgreement, /) -> Coordinator:
         """A coordinator on these links; it must not be closed."""
@@ -55,12 +65,12 @@ class ClusterLinks:
         return made
 
     async def offered_nodes(
-        self, nonce: str, /, *, series: str | None = None
+        self, nonce: str, /, *, text: int, rows: int, series: str | None = None
     ) -> tuple[list[NodeOffer], str]:
         """The nodes for an agreement with this nonce, and the platform towards them.
 
-        The nodes draw sealing keys for it, and tell what they have counted of `series`.
-        Files are read again: keys may have been rotated.
+        The nodes draw sealing keys for it, keep room for its text and rows, and tell what they have
+        counted of `series`. Files are read again: keys may have been rotated.
         """
         self._config = config = load_cluster_config(self.file)
         platform = platform_certificate(config)
@@ -71,29 +81,30 @@ class ClusterLinks:
             platform=platform,
             within=OFFER_SECONDS,
             series=series,
+            text=text,
+            rows=rows,
         )
         return offers, platform
 
-    def start(self) -> None:
-        """Look at the nodes every few seconds."""
-        self._watching = asyncio.get_running_loop().create_task(self._watch())
+    async def give_back(self, nonce: str, /, *, within: float) -> None:
+        """Give back the sealing keys of a run that came to no agreement."""
+        await end_at_nodes(self._clients, End(agreement=b"", nonce=nonce), within=within)
+
+    def start(self, tasks: Supervisor, /) -> None:
+        """Look at the nodes every few seconds, and at their certificates once a day."""
+        tasks.every(LOOK_EVERY_SECONDS, "nodes", self.look)
+        tasks.every(DAY, "certificates of nodes", self._warn_of_expiry)
 
     async def stop(self) -> None:
         """Leave the nodes."""
-        if self._watching is not None:
-            self._watching.cancel()
-            await asyncio.gather(self._watching, return_exceptions=True)
         await asyncio.gather(*(client.disconnect() for client in self._clients))
-
-    async def _watch(self) -> None:
-        while True:
-            self._warn_of_expiry()
-            await self.look()
-            await asyncio.sleep(LOOK_EVERY_SECONDS)
 
     async def look(self) -> None:
         """Ask all nodes for their time, which also shows whether they are there."""
         await asyncio.gather(*(self._look_at(i) for i in range(len(self._clients))))
+        for warning in {*self.room_warnings()} - self._said:
+            log.warning(warning, extra={"fields": {"cluster": self.name}})
+        self._said = {*self.room_warnings()}
 
     async def _look_at(self, node: int) -> None:
         client = self._clients[node]
@@ -126,6 +137,15 @@ class ClusterLinks:
             if (offset := client.clock_offset) is not None and abs(offset) > CLOCK_TOLERANCE_SECONDS
         ]
 
+    def room_warnings(self) -> list[str]:
+        """A sentence for each node that has little room left for this platform."""
+        return [
+            f"{client.name} has little room left for us ({client.scarcest}); end or cancel runs, "
+            "or ask its operator"
+            for client in self._clients
+            if client.room_used is not None and client.room_used >= WARN_PART
+        ]
+
     def _certificates_expire(self) -> list[float]:
         """Those of the nodes, then that of the platform towards them."""
         folder = Path(self._config.folder)
@@ -140,9 +160,6 @@ class ClusterLinks:
         return list(expiry_warnings(when, time.time()).values())
 
     def _warn_of_expiry(self) -> None:
-        if time.monotonic() - self._warned < DAY:
-            return
-        self._warned = time.monotonic()
         for warning in self.expiry_warnings():
             log.warning(warning, extra={"fields": {"cluster": self.name}})
 
@@ -160,6 +177,8 @@ class ClusterLinks:
                 certificate_expires=at,
                 last_seen=seen,
                 round_trip_seconds=client.round_trip,
+                room_used=client.room_used,
+                scarcest=client.scarcest or None,
             )
             for terms, client, here, at, seen in zip(
                 node_terms(self._config),

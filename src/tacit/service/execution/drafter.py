@@ -7,17 +7,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
 from collections.abc import Callable
 from contextlib import suppress
 
 from tacit.coordinator import head_of_series
 from tacit.derived import check_nodes_allow
-from tacit.errors import MpcError, RefusedError, StorageError, TacitError
+from tacit.errors import MpcError, RefusedError, StorageError, TacitError, WrongStateError
 from tacit.records import RefusalKind
 from tacit.service.execution.cluster_links import ClusterLinks
-from tacit.service.storage import Database, add_warning
-from tacit.service.workflow.inviting import drafted, keep_draft, ready_to_draft
+from tacit.service.execution.patience import AGAIN, Patience
+from tacit.service.storage import Database, add_warning, set_state
+from tacit.service.workflow.inviting import (
+    begin_draft,
+    drafted,
+    keep_draft,
+    ready_to_draft,
+    room_for,
+)
 
 RETRY_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)
 log = logging.getLogger("tacit.service.execution")
@@ -26,8 +32,15 @@ log = logging.getLogger("tacit.service.execution")
 class Drafter:
     """Draws up the agreements of one service."""
 
-    def __init__(self, database: Database, links_of: Callable[[str], ClusterLinks], /) -> None:
-        self._database, self._links_of = database, links_of
+    def __init__(
+        self,
+        database: Database,
+        links_of: Callable[[str], ClusterLinks],
+        ended: Callable[[str], None],
+        /,
+    ) -> None:
+        """`ended` is called with a run that failed, whose keys are to be given back."""
+        self._database, self._links_of, self._ended = database, links_of, ended
         self._retrying: set[str] = set()
 
     async def draw_up(self, run_id: str, /) -> bool:
@@ -44,13 +57,16 @@ class Drafter:
         if run_id in self._retrying:
             return
         self._retrying.add(run_id)
-        pauses = iter(RETRY_SECONDS)
+        pauses, patience = iter(RETRY_SECONDS), Patience()
         try:
             while True:
                 await asyncio.sleep(next(pauses, RETRY_SECONDS[-1]))
                 try:
                     await self._once(run_id)
                 except (TacitError, TimeoutError, OSError) as error:
+                    if patience.is_over(error):
+                        await self._fail(run_id, error)
+                        return
                     if not _may_pass(error):
                         await self._warn(run_id, error)
                         return
@@ -59,28 +75,39 @@ class Drafter:
         finally:
             self._retrying.discard(run_id)
 
+    async def _fail(self, run_id: str, error: BaseException) -> None:
+        try:
+            await self._database.write(set_state, run_id, "failed", reason=f"{error}; {AGAIN}")
+        except WrongStateError:
+            return  # it has come to another end meanwhile
+        self._ended(run_id)
+
     async def _once(self, run_id: str) -> None:
-        ready = await self._database.read(ready_to_draft, run_id)
+        if await self._database.read(ready_to_draft, run_id) is None:
+            return
+        ready = await self._database.write(begin_draft, run_id)
         if ready is None:
             return
-        # The nodes draw sealing keys for this nonce. Each attempt has its own, so that the keys of
-        # one that failed belong to no other agreement.
-        nonce = secrets.token_hex(16)
         links = self._links_of(ready.cluster)
-        offers, platform = await links.offered_nodes(nonce, series=ready.counted_series)
+        text, rows = await asyncio.to_thread(room_for, ready, nodes=links.nodes)
+        # The nodes draw sealing keys for the nonce of the run, once, however often this is retried.
+        offers, platform = await links.offered_nodes(
+            ready.nonce, text=text, rows=rows, series=ready.counted_series
+        )
         nodes, head = [each.node for each in offers], head_of_series(offers)
         agreement = await asyncio.to_thread(
             drafted,
             ready,
             nodes=nodes,
             platform=platform,
-            nonce=nonce,
             delay=links.delay,
             head=head,
         )
         allowed = [each.allows for each in offers]
         await asyncio.to_thread(check_nodes_allow, agreement, allowed)
-        await self._database.write(keep_draft, run_id, agreement)
+        if not await self._database.write(keep_draft, run_id, agreement):
+            # If it was cancelled meanwhile, its keys were perhaps given back before they came.
+            self._ended(run_id)
 
     async def _warn(self, run_id: str, error: BaseException) -> None:
         what = str(error) or "a node did not answer in time"

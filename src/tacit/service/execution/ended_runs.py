@@ -13,10 +13,11 @@ from collections.abc import Callable
 
 from sqlalchemy.orm import Session
 
-from tacit.errors import NotThereError, RefusedError, StorageError, TacitError
+from tacit.errors import NotThereError, RefusedError, TacitError
 from tacit.service.execution.agreed_runs import stored_agreement
 from tacit.service.execution.cluster_links import ClusterLinks
-from tacit.service.storage import Database, list_runs
+from tacit.service.storage import Database, list_runs, read_run
+from tacit.supervisor import Supervisor
 
 OVER = frozenset({"finished", "failed", "cancelled"})
 TELL_SECONDS = 5.0
@@ -35,12 +36,22 @@ def lately_over(session: Session, now: float, /) -> list[str]:
     ]
 
 
+def drawn_in_vain(session: Session, run_id: str, /) -> tuple[str, str] | None:
+    """The cluster and the nonce of a run that is over and was never drafted."""
+    run = read_run(session, run_id)
+    if run.state not in OVER or run.agreement is not None:
+        return None
+    return None if run.nonce is None or run.cluster is None else (run.cluster, run.nonce)
+
+
 class EndedRuns:
     """What the nodes are still to be told."""
 
     def __init__(self, database: Database, links_of: Callable[[str], ClusterLinks], /) -> None:
         self._database, self._links_of = database, links_of
         self._untold: set[str] = set()
+        self._remembered = False
+        """Whether the runs that ended before the start are among these."""
         self._news = asyncio.Event()
 
     def add(self, run_id: str, /) -> None:
@@ -48,31 +59,27 @@ class EndedRuns:
         self._untold.add(run_id)
         self._news.set()
 
-    async def tell(self) -> None:
+    def start(self, tasks: Supervisor, /) -> None:
         """Tell the nodes, for as long as the platform runs."""
-        await self._remember()
-        while True:
-            if not self._untold:
-                self._news.clear()
-                await self._news.wait()
-            for run_id in list(self._untold):
-                if await self._tell_about(run_id):
-                    self._untold.discard(run_id)
-            if self._untold:
-                await asyncio.sleep(RETRY_SECONDS)
+        tasks.every(RETRY_SECONDS, "ended runs", self.tell, early=self._news)
 
-    async def _remember(self) -> None:
-        while True:
-            try:
-                for run_id in await self._database.read(lately_over, time.time()):
-                    self.add(run_id)
-            except StorageError:
-                await asyncio.sleep(RETRY_SECONDS)
-            else:
-                return
+    async def tell(self) -> None:
+        """Tell the nodes of all runs that they do not know of yet, once."""
+        if not self._remembered:
+            self._untold |= set(await self._database.read(lately_over, time.time()))
+            self._remembered = True
+        for run_id in list(self._untold):
+            if await self._tell_about(run_id):
+                self._untold.discard(run_id)
 
     async def _tell_about(self, run_id: str) -> bool:
         try:
+            # Keys that were drawn for a run which came to no agreement.
+            drawn = await self._database.read(drawn_in_vain, run_id)
+            if drawn is not None:
+                cluster, nonce = drawn
+                await self._links_of(cluster).give_back(nonce, within=TELL_SECONDS)
+                return True
             stored = await self._database.read(stored_agreement, run_id)
             if stored.state not in OVER or stored.agreement.limits.expires <= time.time():
                 return True

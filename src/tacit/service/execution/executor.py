@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Coroutine
-from typing import Any
 
 from sqlalchemy.orm import Session
 
 from tacit.agreement import read_agreement
 from tacit.client import CarriedLog, CarriedLogs, ClusterView
-from tacit.errors import NodesError, NotThereError, StorageError, WrongStateError
+from tacit.errors import NodesError, NotThereError, WrongStateError
 from tacit.service.execution.agreed_runs import stored_agreement
 from tacit.service.execution.answer import result_of
 from tacit.service.execution.cluster_links import ClusterLinks
@@ -31,6 +29,7 @@ from tacit.service.server.settings import Settings
 from tacit.service.storage import Database, read_run, runs_in_state, set_progress, set_state
 from tacit.service.storage.states import BEFORE_RUNNING
 from tacit.service.workflow.inviting import undrafted_runs
+from tacit.supervisor import Supervisor, log_failures
 
 WRITE_EVERY_SECONDS = 0.5
 """How often the progress of all runs is written, together."""
@@ -57,22 +56,26 @@ class Executor:
         self._queue = FairQueue({cluster.name: cluster.slots for cluster in settings.cluster})
         self._progress: dict[str, Report] = {}
         self.metrics = ServiceMetrics()
+        self.tasks = Supervisor(log_failures(log))
         self._services = RunServices(
             database=database,
             data=settings.data_folder,
             workers=WorkerPool(),
             on_progress=self._progress.__setitem__,
             metrics=self.metrics,
+            tasks=self.tasks,
         )
-        self._drafter = Drafter(database, self._links_of)
-        self._schedule = SeriesClock(settings, database, self.draw_up)
         self._ended_runs = EndedRuns(database, self._links_of)
+        self._drafter = Drafter(database, self._links_of, self._ended_runs.add)
+        self._schedule = SeriesClock(settings, database, self.draw_up)
         self._provisioners: dict[str, Provisioner] = {}
         self._supervisors: dict[str, RunSupervisor] = {}
-        self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._background: set[asyncio.Task[None]] = set()
+        self._of_runs: dict[str, asyncio.Task[None]] = {}
+        """The tasks that hand runs over, or let them run."""
+        self._progress_written = 0.0
         self._stopping = False
         self.metrics.watch_clusters(self.clusters)
+        self.metrics.watch_tasks(self.tasks)
 
     # Beginning and ending.
 
@@ -83,13 +86,13 @@ class Executor:
         for run_id in found.interrupted:
             log.info("interrupted by the end of the platform", extra={"fields": {"run": run_id}})
         for links in self._links.values():
-            links.start()
-        self._spawn(self._services.workers.open())
-        self._spawn(self._write_progress())
-        self._spawn(self._ended_runs.tell())
-        self._spawn(self._schedule.keep())
+            links.start(self.tasks)
+        self.tasks.once("workers", self._services.workers.open())
+        self.tasks.every(WRITE_EVERY_SECONDS, "progress of runs", self._write_progress)
+        self._ended_runs.start(self.tasks)
+        self._schedule.start(self.tasks)
         for run_id in await self._database.read(undrafted_runs):
-            self._spawn(self._drafter.retry(run_id))
+            self._draft_later(run_id)
         for run_id, cluster in found.to_hand_over:
             self._hand_over(run_id, cluster)
         for waiting in found.to_queue:
@@ -99,49 +102,26 @@ class Executor:
     async def stop(self) -> None:
         """End all workers; their runs are `interrupted` with their best so far."""
         self._stopping = True
-        tasks = [*self._tasks.values(), *self._background]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self.tasks.close()
         self._services.workers.close()
         # The runs whose tasks were cancelled are still stored as running. What recovers them after
         # a crash also ends them here, so that there is one way to do it.
         await self._database.write(recover, self._services.data)
         await asyncio.gather(*(links.stop() for links in self._links.values()))
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.get_running_loop().create_task(work)
-        self._background.add(task)
-        task.add_done_callback(self._ended)
-        return task
-
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        self._background.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("internal error", exc_info=error)
-
     async def _write_progress(self) -> None:
         def write(session: Session, reports: dict[str, Report]) -> None:
             for run_id, report in reports.items():
                 set_progress(session, run_id, report.progress())
 
-        written = time.monotonic()
-        while True:
-            await asyncio.sleep(WRITE_EVERY_SECONDS)
-            soon = any(each.is_due_within(QUIET_SECONDS) for each in self._supervisors.values())
-            if soon and time.monotonic() - written < LONGEST_SILENCE_SECONDS:
-                continue  # answers come first, and writers take turns
-            reports = {k: v for k, v in self._progress.items() if k in self._supervisors}
-            self._progress.clear()
-            if not reports:
-                continue
-            try:
-                await self._database.write(write, reports)
-                written = time.monotonic()
-            except StorageError as error:
-                log.warning("progress is not written", extra={"fields": {"what": str(error)}})
-            except Exception as error:
-                log.error("progress is not written", exc_info=error)
+        soon = any(each.is_due_within(QUIET_SECONDS) for each in self._supervisors.values())
+        if soon and time.monotonic() - self._progress_written < LONGEST_SILENCE_SECONDS:
+            return  # answers come first, and writers take turns
+        reports = {k: v for k, v in self._progress.items() if k in self._supervisors}
+        self._progress.clear()
+        if reports:
+            await self._database.write(write, reports)
+            self._progress_written = time.monotonic()
 
     # Clusters.
 
@@ -174,7 +154,10 @@ class Executor:
 
     async def draw_up(self, run_id: str, /) -> None:
         if not await self._drafter.draw_up(run_id) and not self._stopping:
-            self._spawn(self._drafter.retry(run_id))
+            self._draft_later(run_id)
+
+    def _draft_later(self, run_id: str) -> None:
+        self.tasks.until_done("drafting", lambda: self._drafter.retry(run_id))
 
     async def agreed(self, run_id: str, /) -> None:
         stored = await self._database.read(stored_agreement, run_id)
@@ -189,25 +172,28 @@ class Executor:
 
     def _hand_over(self, run_id: str, cluster: str) -> None:
         # Whoever signs last and whoever submits first may both come here.
-        if run_id in self._tasks or self._stopping:
+        if run_id in self._of_runs or self._stopping:
             return
         provisioner = Provisioner(run_id, self._links_of(cluster), self._database)
         self._provisioners[run_id] = provisioner
         self.metrics.handing_over(len(self._provisioners))
-        self._tasks[run_id] = self._spawn(self._provision(run_id, provisioner))
+        task = self.tasks.until_done("handing over", lambda: self._provision(run_id, provisioner))
+        self._of_runs[run_id] = task
+        task.add_done_callback(lambda task: self._handed_over(run_id, task))
 
     async def _provision(self, run_id: str, provisioner: Provisioner) -> None:
-        try:
-            is_ready = await provisioner.hand_over()
-        finally:
-            self._provisioners.pop(run_id, None)
-            self._tasks.pop(run_id, None)
-            self.metrics.handing_over(len(self._provisioners))
-        if is_ready:
+        if await provisioner.hand_over():
             # A database that is away now must not leave the run without a place in the queue.
             await retry_until_written(lambda: self.resume(run_id), run=run_id)
         else:
             self._ended_runs.add(run_id)
+
+    def _handed_over(self, run_id: str, task: asyncio.Task[None]) -> None:
+        self._provisioners.pop(run_id, None)
+        self.metrics.handing_over(len(self._provisioners))
+        # By now the run may have its slot, and the task of that in this place.
+        if self._of_runs.get(run_id) is task:
+            del self._of_runs[run_id]
 
     # Running.
 
@@ -222,7 +208,7 @@ class Executor:
         if self._stopping:
             return
         for waiting in self._queue.take():
-            self._tasks[waiting.run_id] = self._spawn(self._supervise(waiting))
+            self._of_runs[waiting.run_id] = self.tasks.once("runs", self._supervise(waiting))
 
     async def _supervise(self, waiting: Waiting) -> None:
         run_id, pauses = waiting.run_id, iter(RETRY_SECONDS)
@@ -235,7 +221,7 @@ class Executor:
             # The task forgets itself before it frees the slot. A run that was resumed meanwhile
             # gets its next task in `_dispatch`, which this one must not remove.
             self._supervisors.pop(run_id, None)
-            self._tasks.pop(run_id, None)
+            self._of_runs.pop(run_id, None)
             self._queue.release(run_id)
             self._ended_runs.add(run_id)
             self._dispatch()
@@ -272,7 +258,7 @@ class Executor:
         # cancelled and not interrupted.
         await self._database.write(write)
         self._queue.remove(run_id)
-        task = self._tasks.get(run_id)
+        task = self._of_runs.get(run_id)
         if task is not None:
             task.cancel()
         self._ended_runs.add(run_id)
@@ -294,7 +280,7 @@ class Executor:
         has_ended = stored.state not in BEFORE_RUNNING | {"running"}
         if has_ended and run_id in self._supervisors:
             # The nodes may be about to write down their last answer.
-            await asyncio.wait([self._tasks[run_id]], timeout=LOG_SECONDS)
+            await asyncio.wait([self._of_runs[run_id]], timeout=LOG_SECONDS)
         coordinator = self._links_of(stored.cluster).coordinator(stored)
         fetch = coordinator.fetch_heads if heads_only else coordinator.fetch_logs
         try:

@@ -12,6 +12,7 @@ from tacit.client import CarriedLogs, ClusterView
 
 if TYPE_CHECKING:
     from tacit.service.server.metrics import ServiceMetrics
+    from tacit.supervisor import Supervisor
 
 
 class Execution(Protocol):
@@ -20,6 +21,10 @@ class Execution(Protocol):
     @property
     def metrics(self) -> ServiceMetrics:
         """The figures of this service; others may count here too."""
+
+    @property
+    def tasks(self) -> Supervisor:
+        """The background tasks of this service; others may add theirs. They end with `stop`."""
 
     async def start(self) -> None:
         """Recover from the end of the last process, then begin to work."""

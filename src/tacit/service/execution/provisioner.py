@@ -16,6 +16,7 @@ from tacit.errors import EngineError, MpcError, RefusedError, TacitError, WrongS
 from tacit.records import RefusalKind
 from tacit.service.execution.agreed_runs import StoredAgreement, stored_agreement
 from tacit.service.execution.cluster_links import ClusterLinks
+from tacit.service.execution.patience import AGAIN, Patience
 from tacit.service.execution.retry_until_written import retry_until_written
 from tacit.service.storage import (
     Database,
@@ -49,7 +50,7 @@ class Provisioner:
 
     async def hand_over(self) -> bool:
         """Work until the run is `submitted`; False if it came to another end."""
-        pause, failures = FIRST_PAUSE, 0
+        pause, failures, patience = FIRST_PAUSE, 0, Patience()
         while True:
             await self._news.wait()
             # Cleared before the work: rows that come meanwhile set it again.
@@ -63,6 +64,9 @@ class Provisioner:
             except Exception as error:
                 if isinstance(error, EngineError) and not _may_pass(error):
                     await self._fail(str(error))
+                    return False
+                if patience.is_over(error):
+                    await self._fail(f"{error}; {AGAIN}")
                     return False
                 # A node that is away, mostly; if it is an internal error, the run is not lost.
                 failures += 1
@@ -172,4 +176,5 @@ class Provisioner:
 
 
 def _may_pass(error: EngineError) -> bool:
-    return isinstance(error, RefusedError) and error.kind == RefusalKind.FULL
+    passing = (RefusalKind.FULL, RefusalKind.PACE)
+    return isinstance(error, RefusedError) and error.kind in passing

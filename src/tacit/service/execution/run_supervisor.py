@@ -20,9 +20,11 @@ from tacit.service.execution.retry_until_written import retry_until_written
 from tacit.service.execution.worker_handle import WorkerHandle, WorkerPool
 from tacit.service.server.metrics import ServiceMetrics
 from tacit.service.storage import Database, add_warning, set_progress, set_state
+from tacit.supervisor import Supervisor
 
 PREPARE_SECONDS = 60.0
 """A worker that is not ready after so long is started again."""
+PASS_ON_SECONDS = 0.25
 log = logging.getLogger("tacit.service.execution")
 
 
@@ -35,6 +37,7 @@ class RunServices:
     workers: WorkerPool
     on_progress: Callable[[str, Report], None]
     metrics: ServiceMetrics
+    tasks: Supervisor
 
 
 class RunSupervisor:
@@ -121,7 +124,9 @@ class RunSupervisor:
             deadline_at=since + stored.deadline_seconds,
         )
         worker.begin(until)
-        watching = asyncio.ensure_future(self._pass_on(worker))
+        watching = self._services.tasks.every(
+            PASS_ON_SECONDS, "reports of runs", lambda: self._pass_on(worker)
+        )
         try:
             # The event loop's clock is CLOCK_MONOTONIC, as the worker's is. The platform does not
             # wait for the worker beyond the deadline: whatever it does, it may hang or be stopped.
@@ -133,11 +138,9 @@ class RunSupervisor:
             watching.cancel()
         await self._answer(worker.last, stored, until)
 
-    async def _pass_on(self, worker: WorkerHandle) -> None:
-        while True:
-            await asyncio.sleep(0.25)
-            if worker.last.stage == "running":
-                self._services.on_progress(self._run_id, worker.last)
+    def _pass_on(self, worker: WorkerHandle) -> None:
+        if worker.last.stage == "running":
+            self._services.on_progress(self._run_id, worker.last)
 
     async def _answer(self, report: Report, stored: StoredAgreement, until: float) -> None:
         # Fixed before the write, which may be repeated for as long as the database is away.

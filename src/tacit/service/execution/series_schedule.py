@@ -6,7 +6,6 @@ which the platform was not there: runs never pile up.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
@@ -26,6 +25,7 @@ from tacit.service.workflow.series import (
     next_time,
     undrafted_series,
 )
+from tacit.supervisor import Supervisor
 
 LOOK_EVERY_SECONDS = 1.0
 log = logging.getLogger("tacit.service.execution")
@@ -73,18 +73,9 @@ class SeriesClock:
         self._settings, self._database, self._draw_up = settings, database, draw_up
         self._said: set[str] = set()
 
-    async def keep(self) -> None:
+    def start(self, tasks: Supervisor, /) -> None:
         """Look every second, for as long as the platform runs."""
-        while True:
-            try:
-                await self.look(time.time())
-            except StorageError as error:
-                log.warning(
-                    "the schedule of series is retried", extra={"fields": {"what": str(error)}}
-                )
-            except Exception as error:
-                log.error("the schedule of series is retried", exc_info=error)
-            await asyncio.sleep(LOOK_EVERY_SECONDS)
+        tasks.every(LOOK_EVERY_SECONDS, "schedule of series", lambda: self.look(time.time()))
 
     def _say_once(self, what: str) -> None:
         if what not in self._said:

@@ -37,6 +37,7 @@ from tacit.service.storage.accounts import (
     events_are_read,
     unread_events,
 )
+from tacit.supervisor import Supervisor
 
 LOOK_EVERY_SECONDS = 1.0
 BATCH = 200
@@ -146,21 +147,15 @@ class Notifier:
         self._trusted: ssl.SSLContext | None = None
         """Loaded with the first call of a webhook."""
 
-    async def keep(self) -> None:
-        """Poll every second, for as long as the platform runs."""
-        while True:
-            try:
-                await self.poll(time.time())
-            except Exception as error:
-                # An error that ended this task would silently end all notices.
-                log.error("notices are tried again", exc_info=error)
-            await asyncio.sleep(LOOK_EVERY_SECONDS)
+    def start(self, tasks: Supervisor, /) -> None:
+        """Look every second for what to deliver, and for nodes that are missing."""
+        tasks.every(LOOK_EVERY_SECONDS, "notices", lambda: self.poll(time.time()))
+        tasks.every(LOOK_EVERY_SECONDS, "missing nodes", lambda: self.watch_nodes(time.time()))
 
     async def poll(self, now: float, /) -> int:
         """Make notices of new events and deliver what is due; return how many were tried."""
         while await self._database.read(unread_events, WATCHED, limit=1):
             await self._database.write(make_notices)
-        await self._watch_nodes(now)
         tried = 0
         # `now` stays the same: the next attempt of a failed notice lies after it, so this loop
         # ends.
@@ -171,7 +166,8 @@ class Notifier:
             await self._database.write(drop_old_notices, now)
         return tried
 
-    async def _watch_nodes(self, now: float) -> None:
+    async def watch_nodes(self, now: float, /) -> None:
+        """Make notices of nodes that are missing, and of those that are back."""
         for cluster in self._clusters():
             for node in cluster.nodes:
                 name = f"{node.host}:{node.port}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import cache
@@ -120,13 +119,11 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     platform.announcer.start()
     await platform.execution.start()
     notifier = Notifier(platform.settings, platform.database, platform.execution.clusters)
-    telling = asyncio.get_running_loop().create_task(notifier.keep())
+    notifier.start(platform.execution.tasks)
     try:
         yield
     finally:
         # The database is closed last: execution stores where the interrupted runs stand.
-        telling.cancel()
-        await asyncio.gather(telling, return_exceptions=True)
         await platform.execution.stop()
         platform.announcer.stop()
         platform.database.close()

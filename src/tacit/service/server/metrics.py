@@ -12,10 +12,11 @@ from prometheus_client import (
     ProcessCollector,
     generate_latest,
 )
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from tacit.client import ClusterView
+from tacit.supervisor import Supervisor
 
 LATENESS_BUCKETS = (0.0, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
 REQUEST_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
@@ -54,6 +55,10 @@ class ServiceMetrics:
         """Report the clusters at every scrape."""
         self._registry.register(_Clusters(statuses))
 
+    def watch_tasks(self, tasks: Supervisor, /) -> None:
+        """Report the background tasks at every scrape."""
+        self._registry.register(_ServiceTasks(tasks))
+
     def request(self, method: str, status: int, seconds: float, /) -> None:
         self._requests.labels(method, str(status)).observe(seconds)
 
@@ -71,6 +76,23 @@ class ServiceMetrics:
         return data
 
 
+class _ServiceTasks(Collector):
+    def __init__(self, tasks: Supervisor) -> None:
+        self._tasks = tasks
+
+    def collect(self) -> Iterable[Metric]:
+        failures = CounterMetricFamily(
+            "tacit_task_failures", "Rounds of background tasks that failed", labels=["task"]
+        )
+        failing = GaugeMetricFamily(
+            "tacit_tasks_failing", "Tasks whose last round failed", labels=["task"]
+        )
+        for name, health in list(self._tasks.health.items()):
+            failures.add_metric([name], health.failures)
+            failing.add_metric([name], health.failing)
+        yield from (failures, failing)
+
+
 class _Clusters(Collector):
     def __init__(self, statuses: Callable[[], Iterable[ClusterView]]) -> None:
         self._statuses = statuses
@@ -82,6 +104,11 @@ class _Clusters(Collector):
         there = GaugeMetricFamily("tacit_node_reachable", "Whether a node answers", labels=labels)
         clock = GaugeMetricFamily(
             "tacit_node_clock_offset_seconds", "How much later its clock is", labels=labels
+        )
+        room = GaugeMetricFamily(
+            "tacit_node_room_used_ratio",
+            "Which part of a node's room for this platform is taken, as it says",
+            labels=labels,
         )
         expire = GaugeMetricFamily(
             "tacit_certificate_expires_timestamp_seconds",
@@ -97,6 +124,8 @@ class _Clusters(Collector):
                 there.add_metric([cluster.name, str(number)], float(node.reachable))
                 if node.clock_offset_seconds is not None:
                     clock.add_metric([cluster.name, str(number)], node.clock_offset_seconds)
+                if node.room_used is not None:
+                    room.add_metric([cluster.name, str(number)], node.room_used)
                 if node.certificate_expires is not None:
                     expire.add_metric([cluster.name, f"node {number}"], node.certificate_expires)
-        yield from (running, waiting, there, clock, expire)
+        yield from (running, waiting, there, clock, room, expire)

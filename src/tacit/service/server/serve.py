@@ -11,6 +11,7 @@ import logging
 import os
 import resource
 import signal
+import socket
 import ssl
 import sys
 import threading
@@ -18,7 +19,7 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -36,15 +37,16 @@ from tacit.service.api.gate import Platform, network_of
 from tacit.service.execution.executor import Executor
 from tacit.service.server.app import MakeExecution, make_app
 from tacit.service.server.settings import Settings, load_settings
-from tacit.service.server.single_instance import the_single_instance
+from tacit.service.server.single_instance import LOOK_SECONDS, AdvisoryLock, the_single_instance
 
 HEAD_SECONDS = 10.0
 """The longest time for a handshake, and for the head of a request on an open connection."""
 GOODBYE_SECONDS = 5.0
 MOST_CONNECTIONS = 4000
 """In total; one more is asked to retry later."""
-CERTIFICATE_TICKS = 300
-"""How often the server looks for a new certificate, in tenths of a second."""
+CERTIFICATE_SECONDS = 30.0
+"""How often the server looks for a new certificate."""
+DAY = 86400.0
 GRACE_SECONDS = 5
 """How long open requests may take to end when the server stops."""
 log = logging.getLogger("tacit.service")
@@ -178,22 +180,31 @@ def allow_many_files() -> int:
 class _Server(uvicorn.Server):
     """A web server that ends event streams before it stops, and loads renewed certificates."""
 
-    def __init__(self, config: uvicorn.Config, platform: Platform) -> None:
+    def __init__(
+        self, config: uvicorn.Config, platform: Platform, lock: AdvisoryLock | None
+    ) -> None:
         super().__init__(config)
-        self._platform = platform
+        self._platform, self._lock = platform, lock
         self._certificate_stamp = self._stamp()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        # Not in `on_tick`: an error there would end the server.
+        tasks, context = self._platform.execution.tasks, self.config.ssl
+        if context is not None:
+            look = partial(self.use_new_certificate, context)
+            tasks.every(CERTIFICATE_SECONDS, "new certificate", look)
+        if self.config.ssl_certfile is not None:
+            warn = partial(self.warn_of_expiry, Path(self.config.ssl_certfile))
+            tasks.every(DAY, "expiry of the certificate", warn)
+        if self._lock is not None:
+            look_at_lock = partial(asyncio.to_thread, self._lock.look)
+            tasks.every(LOOK_SECONDS, "lock of the database", look_at_lock)
 
     def _stamp(self) -> tuple[int, ...]:
         files = [self.config.ssl_certfile, self.config.ssl_keyfile]
         there = [Path(each) for each in files if each is not None and Path(each).exists()]
         return tuple(each.stat().st_mtime_ns for each in there)
-
-    async def on_tick(self, counter: int) -> bool:
-        if counter % CERTIFICATE_TICKS == 0 and self.config.ssl is not None:
-            self.use_new_certificate(self.config.ssl)
-        if counter == 0 and self.config.ssl_certfile is not None:  # at the start, then once a day
-            self.warn_of_expiry(Path(self.config.ssl_certfile))
-        return await super().on_tick(counter)
 
     def warn_of_expiry(self, certificate: Path) -> None:
         when = {"the platform's website": expires(read_certificate(certificate))}
@@ -220,8 +231,10 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)  # type: ignore[arg-type]
 
 
-def make_server(settings: Settings, app: FastAPI, /) -> uvicorn.Server:
-    """A server for an app of `make_app`, not yet started."""
+def make_server(
+    settings: Settings, app: FastAPI, /, *, lock: AdvisoryLock | None = None
+) -> uvicorn.Server:
+    """A server for an app of `make_app`, not yet started; it keeps a lock of the database."""
     host, port = parse_address(settings.listen)
     certificate = key = None
     if settings.tls_certificate is not None and settings.tls_key is not None:
@@ -249,14 +262,14 @@ def make_server(settings: Settings, app: FastAPI, /) -> uvicorn.Server:
         limit_concurrency=MOST_CONNECTIONS,
         ws_max_size=int(settings.request_limit_mb * 1_000_000),
     )
-    return _Server(config, app.state.platform)
+    return _Server(config, app.state.platform, lock)
 
 
 def serve(settings: Settings, /, *, execution: MakeExecution = Executor) -> None:
     """Serve until Ctrl-C or SIGTERM."""
     set_up_logs()
     # The lock comes before the database: the start marks what was running as interrupted.
-    with the_single_instance(settings):
+    with the_single_instance(settings) as lock:
         app = make_app(settings, execution=execution)
         if find_spec("tacit.service.dashboard") is not None:
             from tacit.service.dashboard import mount  # type: ignore[import-not-found, unused-ignore]
@@ -264,7 +277,7 @@ def serve(settings: Settings, /, *, execution: MakeExecution = Executor) -> None
             mount(app, settings)
         allow_many_files()
         with asyncio.Runner(loop_factory=ImpatientLoop) as runner:
-            runner.run(make_server(settings, app).serve())
+            runner.run(make_server(settings, app, lock=lock).serve())
 
 
 def main(arguments: list[str], /) -> int:

@@ -10,7 +10,6 @@ import fcntl
 import logging
 import os
 import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -32,8 +31,11 @@ log = logging.getLogger("tacit.service")
 
 
 @contextmanager
-def the_single_instance(settings: Settings, /) -> Iterator[None]:
-    """Be the only service with these settings for as long as the block lasts, or refuse."""
+def the_single_instance(settings: Settings, /) -> Iterator[AdvisoryLock | None]:
+    """Be the only service with these settings for as long as the block lasts, or refuse.
+
+    The lock of a database server has to be looked at now and then (`AdvisoryLock.look`).
+    """
     # Locks of the operating system, not files with a process number: however a process dies, its
     # locks are released, and a restart never has to guess whether one is stale.
     folder, url = settings.data_folder, settings.database_url
@@ -41,10 +43,14 @@ def the_single_instance(settings: Settings, /) -> Iterator[None]:
     with _locked(folder / LOCK):
         if url.startswith(SQLITE):
             with _locked(Path(f"{url.removeprefix(SQLITE)}.lock")):
-                yield
+                yield None
         else:
-            with _advisory_lock(url):
-                yield
+            lock = AdvisoryLock(url)
+            lock.take()
+            try:
+                yield lock
+            finally:
+                lock.let_go()
 
 
 @contextmanager
@@ -63,22 +69,7 @@ def _locked(path: Path) -> Iterator[None]:
         os.close(file)
 
 
-@contextmanager
-def _advisory_lock(url: str) -> Iterator[None]:
-    lock = _AdvisoryLock(url)
-    lock.take()
-    stop = threading.Event()
-    keeper = threading.Thread(target=lock.keep, args=(stop,), daemon=True, name="database-lock")
-    keeper.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        keeper.join()
-        lock.let_go()
-
-
-class _AdvisoryLock:
+class AdvisoryLock:
     """A lock that lasts as long as its connection: a database that restarts forgets it."""
 
     def __init__(self, url: str) -> None:
@@ -103,23 +94,21 @@ class _AdvisoryLock:
                 raise _runs_already("the database")
         self._connection = connection
 
-    def keep(self, stop: threading.Event) -> None:
+    def look(self) -> None:
         """Take the lock again after the database was away; end this process if it is taken."""
-        while not stop.wait(LOOK_SECONDS):
-            try:
-                if self._connection is None:
-                    self.take()
-                    log.info("the database is back, and locked again")
-                else:
-                    self._connection.execute(text("SELECT 1"))
-            except DatabaseError:
-                self.let_go()
-            except InputError as error:
-                if isinstance(error.__context__, DatabaseError):
-                    continue  # not back yet
-                log.critical(f"{error}; this one ends, since two would spoil each other's runs")
-                os.kill(os.getpid(), signal.SIGTERM)
-                return
+        try:
+            if self._connection is None:
+                self.take()
+                log.info("the database is back, and locked again")
+            else:
+                self._connection.execute(text("SELECT 1"))
+        except DatabaseError:
+            self.let_go()
+        except InputError as error:
+            if isinstance(error.__context__, DatabaseError):
+                return  # not back yet
+            log.critical(f"{error}; this one ends, since two would spoil each other's runs")
+            os.kill(os.getpid(), signal.SIGTERM)
 
     def let_go(self) -> None:
         connection, self._connection = self._connection, None

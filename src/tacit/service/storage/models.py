@@ -124,6 +124,8 @@ class Run(Base):
     cluster: Mapped[str | None] = mapped_column(String(100))
     agreement: Mapped[bytes | None] = mapped_column(LargeBinary)
     agreement_hash: Mapped[str | None] = mapped_column(String(64))
+    nonce: Mapped[str | None] = mapped_column(String(32))
+    """Of its agreement, from the first attempt to draft it on: nodes draw their keys for it."""
     created_by: Mapped[str] = mapped_column(ForeignKey("account.name"))
     created: Mapped[float]
     running_since: Mapped[float | None]

@@ -17,6 +17,7 @@ from tacit.agreement import (
     PinnedSearch,
     RunOfSeries,
     Series,
+    SeriesNode,
     check_agreement,
     check_within,
     draft_agreement,
@@ -100,6 +101,12 @@ def placeholder_node(number: int, nonce: str, platform: str, /) -> NodeTerms:
     signing, key = Keys.new("nobody"), f"{number:064x}"
     offer = sign_offer(signing.signing, nonce=nonce, platform=platform, sealing_key=key)
     return NodeTerms("localhost", number, signing.signing_public, key, f"{number:064x}", offer)
+
+
+def series_on_placeholders(series: Series, parties: AgreementParties, /) -> Series:
+    """The series with the nodes and the platform of placeholders, to try a run of it."""
+    nodes = [SeriesNode(each.host, each.port, each.signing_key) for each in parties.nodes]
+    return replace(series, nodes=nodes, platform=parties.platform)
 
 
 @dataclasses.dataclass(frozen=True)

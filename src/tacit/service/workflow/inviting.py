@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from tacit.agreement import (
     canonical,
     read_series,
     series_hash,
+    weights_bytes,
 )
 from tacit.client import InvitationFile, RunState, RunTerms, certificate_to_pin
 from tacit.equity import FIRST_HEAD
@@ -50,6 +52,8 @@ from tacit.service.workflow.drafting import (
     AgreementParties,
     agreement_in_series,
     agreement_of_terms,
+    placeholder_parties,
+    series_on_placeholders,
 )
 
 
@@ -134,6 +138,7 @@ class Undrafted:
     terms: RunTerms
     keys: dict[str, str]
     cluster: str
+    nonce: str
     series: tuple[Series, int] | None = None
     """The series that it is a run of, and its number there."""
 
@@ -143,6 +148,19 @@ class Undrafted:
         if self.series is None or self.series[0].equity is None:
             return None
         return series_hash(self.series[0])
+
+
+def begin_draft(session: Session, run_id: str, /) -> Undrafted | None:
+    """Return the same as `ready_to_draft`; the run has its nonce in the database then.
+
+    One for all attempts: nodes draw a key per nonce, and each takes a place at them.
+    """
+    run = read_run(session, run_id, for_update=True)
+    if ready_to_draft(session, run_id) is None:
+        return None
+    if run.nonce is None:
+        run.nonce = secrets.token_hex(16)
+    return ready_to_draft(session, run_id)
 
 
 def ready_to_draft(session: Session, run_id: str, /) -> Undrafted | None:
@@ -158,7 +176,7 @@ def ready_to_draft(session: Session, run_id: str, /) -> Undrafted | None:
     if run.series is not None and run.series_number is not None:
         data = read_standing_series(session, run.series).data or b""
         series = (read_series(data), run.series_number)
-    return Undrafted(run.terms, known, run.cluster, series)
+    return Undrafted(run.terms, known, run.cluster, run.nonce or "", series)
 
 
 def drafted(
@@ -167,15 +185,33 @@ def drafted(
     *,
     nodes: Sequence[NodeTerms],
     platform: str,
-    nonce: str,
     delay: float = 0.0,
     head: str = FIRST_HEAD,
 ) -> Agreement:
     """Draw up the agreement of a run, within its series if it has one."""
-    parties = AgreementParties(ready.keys, nodes, platform, nonce, delay)
+    parties = AgreementParties(ready.keys, nodes, platform, ready.nonce, delay)
     if ready.series is None:
         return agreement_of_terms(ready.terms, parties)
     return agreement_in_series(ready.terms, *ready.series, parties, head=head)
+
+
+TEXT_MARGIN = 4096
+"""Bytes by which an agreement may be longer than on placeholders: names and ports of its nodes."""
+
+
+def room_for(ready: Undrafted, /, *, nodes: int) -> tuple[int, int]:
+    """Return the bytes of a run's agreement, at most, and of its rows at each node.
+
+    The agreement is drafted on placeholders, so a run that cannot be drafted takes no key.
+    """
+    parties = placeholder_parties(ready.keys, nodes=nodes)
+    if ready.series is None:
+        agreement = agreement_of_terms(ready.terms, parties)
+    else:
+        series, number = ready.series
+        on_placeholders = series_on_placeholders(series, parties)
+        agreement = agreement_in_series(ready.terms, on_placeholders, number, parties)
+    return len(canonical(agreement)) + TEXT_MARGIN, weights_bytes(agreement)
 
 
 def undrafted_runs(session: Session, participant: str | None = None, /) -> list[str]:

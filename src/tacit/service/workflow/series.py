@@ -62,6 +62,7 @@ from tacit.service.workflow.drafting import (
     largest_factor,
     placeholder_keys,
     placeholder_parties,
+    series_on_placeholders,
     with_steps_for,
 )
 from tacit.service.workflow.inviting import accounts_of, invite_members
@@ -350,9 +351,7 @@ def fitting_terms(terms: RunTerms, series: Series, /) -> RunTerms:
     keys = {each.name: each.signing_key for each in series.participants}
     parties = placeholder_parties(keys, nodes=len(series.nodes))
     # The real nodes are not asked for keys now, so the series is tried on placeholders.
-    nodes = [SeriesNode(each.host, each.port, each.signing_key) for each in parties.nodes]
-    on_placeholders = replace(series, nodes=nodes, platform=parties.platform)
-    agreement_in_series(checked, on_placeholders, 1, parties)
+    agreement_in_series(checked, series_on_placeholders(series, parties), 1, parties)
     return checked
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -10,6 +11,7 @@ from msgspec.structs import replace
 from tacit.agreement import sealed_groups
 from tacit.agreement.draft import check_agreement, check_sealed
 from tacit.agreement.signatures import check_signatures
+from tacit.agreement.sizes import MOST_PARTICIPANTS
 from tacit.agreement.terms import Agreement, agreement_hash, canonical, read_agreement
 from tacit.errors import AgreementError
 from tacit.problems import Problem
@@ -68,6 +70,60 @@ def test_contradictions_are_refused_when_the_agreement_is_made(
     )
     with pytest.raises(AgreementError, match=reason):
         check_agreement(wrong)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda a: {"nonce": "ab" * 8}, "nonce is short"),
+        (lambda a: {"nonce": "xy" * 16}, "nonce is short"),
+        (lambda a: {"nodes": [a.nodes[0], a.nodes[0], a.nodes[2]]}, "share a signing key"),
+        (
+            lambda a: {
+                "participants": [replace(a.participants[0], signing_key=a.nodes[0].signing_key)]
+            },
+            "share a signing key",
+        ),
+        (lambda a: {"platform": a.nodes[0].certificate}, "share a certificate"),
+        (lambda a: {"participants": [*a.participants] * 2}, "share a name"),
+        (
+            lambda a: {
+                "participants": [
+                    replace(a.participants[0], name=f"n{k}", signing_key=f"{k:064x}")
+                    for k in range(MOST_PARTICIPANTS + 1)
+                ]
+            },
+            "names 1001 participants",
+        ),
+        (lambda a: {"nodes": a.nodes[:2]}, "three or four"),
+        (lambda a: {"on_loss": "three"}, "cannot lose one"),
+    ],
+)
+def test_parties_have_their_own_keys_and_a_nonce_that_nobody_draws_again(
+    agreement: Agreement, change: Callable[[Agreement], dict[str, Any]], reason: str
+) -> None:
+    with pytest.raises(AgreementError, match=reason):
+        check_agreement(replace(agreement, **change(agreement)), offered=False)
+
+
+@pytest.mark.parametrize("rows", [[[0, 1], [1]], [[0, 1], []], [[0, 1], [6]], [[-1, 0], [1]]])
+def test_every_row_has_one_owner(rows: list[list[int]]) -> None:
+    agreement = owners_cast().agreement
+    terms = agreement.objectives[0]
+    shown = [*rows, [3, 4, 5]]
+    owners = [replace(each, rows=own) for each, own in zip(terms.owners, shown, strict=True)]
+    check_agreement(agreement)
+    with pytest.raises(AgreementError, match=r"every row has one|has another owner"):
+        check_agreement(replace(agreement, objectives=[replace(terms, owners=owners)]))
+
+
+def test_what_is_revealed_at_the_end_fits_the_ring_too(agreement: Agreement) -> None:
+    """A reveal compares, which takes more bits than the values that are disclosed."""
+    wide = replace(agreement.objectives[0], disclosure="none", weight_bound=(1 << 47) - 1)
+    many = replace(agreement.limits, population_max=1 << 18)
+    with pytest.raises(AgreementError, match="top:1 of 262144 individuals"):
+        check_agreement(replace(agreement, limits=many, objectives=[wide]))
+    check_agreement(replace(agreement, objectives=[wide]))
 
 
 def test_everybody_must_sign_this_very_agreement() -> None:

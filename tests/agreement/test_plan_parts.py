@@ -148,6 +148,21 @@ def test_a_commitment_cannot_be_guessed_without_its_nonce() -> None:
     assert guessed(commitment(context, 3, 1, b"", words[77]), b"") == [words[77]]
 
 
+def test_a_commitment_is_of_one_plan_row_component_nonce_and_word() -> None:
+    """Whatever a node is bound to in one place does not pass for another."""
+    bits = (bytes(32), b"x" * 32)
+    made = {
+        commitment(context, row, component, nonce[:16], word[:4])
+        for context in bits
+        for row in (0, 1)
+        for component in (0, 1)
+        for nonce in bits
+        for word in bits
+    }
+    assert len(made) == 32
+    assert len({row_nonce(key, plan, row) for key in bits for plan in bits for row in (0, 1)}) == 8
+
+
 def test_commitments_of_one_plan_differ_whenever_it_is_sealed() -> None:
     """The key of a state is fresh: who sees two attempts cannot tell whether rows are the same."""
     shares = THREE.shares()
@@ -285,7 +300,7 @@ def test_what_is_put_together_must_be_rows_of_a_plan() -> None:
 
 
 def test_others_than_the_agreed_nodes_hold_no_plan() -> None:
-    for members in ((0, 1, 5), (0, 1, 1)):
+    for members in ((0, 1, 5), (0, 1, 1), (0, 1)):
         odd = replace(FOUR.context, members=members)
         keys = fresh_keys()
         three = FOUR.lost(3).shares()[0].parts
@@ -330,6 +345,24 @@ def test_a_box_of_another_run_or_another_attempt_does_not_pass() -> None:
     for order in permutations(mixed[1:]):
         with pytest.raises(SealError, match="too few boxes"):
             THREE.own(NORTH, [*order])
+
+
+def test_a_box_of_another_search_or_in_the_name_of_another_node_does_not_pass() -> None:
+    parts, key = THREE.parts(NORTH, THREE.sealed()), THREE.participants[NORTH]
+    with pytest.raises(SealError, match="another plan"):
+        open_part(THREE.agreement, 1, NORTH, parts[0], key=key)
+    shares = THREE.shares()
+    # Node 0 signs what node 1 would say, so that its own word would count twice.
+    double = seal_plan(
+        THREE.agreement,
+        THREE.context,
+        1,
+        shares[1].parts,
+        fresh_keys(),
+        signing=THREE.nodes[0].signing,
+    )
+    with pytest.raises(SealError, match="sealed by another node"):
+        opened(THREE.parts(NORTH, [double])[0])
 
 
 def test_commitments_that_the_platform_changed_do_not_go_with_the_box() -> None:

@@ -108,6 +108,28 @@ def test_settings_are_those_of_the_kind_of_problem() -> None:
             check_agreement(replace(tour, search=search))
 
 
+def test_words_before_a_plan_are_opened_as_agreed() -> None:
+    """Value, proof and gap come before the columns; the value stays closed unless it was agreed."""
+    run = agreed().sealed_run
+    assert (run.opens_value, run.heads, run.opened_heads) == (False, 3, 2)
+    run = changed(run, opens_value=True, parameters=changed(SETTINGS, gap=0))
+    assert (run.heads, run.opened_heads) == (2, 2)
+
+
+def test_objectives_are_sealed_together_and_no_weighting_comes_twice() -> None:
+    agreement = agreed()
+    open_one = replace(agreement.objectives[0], name="open", disclosure="top:1")
+    with pytest.raises(AgreementError, match="one objective is sealed"):
+        check_sealed(replace(agreement, objectives=[*agreement.objectives, open_one]))
+    pair = tuple(Objective(name, None, weight_bound=9) for name in ("pay", "rest"))
+    problem = changed(generate_assignment(1, rows=6, columns=8), objectives=pair)
+    run = changed(agreement.sealed_run, problem=problem, weightings=((1, 2), (2, 1)))
+    run.check()
+    for twice in (((1, 2), (2, 4)), ((0, 1), (0, 3)), ((1, 2), (1, 2))):
+        with pytest.raises(AgreementError):
+            changed(run, weightings=twice).check()
+
+
 def test_whether_the_best_improved_is_not_disclosed() -> None:
     agreement = agreed()
     pay = replace(agreement.objectives[0], best="improvement")

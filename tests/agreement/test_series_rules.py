@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace as changed
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,14 @@ from tacit.agreement import (
     read_series,
 )
 from tacit.agreement.draft import check_agreement
+from tacit.agreement.series import (
+    DAY,
+    PACE_SECONDS,
+    RunRecord,
+    TakenRun,
+    objection_to_pace,
+    objection_to_run,
+)
 from tacit.agreement.series_rules import PARTS_OF_PROBLEM, RULES
 from tacit.agreement.terms import (
     Agreement,
@@ -257,3 +266,32 @@ def test_a_sealed_series_in_which_deadlines_come_early_is_not_made() -> None:
     with pytest.raises(AgreementError, match="open plans early from 59 s on"):
         sealed_series(changed(STEPS, seconds=59))
     sealed_series(changed(STEPS, seconds=0))
+
+
+def taken(number: int, at: float = 0.0) -> TakenRun:
+    return TakenRun(number, f"{number:064x}", at)
+
+
+def test_numbers_of_runs_are_used_once_and_only_grow() -> None:
+    before = [taken(1), taken(3)]
+    assert objection_to_run(before, taken(4)) is None
+    assert objection_to_run(before, taken(3)) is None, "the same run once more"
+    assert objection_to_run(before, replace(taken(3), agreement="ab")) is not None
+    assert objection_to_run(before, taken(2)) is not None
+    assert objection_to_run(before, replace(taken(3), run="another name")) is not None
+
+
+def test_as_many_runs_as_were_signed_are_taken_in_a_day(tmp_path: Path) -> None:
+    record = RunRecord(tmp_path / "runs.jsonl")
+    for number in (1, 2):
+        assert objection_to_pace(record.runs(), taken(number, 10.0), runs_per_day=2) is None
+        record.add(taken(number, 10.0))
+        record.add(taken(number, 10.0))
+    assert len(record.runs()) == 2
+    assert objection_to_pace(record.runs(), taken(3, 10.0 + PACE_SECONDS - 1), runs_per_day=2)
+    late = taken(3, 10.0 + PACE_SECONDS)
+    assert objection_to_pace(record.runs(), late, runs_per_day=2) is None
+    # Old runs are forgotten, and the last one never: its number counts.
+    for number in (3, 4):
+        record.add(taken(number, number * 10 * DAY))
+    assert [each.number for each in record.runs()] == [4]

@@ -80,6 +80,14 @@ def test_the_same_costs_are_noticed_however_they_are_written(profile: Profile) -
     assert repeated(profile, terms(300), 0, ROWS + 1) is None
 
 
+def test_rows_that_were_refused_count_once_they_are_sealed_again(profile: Profile) -> None:
+    seal(profile, "r-first", terms(500))
+    seal(profile, "r-first", terms(500), ROWS[:1] + 1)
+    found = repeated(profile, terms(300), 0, ROWS)
+    assert found is not None
+    assert found.same == 4
+
+
 def test_what_is_kept_tells_no_cost(profile: Profile, tmp_path: Path) -> None:
     """Without the key a guess cannot be tested; after a change of keys nothing is compared."""
     seal(profile, "r-first", terms())

@@ -12,12 +12,13 @@ from studies.benchmarks.steps_in_time import fitted, steps_within
 from studies.evaluation.time_budget import tour_group
 
 from tacit.agreement import TourGroup
+from tacit.agreement.terms import SAFE_GRACE
 from tacit.cli.demo import demo_command
 from tacit.mpc import Best, FitnessBound, Spec
 from tacit.mpc.disclose.evaluation import cost as evaluation_cost
 from tacit.mpc.protocols.minimum import tournament
 from tacit.mpc.sealed import cost as sealed_cost
-from tacit.mpc.transport import HEADER_BYTES, mux
+from tacit.mpc.transport import HEADER_BYTES, EarlyLimits, mux
 from tacit.node import computation, links, opening, platform_connection
 from tacit.problems import shipped_problem
 from tacit.runs import parse_duration
@@ -117,13 +118,22 @@ def test_the_cost_of_sealed_generations_is_the_declared_one() -> None:
         assert found[4] == f"{on_four[0]} | {on_four[1]:.2f}"
 
 
+EARLY = EarlyLimits()
 CONSTANTS = [
     ("docs/protocols/transport.md", f"**Frame.** {HEADER_BYTES} bytes"),
-    ("docs/protocols/transport.md", f"kept for {mux.EARLY_SECONDS:.0f} s"),
+    ("docs/protocols/transport.md", f"kept for {EARLY.seconds:.0f} s"),
     (
         "docs/protocols/transport.md",
-        f"up to {mux.PENDING_LIMIT >> 20} MB and {mux.MOST_CHANNELS} conversations",
+        f"up to {EARLY.size >> 20} MB, {EARLY.frames:,} frames and {EARLY.channels:,} "
+        "conversations",
     ),
+    (
+        "docs/protocols/transport.md",
+        f"{EARLY.dropped:,} within that time (from a platform: of "
+        f"{platform_connection.EARLY_NOTICES.dropped:,})",
+    ),
+    ("docs/protocols/loss.md", f"{links.QUESTIONS} questions"),
+    ("docs/protocols/loss.md", f"{SAFE_GRACE:g} s unless agreed otherwise"),
     (
         "docs/protocols/transport.md",
         f"({mux.PENDING_LIMIT >> 20} MB; {platform_connection.PENDING_LIMIT >> 20} MB from",

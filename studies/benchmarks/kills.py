@@ -31,7 +31,7 @@ from tacit.coordinator.secure import SecureEngine, SecureObjective
 from tacit.disclosure import BestMode, Sealed, parse_best_mode, parse_disclosure
 from tacit.errors import PeerError, TacitError
 from tacit.local.cluster import LocalCluster
-from tacit.local.engine import open_engine
+from tacit.local.engine import EngineRules, open_engine
 from tacit.problems import Problem, generate_assignment
 from tacit.search.moves import AssignmentParameters
 
@@ -40,6 +40,8 @@ ROWS, POPULATION = 30, 100
 STEPS = 100_000
 """More than fit any deadline here, of evaluations and of iterations."""
 START_SECONDS = 30.0
+GRACE = 1.0
+"""Seconds without a sign of life after which a node is lost: short, as these runs are."""
 LATE = 0.5
 """Seconds after the deadline that still count as in time, on a machine that does all of it."""
 
@@ -117,7 +119,7 @@ def run(cluster: LocalCluster, rng: random.Random, *, seconds: float, on_loss: O
             search=pinned,
             evaluations=STEPS,
             population=(POPULATION, POPULATION),
-            on_loss=on_loss,
+            rules=EngineRules(on_loss=on_loss, grace_seconds=GRACE),
         )
     )
     answers: list[float] = []

@@ -23,6 +23,8 @@ pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON)
 PEOPLE = "people"
 PARTED_SECONDS = 4.0
 DEADLINE = 30.0
+GRACE = 1.0
+"""Seconds without a sign of life after which a node is lost: short, as these runs are."""
 LATE = 1.0
 """Seconds after the deadline, on a machine that does all of it."""
 GENETIC: dict[str, Any] = {
@@ -63,7 +65,8 @@ def test_runs_go_on_through_delays_resets_and_a_partition(
     operator, four = deployment.operator, len(deployment.nodes) == 4
     for milliseconds, kind in CASES:
         hosts.relay.quality = quality(milliseconds)
-        terms = slots(12, DEADLINE, on_loss="three" if four else "wait", **kind)
+        lost = {"on_loss": "three" if four else "wait", "grace_seconds": GRACE}
+        terms = slots(12, DEADLINE, **lost, **kind)
         run = deployment.start_run(terms)
         operator.until(run, lambda found: found["progress"] is not None)
         time.sleep(3.0)

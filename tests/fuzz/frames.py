@@ -10,6 +10,7 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from tacit.errors import FrameError, PeerError, PeerLostError
+from tacit.mpc.transport.early_frames import EarlyLimits
 from tacit.mpc.transport.frame import HEADER_BYTES, Channel, FrameKind, Header, decode, encode
 from tacit.mpc.transport.link import MemoryLink, memory_pair
 from tacit.mpc.transport.mux import Mux
@@ -19,6 +20,7 @@ from tests.mpc.waiting_clock import WaitingLoop
 
 LIMIT = 4096
 PENDING = 1 << 16
+EARLY = EarlyLimits(size=PENDING, seconds=60)
 FRAMES = 64
 """In one example, so that a million takes minutes."""
 FIELDS = {
@@ -139,7 +141,7 @@ def muxes() -> Iterator[Trial]:
 
 async def _sort(example: Sequence[Edit]) -> int:
     here, there = memory_pair("node 0", "node 1", limit=LIMIT)
-    mux = Mux(here, pending_limit=PENDING, early_seconds=60)
+    mux = Mux(here, pending_limit=PENDING, early=EARLY)
     try:
         # Half of the channels are open, some are done with, and of the others frames come early.
         for channel in _CHANNELS[::2]:
@@ -155,8 +157,8 @@ async def _sort(example: Sequence[Edit]) -> int:
                 return len(example)
             await asyncio.sleep(0)
         await _still_works(mux, here, there)
-        if mux._early._size > PENDING:
-            raise FindingError(f"{mux._early._size} bytes of early frames are kept")
+        if mux._early._kept.size > PENDING:
+            raise FindingError(f"{mux._early._kept.size} bytes of early frames are kept")
     finally:
         await mux.close()
     return len(example)

@@ -28,7 +28,8 @@ from tacit.mpc.letters import Letter
 from tacit.mpc.local import deal_integers, run_linked, run_parties
 from tacit.mpc.masks import KeyedMasks
 from tacit.mpc.protocols import opening, pairwise
-from tacit.mpc.transport.mux import Mux
+from tacit.mpc.transport import Header, Mux, encode, memory_pair
+from tacit.mpc.transport.early_frames import notice_about
 from tests.mpc.both import three_and_four
 
 SPEC, BOUND = Spec.parse("order"), FitnessBound(-100, 100)
@@ -174,6 +175,40 @@ def test_nodes_with_different_requests_notice_and_the_epoch_ends(nodes: int) -> 
     said = run_linked(party, nodes=nodes)
     assert any("works on another request" in text for text, _ in said[:nodes])
     assert all(closed for _, closed in said[:nodes])
+
+
+@pytest.mark.parametrize(
+    ("payload", "named"),
+    [
+        (b"", "node 0"),
+        (b"\x02", "node 2"),
+        (b"node 2", "node 0"),
+        (b"the operator of node 2", "node 0"),
+        (b"\x01", "node 0"),  # the one that reads it
+        (b"\x07", "node 0"),
+        (b"\xff", "node 0"),
+    ],
+)
+def test_a_notice_puts_no_word_of_a_peer_into_an_error(payload: bytes, named: str) -> None:
+    """It has the number of another node of the session, or it speaks of its sender."""
+
+    async def work() -> None:
+        context = Context(b"agreement", 0, 1, 0, b"r")
+        pairs = {peer: memory_pair("node 1", f"node {peer}") for peer in (0, 2)}
+        ours = {peer: Mux(pair[0]) for peer, pair in pairs.items()}
+        theirs = {peer: Mux(pair[1]) for peer, pair in pairs.items()}
+        header = Header(notice_about(context.channel(0)), bytes(8), 0, 0, len(payload))
+        await pairs[0][1].send(encode(header), payload, timeout=1)
+        keys = {component: bytes(32) for component in (0, 2)}
+        with pytest.raises(AbortError) as raised:
+            async with open_session(context, me=1, muxes=ours, epoch=Epoch(keys), timeout=60) as s:
+                await s.tell(b"1")
+        assert raised.value.peer == named
+        assert raised.value.what == "failed in this evaluation, says node 0"
+        for mux in (*ours.values(), *theirs.values()):
+            await mux.close()
+
+    asyncio.run(work())
 
 
 def test_a_failed_session_ends_the_epoch() -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+import re
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from dataclasses import replace as replaced
@@ -29,6 +30,7 @@ from tacit.equity import (
 )
 from tacit.errors import RefusedError, TacitError
 from tacit.mpc import ArithmeticShare, Session
+from tacit.mpc.letters import Letter
 from tacit.mpc.local import deal_integers, reveal, run_parties
 from tacit.node.series import KeptBook
 from tests.agreement.test_equity import KEYS, TERMS, plain, with_equity
@@ -125,9 +127,70 @@ def test_nodes_that_prepared_different_attempts_count_neither(
     """Their shares do not fit together, so balances would be anything."""
     nodes = Nodes.at(tmp_path, agreement)
     nodes.made[2] = replaced(nodes.made[2], attempt="3:6")
-    with pytest.raises(RefusedError, match="prepared another attempt; ask again"):
+    with pytest.raises(RefusedError, match="not all nodes have prepared the same attempt"):
         run_parties(nodes.count)
     assert [book.book.last for book in nodes.books] == [0, 0, 0]
+
+
+async def tell_each(s: Session, messages: dict[int, bytes]) -> dict[int, bytes]:
+    """As `Session.tell`, but to each node what a liar likes."""
+    letters = [
+        Letter((sender,), to, (len(messages[to]),), np.dtype(np.uint8))
+        for sender in range(s.nodes)
+        for to in range(s.nodes)
+        if sender != to
+    ]
+    ours = {
+        k: np.frombuffer(messages[each.to], dtype=np.uint8)
+        for k, each in enumerate(letters)
+        if each.senders == (s.me,)
+    }
+    heard = await s.exchange(letters, ours)
+    return {letters[k].senders[0]: data.tobytes() for k, data in heard.items()}
+
+
+def lying(what: Callable[[int, bytes], bytes]) -> Callable[..., Any]:
+    """Node 0 tells each node something of its own."""
+    honest = Session.tell
+
+    async def tell(s: Session, message: bytes) -> dict[int, bytes]:
+        if s.me != 0:
+            return await honest(s, message)
+        return await tell_each(s, {to: what(to, message) for to in range(s.nodes)})
+
+    return tell
+
+
+def test_no_refusal_to_count_names_an_honest_node(
+    tmp_path: Path, agreement: Agreement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Node 0 tells one that it counted what nobody prepared, or prepared something else."""
+    for length in (64, 32):
+
+        def what(to: int, message: bytes, length: int = length) -> bytes:
+            return bytes([7]) * length if to == 1 and len(message) == length else message
+
+        folder = tmp_path / str(length)
+        folder.mkdir()
+        nodes = Nodes.at(folder, agreement)
+        monkeypatch.setattr(Session, "tell", lying(what))
+        with pytest.raises(RefusedError) as refused:
+            run_parties(nodes.count)
+        assert not re.search(r"node \d", refused.value.reason)
+        monkeypatch.undo()
+
+
+def test_no_refusal_to_follow_names_an_honest_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only node 0 has counted the run; it shows that to node 1, and not to node 2."""
+    kept = books(tmp_path, counted={0})
+    head = kept[0].book.head
+    monkeypatch.setattr(Session, "tell", lying(lambda to, told: bytes(64) if to == 2 else told))
+    with pytest.raises(RefusedError) as refused:
+        frozen(kept, head)
+    assert "counted other runs" in refused.value.reason
+    assert not re.search(r"node \d", refused.value.reason)
 
 
 def test_what_another_run_prepared_under_the_number_is_not_counted(
@@ -198,14 +261,14 @@ def test_who_had_prepared_it_counts_what_another_has_counted(tmp_path: Path) -> 
 def test_what_nobody_has_counted_is_not_followed(tmp_path: Path) -> None:
     """All have prepared it; that all have is what nobody knows."""
     kept = books(tmp_path, counted=set())
-    with pytest.raises(RefusedError, match="has counted other runs than those that this one"):
+    with pytest.raises(RefusedError, match="counted other runs than those that this one"):
         frozen(kept, kept[0].book.pending)
     assert [(each.book.last, each.book.frozen) for each in kept] == [(0, 2)] * 3
 
 
 def test_a_node_that_prepared_another_attempt_stops_all(tmp_path: Path) -> None:
     kept = books(tmp_path, counted={0, 1}, attempts="aab")
-    with pytest.raises(RefusedError, match="has counted other runs than those that this one"):
+    with pytest.raises(RefusedError, match="counted other runs than those that this one"):
         frozen(kept, kept[0].book.head)
     assert [each.book.frozen for each in kept] == [2, 2, 2]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import time
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, cast
@@ -135,6 +136,55 @@ def test_a_link_is_closed_only_if_the_peer_does_not_answer(
     assert run(work()) == ["connected node 1", "link lost node 1", "epochs ended"]
 
 
+def test_a_node_that_was_slow_itself_takes_nobody_for_gone() -> None:
+    """It did not read the answer to one question; there are more."""
+
+    async def work() -> bool:
+        links = peers([])
+        here, there = memory_pair("node 0", "node 1")
+        arrive(links, here)
+        line = PeerLine(Mux(there), bound_alike)
+        answering = asyncio.ensure_future(line.listen())
+        await asyncio.sleep(0.01)
+        gone = asyncio.ensure_future(links.is_gone(1, grace=1.0))
+        await asyncio.sleep(0)
+        time.sleep(1.2)
+        result = await gone
+        answering.cancel()
+        await links.close()
+        await line.mux.close()
+        return result
+
+    assert not run(work())
+
+
+def test_who_answers_none_of_many_questions_is_gone_after_the_agreed_time() -> None:
+    async def work() -> None:
+        links = peers([])
+        here, there = memory_pair("node 0", "node 1")
+        arrive(links, here)
+        far = Mux(there)
+        talk = far.open(TALK)
+        await asyncio.sleep(0)
+        begun = time.monotonic()
+        assert await links.is_gone(1, grace=0.5)
+        assert time.monotonic() - begun >= 0.5
+        # A new link is a sign of life: the time begins anew.
+        gone = asyncio.ensure_future(links.is_gone(1, grace=60.0))
+        await talk.receive(timeout=AMPLE)
+        here, there = memory_pair("node 0", "node 1")
+        line = PeerLine(Mux(there), bound_alike)
+        answering = asyncio.ensure_future(line.listen())
+        arrive(links, here)
+        assert not await gone
+        answering.cancel()
+        await links.close()
+        for mux in (far, line.mux):
+            await mux.close()
+
+    run(work())
+
+
 def test_who_waits_to_bind_itself_answers_meanwhile_and_is_not_gone() -> None:
     async def work() -> None:
         computing = asyncio.Event()
@@ -205,14 +255,15 @@ def test_a_new_link_is_in_place_before_the_old_one_is_closed() -> None:
 
 
 def test_peers_are_told_of_an_evaluation_that_cannot_be_written_down() -> None:
-    async def work() -> list[str]:
+    async def work() -> list[int | None]:
         here, there = (Mux(link) for link in memory_pair("node 0", "node 1"))
         platform, far = (Mux(link) for link in memory_pair("node 0", "the platform"))
         node = SimpleNamespace(peers=SimpleNamespace(current=lambda: {1: here}))
-        request, told = Prepare(agreement=bytes(32), objective=0, epoch=1, attempt=0), []
+        request = Prepare(agreement=bytes(32), objective=0, epoch=1, attempt=0)
+        told: list[int | None] = []
         computation = NodeComputation(cast(Any, node), cast(Any, None), request, b"", platform)
         context = context_of(request, b"")
-        there.watch(context.channel(0), lambda error: told.append(error.peer))
+        there.watch(context.channel(0), told.append)
 
         async def begin() -> None:
             async with computation.begins():
@@ -225,7 +276,7 @@ def test_peers_are_told_of_an_evaluation_that_cannot_be_written_down() -> None:
             await mux.close()
         return told
 
-    assert run(work()) == ["node 0"]
+    assert run(work()) == [None]
 
 
 # A platform's requests.

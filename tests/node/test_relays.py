@@ -137,6 +137,43 @@ def test_two_nodes_speak_through_a_third(identities: list[Identity]) -> None:
     run(work())
 
 
+def test_who_is_reached_through_another_node_is_not_gone(
+    identities: list[Identity], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a link of its own, after whatever time, a node asks through the others."""
+    monkeypatch.setattr(node_links, "QUESTIONS", 1)
+
+    async def work() -> None:
+        async with nodes(identities, (0, 1), (1, 2), (2, 3)) as made:
+            for node in (2, 3):
+                made.links[node]._gone_since[0] = -AMPLE
+            assert not await made.links[2].is_gone(0, grace=AMPLE)
+            await asyncio.sleep(0)
+            assert made.links[2].relayed == 1
+            # Nobody reaches it from there.
+            assert await made.links[3].is_gone(0, grace=AMPLE)
+
+    run(work())
+
+
+def test_who_is_silent_on_its_link_may_answer_through_another_node(
+    identities: list[Identity], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(node_links, "QUESTIONS", 1)
+
+    async def work() -> None:
+        async with nodes(identities, (0, 1), (1, 2)) as made:
+            here, _ = memory_pair(party_name(2), party_name(0))
+            made.links[2].accept(0, cast(TlsLink, here))
+            await asyncio.sleep(0)
+            # Twice as long for the way through the other as for the question.
+            assert not await made.links[2].is_gone(0, grace=2.0)
+            await asyncio.sleep(0)
+            assert made.links[2].relayed == 1
+
+    run(work())
+
+
 def test_an_operator_may_not_want_it(identities: list[Identity]) -> None:
     async def work() -> None:
         async with nodes(identities, (0, 1), (1, 2), unwilling=1) as made:

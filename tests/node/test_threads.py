@@ -122,7 +122,7 @@ def test_a_session_away_sends_and_receives_by_way_of_its_link() -> None:
                 waiting = asyncio.ensure_future(
                     loops.run("platform", lambda: away._receive_all([0]))
                 )
-                await there.notify(again.channel(0), "", timeout=60)
+                await there.notify(again.channel(0), None, timeout=60)
                 await waiting
 
         with pytest.raises(PeerError, match="failed in this evaluation"):

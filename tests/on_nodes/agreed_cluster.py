@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from tacit.agreement.draft import draft_agreement
 from tacit.agreement.sealing import SealedRows, seal_rows
 from tacit.agreement.terms import (
+    SAFE_GRACE,
     Agreement,
     AgreementLimits,
     PinnedSearch,
@@ -47,6 +48,9 @@ from tacit.records.events import LogEvent, RequestRefused
 from tacit.records.log import verify_log
 from tacit.records.messages import Agree, Evaluate, Message, Request
 from tacit.records.requests import NO_ATTEMPT, pack_candidates
+
+SOON_THREE: dict[str, Any] = {"on_loss": "three", "grace_seconds": 1.0}
+"""Three nodes go on without the fourth, after less time than is safe: a test does not wait."""
 
 T = TypeVar("T")
 E = TypeVar("E", bound=LogEvent)
@@ -94,6 +98,7 @@ class AgreedCluster:
         }
         for name in limits:
             limits[name] = changes.pop(name, limits[name])
+        grace = changes.pop("grace_seconds", SAFE_GRACE)
         keys = participant_keys(each.name for each in made.participants)
         nonce, offered = secrets.token_hex(16), changes.pop("offered", offered_node_terms)
         agreement = draft_agreement(
@@ -114,7 +119,8 @@ class AgreedCluster:
             limits=AgreementLimits(**limits),
             **changes,
         )
-        return cls(cluster, made, keys, agreement)
+        agreed = msgspec.structs.replace(agreement, grace_seconds=grace)
+        return cls(cluster, made, keys, agreed)
 
     @property
     def signatures(self) -> dict[str, bytes]:

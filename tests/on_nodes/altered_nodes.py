@@ -7,17 +7,20 @@
     dying      killed as by SIGKILL when it comes to a point
     lying      changes a bit of its own piece, or of the hash by which it vouches for another's, in
                one frame of every evaluation
+    flooding   sends another as many tiny frames as it can, once the file `flood` is beside
+               `node-0.toml`, and says of every node that it is gone
 """
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import json
 import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -27,10 +30,12 @@ from tacit.local.node_processes import NodeProcess
 from tacit.mpc import session, signed_letters
 from tacit.mpc.disclose import dominance
 from tacit.mpc.letters import Letter, frames, others_of
-from tacit.mpc.transport import Buffer
+from tacit.mpc.transport import Buffer, Channel, FrameKind, Header, encode
 from tacit.node import process
 from tacit.node.counters import BestSoFar
 from tacit.node.inputs import Inputs
+from tacit.node.links import PeerLinks
+from tests.on_nodes.deadlines import AMPLE
 from tests.support.nursery import nursery
 
 
@@ -166,6 +171,44 @@ def _chosen(parts: list[Buffer], about: str, vouched: list[int]) -> list[int]:
     return [k for k, other in zip(hashes, vouched, strict=True) if about == f"hash {other}"][:1]
 
 
+FLOOD, FLOODED = "flood", "flooded"
+
+
+def restart_flooding(cluster: LocalCluster, node: int, to: int) -> None:
+    """Start a node again that floods another once it is told to."""
+    _restart(cluster, node, "flooding", str(to))
+
+
+def tiny_frames(early: int, notices: int) -> Iterator[bytes]:
+    """Frames for so many evaluations that nobody begins, then notices of others. 52 bytes each."""
+    for number in range(early + notices):
+        channel = Channel(b"nobody knows it!", evaluation=number, substream=0)
+        if number >= early:
+            channel = channel._replace(kind=FrameKind.NOTICE)
+        yield encode(Header(channel, bytes(8), 0, 0, 0))
+
+
+def _let_flood(to: int, folder: Path) -> None:
+    async def is_gone(*_: object, **__: object) -> bool:
+        return True
+
+    async def flood(links: PeerLinks) -> None:
+        while not (folder / FLOOD).exists():
+            await asyncio.sleep(0.02)
+        for each in tiny_frames(4096, 5038):
+            await links.lines()[to].mux.link.send(each, b"", timeout=AMPLE)
+        (folder / FLOODED).touch()
+
+    start = PeerLinks.start
+
+    def starts(self: PeerLinks) -> None:
+        start(self)
+        self._spawn(flood(self))
+
+    PeerLinks.is_gone = is_gone  # type: ignore[method-assign]
+    PeerLinks.start = starts  # type: ignore[method-assign]
+
+
 def main(kind: str, *arguments: str) -> int:
     """Run a node of this kind until its input ends."""
     place = next(at for at, each in enumerate(arguments) if each.endswith(".toml"))
@@ -177,6 +220,8 @@ def main(kind: str, *arguments: str) -> int:
             _let_die(point)
         case "lying", about, to:
             _lie(about, int(to))
+        case "flooding", to:
+            _let_flood(int(to), path.parent)
     return process.main(options)
 
 

@@ -18,7 +18,7 @@ from tacit.problems import Problem
 from tacit.runs import EngineChoice, Limits, solve
 from tacit.search import weighted_values
 from tacit.search.moves import AssignmentParameters
-from tests.on_nodes.agreed_cluster import AgreedCluster, run
+from tests.on_nodes.agreed_cluster import SOON_THREE, AgreedCluster, run
 from tests.on_nodes.sealed_agreed_cluster import (
     PROBLEMS,
     assignment_group,
@@ -179,7 +179,7 @@ def test_a_killed_node_and_a_new_coordinator_change_nothing(own_cluster: LocalCl
 
 
 def test_a_node_that_is_back_gets_its_share_of_the_state(four: LocalCluster) -> None:
-    agreed = draft(four, sealed(PROBLEMS["imbalanced"]()), ENOUGH, on_loss="three")
+    agreed = draft(four, sealed(PROBLEMS["imbalanced"]()), ENOUGH, **SOON_THREE)
 
     async def work() -> None:
         async with agreed.coordinator() as coordinator:

@@ -34,6 +34,7 @@ from tacit.runs.settings import as_settings
 from tacit.runs.solve import local_driver, with_disclosures
 from tacit.search import preset_named
 from tests.on_nodes.agreed_cluster import (
+    SOON_THREE,
     AgreedCluster,
     expected,
     outcomes,
@@ -433,7 +434,7 @@ def wired() -> Iterator[OneCable]:
 def test_a_broken_link_goes_through_another_node_and_then_through_the_next(
     wired: OneCable,
 ) -> None:
-    agreed = AgreedCluster.draft(wired, on_loss="three")
+    agreed = AgreedCluster.draft(wired, **SOON_THREE)
     plans = populations(3)
 
     async def evaluate() -> None:

@@ -18,7 +18,7 @@ from tacit.problems import generate_assignment
 from tacit.records.events import AgreementEnded
 from tacit.records.log import check_log
 from tacit.runs import EngineChoice, Limits, solve
-from tests.on_nodes.agreed_cluster import AgreedCluster, populations, problem, run
+from tests.on_nodes.agreed_cluster import SOON_THREE, AgreedCluster, populations, problem, run
 from tests.on_nodes.recording_node import RecordingCluster
 from tests.on_nodes.test_loss import back
 
@@ -130,7 +130,7 @@ def test_no_mask_is_drawn_twice_over_a_kill_and_a_return() -> None:
     plans = populations(4)
     cluster = RecordingCluster(nodes=4, chosen_populations=True)
     with cluster:
-        agreed = AgreedCluster.draft(cluster, problem("top:3", "improvement"), on_loss="three")
+        agreed = AgreedCluster.draft(cluster, problem("top:3", "improvement"), **SOON_THREE)
         record = cluster.folder / "node-2.masks"
 
         async def evaluate() -> None:

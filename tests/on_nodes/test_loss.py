@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from tacit.coordinator.coordinator import Coordinator
 from tacit.coordinator.sealed_search import SealedSearch
@@ -26,7 +25,14 @@ from tacit.search import SearchParameters
 from tacit.verify import check_evidence, describe_loss
 from tacit.verify.disclosed import check_answers
 from tacit.verify.sealed import check_generations_asked
-from tests.on_nodes.agreed_cluster import AgreedCluster, expected, populations, problem, run
+from tests.on_nodes.agreed_cluster import (
+    SOON_THREE,
+    AgreedCluster,
+    expected,
+    populations,
+    problem,
+    run,
+)
 from tests.on_nodes.altered_nodes import restart_lying
 from tests.on_nodes.deadlines import AMPLE, raises_in_time, takes_at_most
 from tests.on_nodes.sealed_agreed_cluster import PROBLEMS, Twin, begin, draft, sealed, twin
@@ -50,7 +56,7 @@ def phases(agreed: AgreedCluster, node: int) -> list[tuple[type, int]]:
 def test_three_go_on_without_a_killed_node_and_let_it_in_again(
     four: LocalCluster, lost: int
 ) -> None:
-    agreed = AgreedCluster.draft(four, on_loss="three")
+    agreed = AgreedCluster.draft(four, **SOON_THREE)
     plans = populations(4)
     others = [node for node in range(FOUR) if node != lost]
 
@@ -80,7 +86,7 @@ def test_three_go_on_without_a_killed_node_and_let_it_in_again(
 
 
 def test_a_stopped_node_is_lost_too(four: LocalCluster) -> None:
-    agreed = AgreedCluster.draft(four, problem("top:3", "improvement"), on_loss="three")
+    agreed = AgreedCluster.draft(four, problem("top:3", "improvement"), **SOON_THREE)
     first, second = populations(2)
 
     async def evaluate() -> None:
@@ -106,7 +112,7 @@ async def back(coordinator: Coordinator) -> None:
 
 def test_a_node_that_is_back_gets_its_share_of_the_best_so_far(four: LocalCluster) -> None:
     """Its bit is that of a run that nobody left, also from the state that three had computed."""
-    agreed = AgreedCluster.draft(four, problem("top:3", "improvement"), on_loss="three")
+    agreed = AgreedCluster.draft(four, problem("top:3", "improvement"), **SOON_THREE)
     # Ascending, but for the last: so each evaluation depends on the one before.
     plans = sorted(populations(6), key=lambda each: agreed.problem.fitness(0, each).max())
     plans.append(plans.pop(0))
@@ -174,7 +180,7 @@ def test_no_platform_removes_a_node_that_is_there(
 
 
 def test_a_sealed_search_goes_on_and_opens_its_plan(four: LocalCluster) -> None:
-    agreed = draft(four, sealed(PROBLEMS["balanced"]()), on_loss="three")
+    agreed = draft(four, sealed(PROBLEMS["balanced"]()), **SOON_THREE)
 
     async def search() -> None:
         async with agreed.coordinator() as coordinator:
@@ -192,7 +198,7 @@ def test_a_sealed_search_goes_on_and_opens_its_plan(four: LocalCluster) -> None:
 
 def test_a_node_that_is_back_takes_part_in_a_sealed_search(four: LocalCluster) -> None:
     """The search is that of its twin in the clear; the logs tell what was not checked."""
-    agreed = draft(four, sealed(PROBLEMS["balanced"]()), on_loss="three")
+    agreed = draft(four, sealed(PROBLEMS["balanced"]()), **SOON_THREE)
 
     async def search() -> tuple[list[int], Twin]:
         async with agreed.coordinator() as coordinator:
@@ -231,7 +237,7 @@ def test_a_result_says_from_when_on_three_computed(four: LocalCluster) -> None:
             four.kill(2)
         lost.append(progress)
 
-    choice = EngineChoice(cluster=four.folder / "cluster.toml", on_loss="three")
+    choice = EngineChoice(cluster=four.folder / "cluster.toml", **SOON_THREE)
     limits = Limits(deadline=60, generations=20)
     result = solve(made, limits=limits, settings=SMALL, engine=choice, observe=lose)
     (note,) = [each for each in result.notes if "not checked" in each]
@@ -240,7 +246,7 @@ def test_a_result_says_from_when_on_three_computed(four: LocalCluster) -> None:
 
 def test_a_sealed_search_is_taken_up_again_by_three(four: LocalCluster) -> None:
     """Whoever lost its node at the start asks those that are left what was begun."""
-    agreed = draft(four, sealed(PROBLEMS["balanced"]()), on_loss="three")
+    agreed = draft(four, sealed(PROBLEMS["balanced"]()), **SOON_THREE)
 
     async def search() -> None:
         async with agreed.coordinator() as coordinator:
@@ -414,9 +420,8 @@ def test_a_sealed_search_goes_on_without_a_node_that_cheats(lied_to: LocalCluste
 
 
 def test_an_undecided_pair_is_waited_for(lied_to: LocalCluster) -> None:
-    agreed = AgreedCluster.draft(lied_to, problem("top:3", "nothing"), on_loss="three")
-    # So that it is not lost while it starts again.
-    agreed.agreement = replace(agreed.agreement, grace_seconds=AMPLE)
+    terms = {"on_loss": "three", "grace_seconds": AMPLE}  # not lost while it starts again
+    agreed = AgreedCluster.draft(lied_to, problem("top:3", "nothing"), **terms)
     first, second = populations(2)
 
     async def evaluate() -> None:

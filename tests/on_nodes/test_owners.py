@@ -28,7 +28,7 @@ from tacit.records import (
 from tacit.records.messages import End, OpenPlan, PlanOpened
 from tacit.records.requests import Attempt
 from tacit.verify import Claim, check_run
-from tests.on_nodes.agreed_cluster import AgreedCluster, ask, run
+from tests.on_nodes.agreed_cluster import SOON_THREE, AgreedCluster, ask, run
 from tests.on_nodes.entries import lying
 from tests.on_nodes.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, twin
 from tests.support.mending import mend
@@ -99,7 +99,12 @@ def test_owners_together_have_the_plan_that_the_clear_search_finds(
 
 
 def test_three_of_four_open_it_to_the_owners(four: LocalCluster) -> None:
-    agreed = draft(four, sealed(PROBLEMS["balanced"](), "value"), plan="owners", on_loss="three")
+    agreed = draft(
+        four,
+        sealed(PROBLEMS["balanced"](), "value"),
+        plan="owners",
+        **SOON_THREE,
+    )
 
     async def search() -> OpenedByNodes:
         async with agreed.coordinator() as coordinator:

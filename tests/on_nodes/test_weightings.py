@@ -21,7 +21,7 @@ from tacit.runs import EngineChoice, Limits, SolveSettings, solve
 from tacit.search.moves import AssignmentParameters
 from tacit.verify.disclosed import check_disclosed
 from tacit.verify.sealed import check_generations_asked
-from tests.on_nodes.agreed_cluster import AgreedCluster, ask, run
+from tests.on_nodes.agreed_cluster import SOON_THREE, AgreedCluster, ask, run
 from tests.on_nodes.sealed_agreed_cluster import (
     AssignmentTwin,
     assignment_group,
@@ -130,7 +130,7 @@ def test_rounds_and_bytes_are_those_declared_for_the_group(cluster: LocalCluster
 
 
 def test_four_nodes_hand_the_state_of_a_group_over(four: LocalCluster) -> None:
-    agreed = agreed_on(four, on_loss="three")
+    agreed = agreed_on(four, **SOON_THREE)
 
     async def work() -> None:
         async with agreed.coordinator() as coordinator:

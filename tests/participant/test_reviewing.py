@@ -146,7 +146,7 @@ def test_what_the_review_says(world: World, tacit: Tacit) -> None:
     assert "at most 0 equations and 384 inequations" in said.out  # 4 * 16 * 6
     assert "deadline: 20 s after the start (the platform's word" in said.out
     assert promise_of(3) in said.out
-    assert loss_words(3, "wait") in said.out
+    assert loss_words(3, "wait", grace=10.0) in said.out
     keys = [node.signing_key for node in agreement.nodes]
     for key in (*keys, *(each.signing_key for each in agreement.participants)):
         assert key_fingerprint(key) in said.out

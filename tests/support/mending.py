@@ -17,18 +17,23 @@ def mend(cluster: LocalCluster) -> None:
         if process.poll() is None:
             process.send_signal(signal.SIGCONT)
         else:
-            begun[node] = _starts(cluster, node)
+            begun[node] = starts(cluster, node)
             cluster.kill(node)
             cluster.restart(node)
-    until = time.monotonic() + UP_SECONDS
     for node, before in begun.items():
-        while _starts(cluster, node) == before:
-            cluster.check_alive()
-            assert time.monotonic() < until, f"node {node} does not come back"
-            time.sleep(0.01)
+        wait_for_start(cluster, node, before)
 
 
-def _starts(cluster: LocalCluster, node: int) -> int:
+def wait_for_start(cluster: LocalCluster, node: int, before: int) -> None:
+    """Return once a node has started more than so many times."""
+    until = time.monotonic() + UP_SECONDS
+    while starts(cluster, node) <= before:
+        cluster.check_alive()
+        assert time.monotonic() < until, f"node {node} does not come back"
+        time.sleep(0.01)
+
+
+def starts(cluster: LocalCluster, node: int) -> int:
     """How often a node has written that it listens."""
     log = cluster.folder / f"node-{node}.data" / "log.jsonl"
     return log.read_bytes().count(b'"event":"started"')

@@ -137,6 +137,9 @@ class RunOfSeries(_TermsPart, frozen=True, omit_defaults=True):
 OnLoss = Literal["wait", "three"]
 PlanFor = Literal["everybody", "owners"]
 FrontReveal = Literal["nothing", "plans", "values"]
+SAFE_GRACE = 10.0
+"""From so many seconds of silence on a node counts as gone. A busy machine, or a peer or platform
+that floods it, makes a live node silent for less."""
 
 
 class AgreedRules(_TermsPart, frozen=True, kw_only=True, omit_defaults=True):
@@ -149,8 +152,8 @@ class AgreedRules(_TermsPart, frozen=True, kw_only=True, omit_defaults=True):
     """Whether the nodes disclose at the end which of the estimated-best plans is truly best."""
     on_loss: OnLoss = "wait"
     """With four nodes: whether the others go on where one is lost, unchecked from then on."""
-    grace_seconds: float = 1.0
-    """So long a node must have been gone before the others go on without it."""
+    grace_seconds: float = SAFE_GRACE
+    """So long a node must give no sign of life before the others go on without it."""
     plan: PlanFor = "everybody"
     """Who learns the plan of a sealed search: all, or each owner its own rows and nobody else."""
     front: FrontReveal = "nothing"
@@ -354,10 +357,14 @@ _KEPT = {
 _LOST = {
     "wait": "If a node is away, the search waits for it.",
     "three": (
-        "If all others say that a node is away, they go on without it, once; what three computed "
-        "is marked, since nobody checked it."
+        "If a node gives none of the others a sign of life for {grace:g} s, they go on without it, "
+        "once; what three computed is marked, since nobody checked it."
     ),
 }
+_SHORT_GRACE = (
+    " That is short: whoever slows a node down for {grace:g} s, by load or in the network, has the "
+    "rest of the run unchecked. Ask for {safe:g} s or more."
+)
 BROKEN = "Two nodes together, if they break their promise: everything."
 
 
@@ -370,5 +377,14 @@ def promise_of(nodes: int, /) -> str:
     return _KEPT[nodes]
 
 
-def loss_words(nodes: int, on_loss: str, /) -> str:
-    return _LOST[on_loss if nodes > min(CLUSTER_SIZES) else "wait"]
+def loss_words(nodes: int, on_loss: str, /, *, grace: float) -> str:
+    """Return what happens if a node is lost, and what a short grace time means.
+
+    >>> loss_words(4, "three", grace=1.0).partition(" That is ")[2]
+    'short: whoever slows a node down for 1 s, by load or in the network, has the rest of the run \
+unchecked. Ask for 10 s or more.'
+    """
+    if on_loss == "wait" or nodes == min(CLUSTER_SIZES):
+        return _LOST["wait"]
+    words = _LOST[on_loss] + (_SHORT_GRACE if grace < SAFE_GRACE else "")
+    return words.format(grace=grace, safe=SAFE_GRACE)

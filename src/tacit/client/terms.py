@@ -147,6 +147,9 @@ class Rules(Struct, frozen=True, kw_only=True):
     last set are non-dominated, with `values` also what each of these is worth."""
     on_loss: Literal["wait", "three"] = "wait"
     """With four nodes: whether the others continue after a loss, unchecked from then on."""
+    grace_seconds: Annotated[float, Meta(ge=0.1, le=3600)] = 10.0
+    """So long a node must give no sign of life before they do. Below 10 s a live node may be taken
+    for a lost one, and `review` says so."""
     plan: Literal["everybody", "owners"] = "everybody"
     """Of a sealed search: who learns the plan. With `owners` each its own rows, the platform none
     of it."""

@@ -1,9 +1,10 @@
 """Decide which nodes take part: who is silent, lost, or proven to have cheated.
 
-With four nodes, of which one does not answer for the agreed grace time, the three others go on if
-all of them find it gone too; from then on nobody checks what they send each other. That happens
-once in a run. The lost node is let in again between evaluations once it is back. If the run carries
-a state from one to the next, what three have left is handed over to it, and stays not checked.
+With four nodes, of which one does not answer, the three others are asked to go on without it. Each
+of them looks for itself, for the agreed grace time, and refuses if it finds a sign of life. From
+then on nobody checks what they send each other. That happens once in a run. The lost node is let in
+again between evaluations once it is back. If the run carries a state from one to the next, what
+three have left is handed over to it, and stays not checked.
 
 Once something that nodes sent did not fit, all attempts of the run are signed: whoever lies again
 leaves proof. What nodes show as evidence is checked here, and again by every node that is asked to
@@ -93,7 +94,8 @@ def _needed(statements: Sequence[Statement], left: frozenset[int]) -> list[State
 
 RETRY_SECONDS = 0.5
 PATIENCE_SECONDS = 2.0
-"""A node that has not answered for so long is given up, until it comes back."""
+"""A node that has not answered for so long is given up, until it comes back. That removes nobody:
+the other nodes decide about that, and take the agreed time for it."""
 
 
 @dataclass(slots=True)
@@ -127,7 +129,7 @@ class Loss:
 
     def __init__(self, agreement: Agreement, clients: Sequence[NodeClient], /) -> None:
         self._clients = clients
-        self._grace = agreement.grace_seconds
+        self._patience = min(PATIENCE_SECONDS, agreement.grace_seconds)
         self._may_lose = agreement.on_loss == "three" and len(clients) > 3
         self._gone_since: dict[int, float] = {}
         self._returning: asyncio.Task[None] | None = None
@@ -173,9 +175,14 @@ class Loss:
         return [client for client in self._clients if client.number != self.without]
 
     @property
+    def awaited(self) -> list[NodeClient]:
+        """Return the members, and a node that the others have not gone on without yet."""
+        return self.members if self._phase is not None else list(self._clients)
+
+    @property
     def patience(self) -> float:
         """Return after how many seconds without an answer a node is given up."""
-        return min(PATIENCE_SECONDS, self._grace) if self._may_lose else PATIENCE_SECONDS
+        return self._patience if self._may_lose else PATIENCE_SECONDS
 
     def fell_silent(self, client: NodeClient, /) -> None:
         """Count a node as gone since it was asked and did not answer."""
@@ -185,7 +192,7 @@ class Loss:
     async def connect(self, *, everybody: bool) -> None:
         """Connect to all that take part; one that stays away for long may be lost."""
         members = self.members
-        limit = self._grace if self._may_lose and not everybody else None
+        limit = self._patience if self._may_lose and not everybody else None
         results = await asyncio.gather(
             *(_connect(client, limit) for client in members), return_exceptions=True
         )
@@ -205,12 +212,13 @@ class Loss:
         self._gone_since = {n: self._gone_since.get(n, now) for n in failed}
 
     def _long_gone(self, failed: Iterable[int]) -> int | None:
-        """Return the only node that is gone, if it has been for long enough and may be lost."""
+        """Return the only node that is gone, if it is time to ask the others about it."""
         numbers = list(failed)
         if not self._may_lose or self.without is not None or len(numbers) != 1:
             return None
         since = asyncio.get_running_loop().time() - self._gone_since[numbers[0]]
-        return numbers[0] if since >= self._grace else None
+        # The grace time is not counted here but by the nodes, which do not trust our word.
+        return numbers[0] if since >= self._patience else None
 
     def _lose(self, number: int) -> None:
         self.without = number
@@ -340,7 +348,7 @@ class Watch:
         """
         # From what is certain to what is likely: no link, then proof, then silence, then what was
         # said last.
-        gone = next((client for client in self._loss.members if not client.connected), None)
+        gone = next((client for client in self._loss.awaited if not client.connected), None)
         if gone is not None:
             return PeerTimeoutError(gone.name, "cannot be reached, and time is up; start it")
         if self._naming.words and not self._loss.is_proven:

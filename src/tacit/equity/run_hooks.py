@@ -158,14 +158,21 @@ class WithEquity(WithoutEquity):
         # Each tells its head, and the head that it would have if what it prepared were counted.
         said = {session.me: ours, **await session.tell(ours)}
         counted = any(each[:_HASH] == expected for each in said.values())
-        for node, each in said.items():
-            # A node that lags by one run may catch up, but only if some node has counted that run:
-            # it counted because all had prepared it.
-            if each[:_HASH] != expected and not (counted and each[_HASH:] == expected):
-                raise _refuse(
-                    f"{session.name_of(node)} has counted other runs than those that this one "
-                    "follows; draft it again, or find out whose disk was set back"
-                )
+        # A node that lags by one run may catch up, but only if some node has counted that run: it
+        # counted because all had prepared it.
+        astray = [
+            node
+            for node, each in said.items()
+            if each[:_HASH] != expected and not (counted and each[_HASH:] == expected)
+        ]
+        if astray:
+            # Nobody else is named: what nodes tell is not signed, and a node that lies may tell
+            # each another thing, so that honest ones seem to be astray.
+            who = "this node has" if session.me in astray else "another node says that it has"
+            raise _refuse(
+                f"{who} counted other runs than those that this one follows; draft it again, or "
+                "find out whose disk was set back"
+            )
         entry = kept.book.prepared
         if ours[:_HASH] != expected and entry is not None:
             kept.keep(kept.book.count(entry.number, entry.attempt))
@@ -269,7 +276,7 @@ class WithEquity(WithoutEquity):
         # Attempts that somebody has counted. There is one at most: see `_check_prepared`.
         found = {each[:_HASH] for each in said.values()} - {_NONE}
         if found:
-            _check_prepared(session, said, found)
+            _check_prepared(said, found)
         elif len(set(said.values())) > 1 or prepared == _NONE:
             # Nobody has counted it, and not all have prepared the same: so it is computed anew.
             entry = await self._account(session, stated, plan, attempt)
@@ -277,9 +284,9 @@ class WithEquity(WithoutEquity):
             # must then be able to count the same, even after a crash.
             kept.keep(kept.book.prepare(entry))
             ours = self._names(plan)[1]
-            for node, each in (await session.tell(ours)).items():
+            for each in (await session.tell(ours)).values():
                 if each != ours:
-                    raise _refuse(f"{session.name_of(node)} prepared another attempt; ask again")
+                    raise _refuse("not all nodes have prepared the same attempt; ask again")
         # From here on every node has prepared the same attempt, on its disk. Whoever dies before it
         # counts finds it there, and counts it at the next call.
         ready = kept.book.prepared
@@ -343,11 +350,11 @@ class WithEquity(WithoutEquity):
         )
 
 
-def _check_prepared(session: Session, said: dict[int, bytes], found: set[bytes]) -> None:
+def _check_prepared(said: dict[int, bytes], found: set[bytes]) -> None:
     """Where one has counted the run, all others have prepared that attempt."""
-    for node, each in said.items():
-        if len(found) > 1 or not {each[:_HASH], each[_HASH:]} & found:
-            raise _refuse(
-                f"{session.name_of(node)} has not prepared the run that others counted: "
-                "its disk was set back, or exchanged; restore it"
-            )
+    if len(found) > 1 or any(not {each[:_HASH], each[_HASH:]} & found for each in said.values()):
+        # Nobody is named: one that lies can say that it has counted what nobody prepared.
+        raise _refuse(
+            "a node says that it has counted the run in another way than all have prepared it: the "
+            "disk of one was set back or exchanged, or it lies; find out whose, and restore it"
+        )

@@ -9,6 +9,7 @@ from tacit.lazy import lazily
 if TYPE_CHECKING:
     from tacit.local.cluster import LocalCluster, free_addresses, memory_folder
     from tacit.local.engine import (
+        EngineRules,
         node_terms,
         offered_node_terms,
         open_engine,

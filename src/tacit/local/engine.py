@@ -12,15 +12,18 @@ import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tacit.agreement.draft import draft_agreement, with_front
 from tacit.agreement.sealing import SealedRows, seal_rows
 from tacit.agreement.signatures import sign_agreement
 from tacit.agreement.terms import (
+    SAFE_GRACE,
     Agreement,
     AgreementLimits,
     FrontReveal,
@@ -106,6 +109,16 @@ def node_offers(
         return thread.submit(asyncio.run, ask()).result()
 
 
+class EngineRules(NamedTuple):
+    """The rules of an agreement that need not be given."""
+
+    reveal_best: bool = False
+    on_loss: OnLoss = "wait"
+    grace_seconds: float = SAFE_GRACE
+    plan: PlanFor = "everybody"
+    front: FrontReveal = "nothing"
+
+
 def open_engine(
     problem: Problem,
     cluster: ClusterConfig,
@@ -114,11 +127,8 @@ def open_engine(
     search: PinnedSearch,
     evaluations: int,
     population: tuple[int, int],
-    reveal_best: bool = False,
-    on_loss: OnLoss = "wait",
+    rules: EngineRules = EngineRules(),  # noqa: B008 - frozen
     ledger: Ledger | None = None,
-    plan: PlanFor = "everybody",
-    front: FrontReveal = "nothing",
 ) -> tuple[SecureEngine, dict[str, bytes], list[SealedRows]]:
     """An engine that is not started yet, with the signatures and boxes that start it."""
     keys = participant_keys(participant.name for participant in problem.participants)
@@ -138,11 +148,11 @@ def open_engine(
             distinct_min=1,
             expires=int(time.time()) + LIFETIME_SECONDS,
         ),
-        reveal_best=reveal_best,
-        on_loss=on_loss,
-        plan=plan,
+        reveal_best=rules.reveal_best,
+        on_loss=rules.on_loss,
+        plan=rules.plan,
     )
-    agreement = with_front(agreement, front)
+    agreement = replace(with_front(agreement, rules.front), grace_seconds=rules.grace_seconds)
     check_nodes_allow(agreement, [each.allows for each in offers])
     sealed = [
         seal_rows(

@@ -17,9 +17,10 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import permutations
 from typing import Protocol
 
@@ -34,7 +35,7 @@ from tacit.mpc.shares import COORDINATOR, held_by
 from tacit.mpc.signed_letters import Signer
 from tacit.mpc.transport.frame import Channel, FrameKind
 from tacit.mpc.transport.link import Link
-from tacit.mpc.transport.mux import Conversation, Mux
+from tacit.mpc.transport.mux import Conversation, Mux, NoticeHandler
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +85,9 @@ class SessionMux(Protocol):
 
     def open(self, channel: Channel, *, tag: bytes) -> Wire: ...
 
-    def watch(self, channel: Channel, handler: Callable[[PeerError], None] | None) -> None: ...
+    def watch(self, channel: Channel, handler: NoticeHandler | None) -> None: ...
 
-    async def notify(self, channel: Channel, culprit: str, *, timeout: float) -> None: ...
+    async def notify(self, channel: Channel, culprit: int | None, *, timeout: float) -> None: ...
 
     def finish(self, channel: Channel) -> None: ...
 
@@ -277,7 +278,7 @@ async def open_conversations(
             talks[peer] = mux.open(channel)
         yield talks
     except BaseException:
-        await _notify_all({peer: muxes[peer] for peer in talks}, channel, "")
+        await _notify_all({peer: muxes[peer] for peer in talks}, channel, None)
         raise
     finally:
         for talk in talks.values():
@@ -317,9 +318,9 @@ async def open_session(
         timeout=timeout,
         names={peer: mux.link.peer for peer, mux in muxes.items()},
     )
-    for mux in muxes.values():
+    for peer, mux in muxes.items():
         # Before the first letter: a peer that has already failed gave notice, which is waiting.
-        mux.watch(context.channel(0), session.fail)
+        mux.watch(context.channel(0), partial(_notice_of, session, peer))
     try:
         yield session
     except BaseException as error:
@@ -327,8 +328,9 @@ async def open_session(
             epoch.close()
         if session.failure is None:  # what a notice ended needs no further notice
             # Only a node knows which peer it waited for; the coordinator just gave up.
-            blames = isinstance(error, PeerError) and me != COORDINATOR
-            culprit = getattr(error, "peer", "") if blames else ""
+            blamed = error.peer if isinstance(error, PeerError) and me != COORDINATOR else None
+            named = [peer for peer in session.peers if session.name_of(peer) == blamed]
+            culprit = named[0] if named else None
             await _notify_all(muxes, context.channel(0), culprit)
         raise
     finally:
@@ -342,12 +344,24 @@ async def refuse_session(context: Context, *, muxes: Mapping[int, SessionMux]) -
 
     What they sent for it, or still send, is discarded.
     """
-    await _notify_all(muxes, context.channel(0), "")
+    await _notify_all(muxes, context.channel(0), None)
     for mux in muxes.values():
         mux.finish(context.channel(0))
 
 
-async def _notify_all(muxes: Mapping[int, SessionMux], channel: Channel, culprit: str) -> None:
+def _notice_of(session: Session, peer: int, culprit: int | None) -> None:
+    """End a session whose peer gave notice; it may name another node, by its number in the session.
+
+    A number and not a name: what a peer writes must not appear in anybody's errors.
+    """
+    says = session.name_of(peer)
+    named = session.name_of(culprit) if culprit in session.peers else says
+    session.fail(AbortError(named, f"failed in this evaluation, says {says}"))
+
+
+async def _notify_all(
+    muxes: Mapping[int, SessionMux], channel: Channel, culprit: int | None
+) -> None:
     for mux in muxes.values():
         # A link that is gone or full must not hide the error that is being handled.
         with suppress(PeerError):

@@ -28,6 +28,7 @@ from tacit.mpc import party_name
 from tacit.mpc.transport import (
     Carrier,
     Channel,
+    EarlyLimits,
     FrameKind,
     Identity,
     Mux,
@@ -56,6 +57,8 @@ from tacit.supervisor import Supervisor
 
 QUIET_SECONDS = 3600.0
 ANSWER_SECONDS = 5.0
+QUESTIONS = 5
+"""A peer with a link counts as gone after so many without an answer, over the agreed time."""
 ROUND_TRIPS = 3
 """How many are measured when a link is new; the shortest counts, since the ends add delays."""
 MOST_QUESTIONS = 256
@@ -137,6 +140,13 @@ class PeerLine:
         took = asyncio.get_running_loop().time() - self._asked_at
         self.round_trip = took if self.round_trip is None else min(took, self.round_trip)
         self._asked.set_result(None)
+
+    @property
+    def silent_since(self) -> float:
+        """When the question was sent that is still unanswered; now, if there is none."""
+        if self._asked is not None and not self._asked.done():
+            return self._asked_at
+        return asyncio.get_running_loop().time()
 
     async def measure(self) -> None:
         for _ in range(ROUND_TRIPS):
@@ -254,12 +264,13 @@ class Relays:
         self._numbers += 1
         return self._numbers
 
-    async def reach(self, peer: int, /) -> tuple[TlsLink, int] | None:
+    async def reach(self, peer: int, /, *, last: int | None = None) -> tuple[TlsLink, int] | None:
         """A link to a peer through one of the others, and that one; None if there is no way.
 
-        The node that was tried last comes last: it may be the one that cuts the links.
+        The node `last` comes last, or else the one that was tried last: it may be the one that
+        cuts the links.
         """
-        last = self._tried_last.get(peer)
+        last = self._tried_last.get(peer) if last is None else last
         others = [node for node in sorted(self._lines) if node != peer and self._direct(node)]
         for third in sorted(others, key=lambda node: node == last):
             self._tried_last[peer] = third
@@ -383,7 +394,7 @@ class PeerLinks:
         self._tasks: set[asyncio.Task[None]] = set()
         self._started = 0.0
         self._gone_since: dict[int, float] = {}
-        """When the link to a peer was lost, by the loop's clock."""
+        """Since when a peer without a link has been silent, by the loop's clock."""
         self.relays = Relays(
             config,
             identity,
@@ -464,7 +475,7 @@ class PeerLinks:
     async def _use(self, peer: int, link: TlsLink, *, through: int | None = None) -> None:
         mux = Mux(
             delayed(link, self._config.delay_ms),
-            early_seconds=EARLY_PATIENCE * self._config.timeout_seconds,
+            early=EarlyLimits(seconds=EARLY_PATIENCE * self._config.timeout_seconds),
         )
         line = PeerLine(
             mux, self._bind, relays=lambda said: self.relays.hear(peer, said), through=through
@@ -487,7 +498,7 @@ class PeerLinks:
         self._log(LinkLost(party_name(peer), reason))
         if self._lines.get(peer) is line:
             del self._lines[peer]
-            self._gone_since[peer] = asyncio.get_running_loop().time()
+            self._gone_since[peer] = line.silent_since
             self._lost(peer)
         await mux.close()
 
@@ -521,18 +532,50 @@ class PeerLinks:
         return dict(self._lines)
 
     async def is_gone(self, peer: int, *, grace: float) -> bool:
-        deadline = self._gone_since.get(peer, self._started) + grace
-        while (left := deadline - asyncio.get_running_loop().time()) > 0:
-            line = self._lines.get(peer)
-            if line is not None:
-                break
-            self._changed.clear()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(left):
-                    await self._changed.wait()
-        # A link that is up proves nothing: a node that hangs keeps its connections.
+        """Whether a peer gives no sign of life for so long, neither here nor through others.
+
+        With a link it is gone after `QUESTIONS` in a row without an answer, and a new link counts
+        anew. Without one, `grace` seconds after it went silent.
+        """
+        asked, line = 0, None
+        while asked < QUESTIONS:
+            now, current = asyncio.get_running_loop().time(), self._lines.get(peer)
+            if current is not line:
+                asked, line = 0, current
+            if line is None:
+                left = self._gone_since.get(peer, self._started) + grace - now
+                if left <= 0:
+                    break
+                await self._change(left)
+                continue
+            # A link that is up proves nothing, since a node that hangs keeps its connections. One
+            # question proves nothing either: perhaps this node could not read the answer in time.
+            if await line.answers(timeout=grace / QUESTIONS):
+                return False
+            asked += 1
+            await self._change(now + grace / QUESTIONS - asyncio.get_running_loop().time())
+        return not await self._answers_through_others(peer, within=2 * grace / QUESTIONS)
+
+    async def _answers_through_others(self, peer: int, *, within: float) -> bool:
+        """Whether a peer answers through one of the others; that is its link from now on.
+
+        Only the peer itself has the key for the handshake inside, so no word of others counts.
+        """
         line = self._lines.get(peer)
-        return line is None or not await line.answers(timeout=grace)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                found = await self.relays.reach(peer, last=None if line is None else line.through)
+                if found is not None:
+                    self.accept(peer, found[0], through=found[1])
+                    return True
+        return False
+
+    async def _change(self, within: float) -> None:
+        """Wait until there is a new link, at most for so long."""
+        self._changed.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(max(0.0, within)):
+                await self._changed.wait()
 
     async def all(self, *, timeout: float, without: int | None = None) -> dict[int, Mux]:
         """The links to all peers but `without`; waits for them, and names one that is missing."""
@@ -542,12 +585,7 @@ class PeerLinks:
             left = deadline - asyncio.get_running_loop().time()
             if left <= 0:
                 raise PeerLostError(party_name(missing[0]), "is not connected; start it")
-            self._changed.clear()
-            try:
-                async with asyncio.timeout(left):
-                    await self._changed.wait()
-            except TimeoutError:
-                continue
+            await self._change(left)
         return {peer: self._lines[peer].mux for peer in wanted}
 
     async def close(self) -> None:

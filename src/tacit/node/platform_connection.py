@@ -28,7 +28,7 @@ from tacit.errors import (
     SealError,
     UnwrittenError,
 )
-from tacit.mpc.transport import Frame, Mux
+from tacit.mpc.transport import EarlyLimits, Frame, Mux
 from tacit.node import evaluating, opening, searching
 from tacit.node.admission import agree, allowed_by
 from tacit.node.epochs import open_epoch
@@ -119,6 +119,10 @@ MOST_BYTES = 64 << 20
 """The size of all these together; one alone may be larger."""
 PENDING_LIMIT = 32 << 20
 """How many bytes may lie unread on the link of a platform; a peer may leave more."""
+
+
+EARLY_NOTICES = EarlyLimits(channels=256, frames=256, size=1 << 20, dropped=10_000)
+"""What a platform may send beside its requests: notices that it gave an evaluation up."""
 
 
 class PlatformConnection:

@@ -43,7 +43,7 @@ from tacit.node.limits import (
 from tacit.node.links import PeerLinks
 from tacit.node.opening import bind_for_peer
 from tacit.node.own_log import OwnLog, shorten
-from tacit.node.platform_connection import PENDING_LIMIT, PlatformConnection
+from tacit.node.platform_connection import EARLY_NOTICES, PENDING_LIMIT, PlatformConnection
 from tacit.node.policy import refuse
 from tacit.node.series import KeptSeries
 from tacit.node.store import Store, folder_name
@@ -443,7 +443,8 @@ class Node:
         self.note(Connected(link.peer))
         link.share(self._frames.setdefault(link.peer, FrameBudget(PLATFORM_BYTES)))
         link.limit_unsent(UNSENT_BYTES)
-        mux = Mux(delayed(link, self.config.delay_ms), pending_limit=PENDING_LIMIT)
+        slowed = delayed(link, self.config.delay_ms)
+        mux = Mux(slowed, pending_limit=PENDING_LIMIT, early=EARLY_NOTICES)
         platform = self.parties.platform_certificates(link.peer)[0]
         connection = PlatformConnection(self, mux, platform)
         task = self.tasks.once("platforms", connection.serve())

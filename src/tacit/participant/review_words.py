@@ -164,7 +164,7 @@ def _others(review: Review, words: SearchWords) -> list[str]:
     return [
         words.node,
         promise_of(nodes),
-        loss_words(nodes, review.agreement.on_loss),
+        loss_words(nodes, review.agreement.on_loss, grace=review.agreement.grace_seconds),
         BROKEN,
         *plan_words(review.agreement),
         "All of it adds up if you give the same costs to another run.",
@@ -264,6 +264,7 @@ def review_json(review: Review, /) -> dict[str, Any]:
         "search": agreement.search,
         "promise": promise_of(len(agreement.nodes)),
         "on_loss": agreement.on_loss,
+        "grace_seconds": agreement.grace_seconds,
         "plan": agreement.plan,
         "equity": agreement.equity,
         "nodes": [

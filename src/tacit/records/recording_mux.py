@@ -7,11 +7,11 @@ show afterwards what was disclosed.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from tacit.errors import PeerError
 from tacit.mpc import SessionMux, Wire
-from tacit.mpc.transport import Buffer, Channel, Frame, Link
+from tacit.mpc.transport import Buffer, Channel, Frame, Link, NoticeHandler
 
 
 class ForwardingMux:
@@ -24,10 +24,10 @@ class ForwardingMux:
     def link(self) -> Link:
         return self._mux.link
 
-    def watch(self, channel: Channel, handler: Callable[[PeerError], None] | None) -> None:
+    def watch(self, channel: Channel, handler: NoticeHandler | None) -> None:
         self._mux.watch(channel, handler)
 
-    async def notify(self, channel: Channel, culprit: str, *, timeout: float) -> None:
+    async def notify(self, channel: Channel, culprit: int | None, *, timeout: float) -> None:
         await self._mux.notify(channel, culprit, timeout=timeout)
 
     def finish(self, channel: Channel) -> None:

@@ -42,6 +42,8 @@ class EngineChoice:
     """Where to write everything that the nodes reveal."""
     on_loss: str = "wait"
     """With four nodes: whether the others continue with "three" after a loss."""
+    grace_seconds: float = 10.0
+    """So long a node must give no sign of life before they do."""
     reveal_best: bool = False
     """Whether the nodes reveal at the end which of the best-known plans is truly best."""
     plan: str = "everybody"
@@ -96,7 +98,7 @@ def engine_on_nodes(
     try:
         from tacit.agreement import COUNTS
         from tacit.identity import load_cluster_config
-        from tacit.local import LocalCluster, open_engine
+        from tacit.local import EngineRules, LocalCluster, open_engine
         from tacit.records import Ledger
     except ImportError as error:
         raise ParameterError(
@@ -121,10 +123,13 @@ def engine_on_nodes(
             search=pinned,
             evaluations=evaluations,
             population=population,
-            reveal_best=choice.reveal_best,
-            on_loss="three" if choice.on_loss == "three" else "wait",
-            plan="owners" if choice.plan == "owners" else "everybody",
-            front=_front_word(choice),
+            rules=EngineRules(
+                reveal_best=choice.reveal_best,
+                on_loss="three" if choice.on_loss == "three" else "wait",
+                grace_seconds=choice.grace_seconds,
+                plan="owners" if choice.plan == "owners" else "everybody",
+                front=_front_word(choice),
+            ),
             ledger=Ledger(None if choice.ledger is None else Path(choice.ledger)),
         )
         stack.enter_context(engine)

@@ -11,26 +11,29 @@ from tacit.errors import AbortError, FrameError, PeerLostError, PeerTimeoutError
 from tacit.mpc.epoch import agree_epoch
 from tacit.mpc.transport import (
     Channel,
+    EarlyLimits,
     Faults,
     FaultyLink,
     FrameKind,
+    Header,
     Mux,
     connect,
+    encode,
     memory_pair,
-    mux,
     tls,
 )
+from tacit.mpc.transport.early_frames import notice_about
 from tests.mpc.transport.links import identities_of, serve
 
 ONE, TWO = Channel(bytes(16), evaluation=1), Channel(bytes(16), evaluation=2)
 
 
 def muxes(
-    faults: Faults | None = None, *, limit: int = 1 << 20, seconds: float = 30.0
+    faults: Faults | None = None, *, limit: int = 1 << 20, early: EarlyLimits | None = None
 ) -> tuple[Mux, Mux]:
     here, there = memory_pair("node 0", "node 1")
     sender = FaultyLink(here, faults) if faults else here
-    return Mux(sender), Mux(there, pending_limit=limit, early_seconds=seconds)
+    return Mux(sender), Mux(there, pending_limit=limit, early=early or EarlyLimits())
 
 
 def test_conversations_do_not_wait_for_each_other() -> None:
@@ -163,12 +166,12 @@ def test_nothing_piles_up_for_a_finished_evaluation() -> None:
 def test_an_early_notice_is_kept_for_whoever_begins_later() -> None:
     async def work() -> None:
         here, there = muxes()
-        await here.notify(ONE, "node 2", timeout=1)
+        await here.notify(ONE, 2, timeout=1)
         await asyncio.sleep(0)
-        notices: list[str] = []
-        there.watch(TWO, lambda error: notices.append("wrong"))
-        there.watch(ONE, lambda error: notices.append(error.peer))
-        assert notices == ["node 2"]
+        notices: list[int | None] = []
+        there.watch(TWO, lambda culprit: notices.append(-1))
+        there.watch(ONE, notices.append)
+        assert notices == [2]
         await here.close()
         await there.close()
 
@@ -190,7 +193,7 @@ async def close(*pair: Mux) -> None:
 
 def test_too_much_for_what_nobody_began_is_dropped_and_the_link_lives() -> None:
     async def work() -> None:
-        here, there = muxes(limit=5000)
+        here, there = muxes(early=EarlyLimits(size=5000))
         await here.open(OTHER).send(1, b"early", timeout=1)
         for number in range(2, 20):
             await here.open(ONE._replace(evaluation=number)).send(1, bytes(600), timeout=1)
@@ -204,19 +207,15 @@ def test_too_much_for_what_nobody_began_is_dropped_and_the_link_lives() -> None:
     asyncio.run(work())
 
 
-def test_too_many_unopened_conversations_do_not_end_the_link(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(mux, "MOST_CHANNELS", 50)
-
+def test_too_many_unopened_conversations_do_not_end_the_link() -> None:
     async def work() -> None:
-        here, there = muxes()
+        here, there = muxes(early=EarlyLimits(channels=50))
         for number in range(200):
             talk = here.open(Channel(bytes(16), evaluation=number, kind=FrameKind.EPOCH))
             await talk.send(1, bytes(32), timeout=1)
         await settle()
         assert there.failure is None
-        assert len(there._early) == 50
+        assert len(there._early) == 25
         await close(here, there)
 
     asyncio.run(work())
@@ -224,7 +223,7 @@ def test_too_many_unopened_conversations_do_not_end_the_link(
 
 def test_what_nobody_opens_expires() -> None:
     async def work() -> None:
-        here, there = muxes(seconds=0.05)
+        here, there = muxes(early=EarlyLimits(seconds=0.05))
         await here.open(ONE).send(1, b"early", timeout=1)
         await settle()
         assert len(there._early) == 1
@@ -241,13 +240,13 @@ def test_a_notice_drops_what_nobody_opened() -> None:
         here, there = muxes()
         for substream in range(3):
             await here.open(ONE._replace(substream=substream)).send(1, b"early", timeout=1)
-        await here.notify(ONE, "node 2", timeout=1)
+        await here.notify(ONE, 2, timeout=1)
         await here.open(ONE._replace(substream=3)).send(1, b"late", timeout=1)
         await settle()
+        notices: list[int | None] = []
+        there.watch(ONE, notices.append)
+        assert notices == [2]
         assert len(there._early) == 0
-        notices: list[str] = []
-        there.watch(ONE, lambda error: notices.append(error.peer))
-        assert notices == ["node 2"]
         await close(here, there)
 
     asyncio.run(work())
@@ -351,5 +350,99 @@ def test_over_a_socket_the_sender_is_slowed_down(
             await listen.receive(timeout=5)
         await close(here, there)
         server.close()
+
+    asyncio.run(work())
+
+
+def test_a_notice_names_a_party_by_its_number_or_nobody() -> None:
+    async def work() -> None:
+        here, there = muxes()
+        notices: list[int | None] = []
+        for number, payload in enumerate((b"", b"\x02", b"node 2", b"\xff")):
+            channel = ONE._replace(evaluation=number)
+            there.watch(channel, notices.append)
+            header = Header(notice_about(channel), bytes(8), 0, 0, len(payload))
+            await here.link.send(encode(header), payload, timeout=1)
+        await settle()
+        assert notices == [None, 2, None, 255]
+        await close(here, there)
+
+    asyncio.run(work())
+
+
+def test_a_peer_that_floods_is_cut_off() -> None:
+    async def work() -> None:
+        here, there = muxes(early=EarlyLimits(channels=10, dropped=100))
+        listen = there.open(OTHER)
+        for number in range(200):
+            await here.notify(ONE._replace(evaluation=number), None, timeout=1)
+        with pytest.raises(FrameError, match="node 0: sends without end for evaluations that"):
+            await listen.receive(timeout=1)
+        assert len(there._early) <= 10
+        await close(here, there)
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize("sort", ["notices", "early", "open"])
+def test_others_run_while_frames_are_always_ready(sort: str) -> None:
+    """Whoever waits for the loop waits for a few turns, not for the end of a flood."""
+
+    async def work() -> None:
+        here, there = muxes()
+        talk, listen = here.open(OTHER), there.open(OTHER)
+        for number in range(20_000):
+            match sort:
+                case "notices":
+                    await here.notify(ONE._replace(evaluation=number), None, timeout=1)
+                case "early":
+                    early = Header(ONE._replace(evaluation=number), bytes(8), 0, 0, 0)
+                    await here.link.send(encode(early), b"", timeout=1)
+                case "open":
+                    await talk.send(1, b"", timeout=1)
+        others = 0
+
+        async def count() -> None:
+            nonlocal others
+            while True:
+                others += 1
+                await asyncio.sleep(0)
+
+        counting = asyncio.ensure_future(count())
+        if sort == "open":
+            for _ in range(20_000):
+                await listen.receive(timeout=5)
+        else:
+            await talk.send(1, b"after the flood", timeout=1)
+            await listen.receive(timeout=30)
+        # 20,000 frames take more than ten turns on any machine.
+        assert others > 10
+        counting.cancel()
+        await close(here, there)
+
+    asyncio.run(work())
+
+
+def test_what_is_unread_is_counted_until_it_is_read_or_forgotten() -> None:
+    async def work() -> None:
+        here, there = muxes()
+        for number in range(3):
+            talk = here.open(ONE._replace(evaluation=number))
+            await talk.send(1, bytes(100), timeout=1)
+            await talk.send(1, bytes(100), timeout=1)
+        await settle()
+        listeners = [there.open(ONE._replace(evaluation=number)) for number in range(3)]
+        assert there._unread == 6 * 612
+        await listeners[0].receive(timeout=1)
+        assert there._unread == 5 * 612
+        listeners[1].close()
+        assert there._unread == 3 * 612
+        # Who still reads what is closed takes nothing off twice.
+        await listeners[1].receive(timeout=1)
+        there.finish(ONE._replace(evaluation=2))
+        assert there._unread == 612
+        await listeners[0].receive(timeout=1)
+        assert there._unread == 0
+        await close(here, there)
 
     asyncio.run(work())

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         split_certificates,
         started_certificate,
     )
+    from tacit.mpc.transport.early_frames import EarlyFrames, EarlyLimits
     from tacit.mpc.transport.frame import (
         FRAME_LIMIT,
         HEADER_BYTES,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
         memory_pair,
     )
     from tacit.mpc.transport.listener import Listener
-    from tacit.mpc.transport.mux import Conversation, Mux
+    from tacit.mpc.transport.mux import Conversation, Mux, NoticeHandler
     from tacit.mpc.transport.relay import Carrier, Passage, link_inside
     from tacit.mpc.transport.tls import Identity, TlsLink, connect, not_accepted
 else:

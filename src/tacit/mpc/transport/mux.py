@@ -1,9 +1,9 @@
 """Many conversations on one link: frames are sorted by the channel in their header.
 
 Evaluations interleave freely, since each waits for its own frames only. Frames for a channel that
-nobody has opened yet are kept for a while, up to a limit (`EarlyFrames`); those for a closed
+nobody has opened yet are kept for a while, within limits (`early_frames`); those for a closed
 channel are discarded. When unread frames in open conversations exceed a limit, nothing more is read
-from the link (back-pressure).
+from the link (back-pressure). A link that exceeds the limits again and again is closed.
 """
 
 from __future__ import annotations
@@ -11,80 +11,18 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TypeVar
 
-from tacit.errors import AbortError, PeerError, PeerLostError
+from tacit.errors import AbortError, FrameError, PeerError, PeerLostError
+from tacit.mpc.transport.early_frames import EarlyFrames, EarlyLimits, notice_about, whole_of
 from tacit.mpc.transport.frame import Buffer, Channel, Frame, FrameKind, Header, encode
 from tacit.mpc.transport.link import Inbox, Link, kept_bytes
 
-MOST_CHANNELS = 4096
-
-
-@dataclass(slots=True)
-class _EarlyChannel:
-    since: float
-    frames: list[Frame] = field(default_factory=list)
-    size: int = 0
-
-
-class EarlyFrames:
-    """Frames by channel, until it is opened, they are too old, or there are too many."""
-
-    def __init__(self, *, limit: int, seconds: float) -> None:
-        self.seconds = seconds
-        self._limit = limit
-        self._kept: dict[Channel, _EarlyChannel] = {}
-        self._size = 0
-
-    def __len__(self) -> int:
-        return len(self._kept)
-
-    def add(self, frame: Frame, /, *, now: float) -> None:
-        """Keep a frame; above the limits, frames of the agreement that has most are discarded."""
-        channel = frame.header.channel
-        kept = self._kept.setdefault(channel, _EarlyChannel(now))
-        kept.frames.append(frame)
-        kept.size += kept_bytes(frame)
-        self._size += kept_bytes(frame)
-        # A peer that begins evaluations which we never open must not fill our memory.
-        while self._size > self._limit or len(self._kept) > MOST_CHANNELS:
-            self.take(self._oldest_of_largest_agreement())
-
-    def _oldest_of_largest_agreement(self) -> Channel:
-        """So that a flood for one agreement does not displace the frames of the others."""
-        sizes: dict[bytes, int] = {}
-        for channel, kept in self._kept.items():
-            weight = kept.size if self._size > self._limit else 1
-            sizes[channel.agreement] = sizes.get(channel.agreement, 0) + weight
-        greediest = max(sizes, key=lambda agreement: sizes[agreement])
-        return next(channel for channel in self._kept if channel.agreement == greediest)
-
-    def take(self, channel: Channel, /) -> list[Frame]:
-        """Remove and return the frames of a channel."""
-        kept = self._kept.pop(channel, None)
-        if kept is None:
-            return []
-        self._size -= kept.size
-        return kept.frames
-
-    def drop(self, which: Callable[[Channel], bool], /) -> None:
-        for channel in [name for name in self._kept if which(name)]:
-            self.take(channel)
-
-    def expire(self, now: float, /) -> None:
-        """Discard what has waited for too long."""
-        limit = now - self.seconds
-        self.drop(lambda channel: self._kept[channel].since <= limit)
-
-
-T = TypeVar("T")
 PENDING_LIMIT = 256 << 20
-"""The limit of unread bytes in open conversations, and in those that are not open yet."""
-EARLY_SECONDS = 30.0
-"""Seconds for which frames of a conversation that is not open yet are kept."""
+"""The limit of unread bytes in open conversations."""
 _REMEMBERED = 4096
-_NAME_LIMIT = 100
+
+NoticeHandler = Callable[[int | None], None]
+"""Hears that the peer has failed, and the number of the party that it waited for, if it says so."""
 
 
 class Conversation:
@@ -139,23 +77,16 @@ def check_frame(header: Header, tag: bytes, sequence: int, *, peer: str) -> None
         raise AbortError(peer, what)
 
 
-def _whole(channel: Channel) -> Channel:
-    """The common name of all substreams of an evaluation and of notices about it.
-
-    A notice has the kind of its subject in place of a substream.
-    """
-    if channel.kind is not FrameKind.NOTICE:
-        return channel._replace(substream=0)
-    about = (
-        FrameKind(channel.substream) if channel.substream in tuple(FrameKind) else FrameKind.NOTICE
-    )
-    return channel._replace(substream=0, kind=about)
-
-
-def _remember(memory: OrderedDict[Channel, T], channel: Channel, what: T) -> None:
-    memory[channel] = what
+def _remember(memory: OrderedDict[Channel, None], channel: Channel) -> None:
+    memory[channel] = None
     if len(memory) > _REMEMBERED:
         memory.popitem(last=False)
+
+
+def _culprit_in(notice: Frame) -> int | None:
+    """The number that a notice has; whatever else a peer sends says nothing."""
+    payload = memoryview(notice.payload)
+    return payload[0] if payload.nbytes == 1 else None
 
 
 class Mux:
@@ -179,19 +110,19 @@ class Mux:
         link: Link,
         *,
         pending_limit: int = PENDING_LIMIT,
-        early_seconds: float = EARLY_SECONDS,
+        early: EarlyLimits = EarlyLimits(),  # noqa: B008 - frozen
     ) -> None:
         self.link = link
         self._limit = pending_limit
-        self._early = EarlyFrames(limit=pending_limit, seconds=early_seconds)
+        self._early = EarlyFrames(early)
         self._sweeper: asyncio.TimerHandle | None = None
         self._room = asyncio.Event()
         self._inboxes: dict[Channel, Inbox] = {}
+        self._unread = 0  # bytes in all of them
         self._closed: OrderedDict[Channel, None] = OrderedDict()
         self._failure: PeerError | None = None
         self._finished: OrderedDict[Channel, None] = OrderedDict()
-        self._watchers: dict[Channel, Callable[[PeerError], None]] = {}
-        self._notices: OrderedDict[Channel, PeerError] = OrderedDict()
+        self._watchers: dict[Channel, NoticeHandler] = {}
         self._pump = asyncio.get_running_loop().create_task(self._sort())
 
     @property
@@ -202,12 +133,12 @@ class Mux:
     def open(self, channel: Channel, *, tag: bytes = bytes(8)) -> Conversation:
         """The conversation of this channel; each can be opened once."""
         # Reopening would mix frames of two attempts under one name, and so under one set of masks.
-        if channel in self._inboxes or self._is_closed(channel):
+        if channel in self._inboxes or self._is_closed(channel, whole_of(channel)):
             raise AbortError(self.link.peer, f"{channel} was opened before; use the next attempt")
-        inbox = self._inboxes[channel] = Inbox(self.link.peer, taken=self._room.set)
+        inbox = self._inboxes[channel] = Inbox(self.link.peer, taken=self._taken)
         # A faster peer may have sent already.
         for frame in self._early.take(channel):
-            inbox.put(frame)
+            self._put(inbox, frame)
         if self._failure is not None:
             inbox.fail(self._failure)
         return Conversation(self, channel, inbox, tag)
@@ -215,61 +146,55 @@ class Mux:
     def forget(self, channel: Channel) -> None:
         """Drop a conversation with all that arrived or will arrive for it."""
         self._early.take(channel)
-        self._inboxes.pop(channel, None)
-        self._room.set()
+        inbox = self._inboxes.pop(channel, None)
+        if inbox is not None:
+            self._taken(inbox.detach())
         # Late frames of it are discarded instead of kept as early ones.
-        _remember(self._closed, channel, None)
+        _remember(self._closed, channel)
 
     def finish(self, channel: Channel) -> None:
         """Drop all substreams of an evaluation, also those that were never opened here.
 
         For an evaluation that has ended or was rejected: nothing of it may accumulate.
         """
-        whole = _whole(channel)
-        for substream in [name for name in self._inboxes if _whole(name) == whole]:
+        whole = whole_of(channel)
+        for substream in [name for name in self._inboxes if whole_of(name) == whole]:
             self.forget(substream)
-        self._early.drop(lambda name: _whole(name) == whole)
+        self._early.drop(whole)
         self._watchers.pop(whole, None)
-        self._notices.pop(whole, None)
         # Also for substreams that were never opened here: their frames may still be under way.
-        _remember(self._finished, whole, None)
+        _remember(self._finished, whole)
 
-    def _is_closed(self, channel: Channel) -> bool:
-        return channel in self._closed or _whole(channel) in self._finished
+    def _is_closed(self, channel: Channel, whole: Channel) -> bool:
+        return channel in self._closed or whole in self._finished
 
-    def watch(self, channel: Channel, handler: Callable[[PeerError], None] | None) -> None:
+    def watch(self, channel: Channel, handler: NoticeHandler | None) -> None:
         """Call the handler if the peer gives notice that this evaluation failed; None ends it."""
         if handler is None:
             self._watchers.pop(channel, None)
             return
         # The peer may have failed before we began to watch.
-        early = self._notices.pop(channel, None)
-        if early is not None:
-            handler(early)
+        early = self._early.take(notice_about(channel))
+        if early:
+            handler(_culprit_in(early[0]))
         else:
             self._watchers[channel] = handler
 
-    async def notify(self, channel: Channel, culprit: str, *, timeout: float) -> None:
-        """Notify the peer that an evaluation failed here, and because of whom ("" for us)."""
-        payload = culprit.encode()
-        notice = channel._replace(kind=FrameKind.NOTICE, substream=channel.kind)
-        header = Header(notice, bytes(8), 0, 0, len(payload))
+    async def notify(self, channel: Channel, culprit: int | None, *, timeout: float) -> None:
+        """Notify the peer that an evaluation failed here, and which party it waited for."""
+        payload = b"" if culprit is None else bytes([culprit])
+        header = Header(notice_about(channel), bytes(8), 0, 0, len(payload))
         await self.link.send(encode(header), payload, timeout=timeout)
 
     def _noticed(self, frame: Frame) -> None:
-        channel = _whole(frame.header.channel)
-        # From a peer, so cut and decoded leniently: it only names somebody in an error.
-        name = bytes(frame.payload[:_NAME_LIMIT]).decode(errors="replace")
-        error = AbortError(
-            name or self.link.peer, f"failed in this evaluation, says {self.link.peer}"
-        )
+        whole = whole_of(frame.header.channel)
         # The peer gave up: what it sent for this evaluation is useless to a later start.
-        self._early.drop(lambda name: _whole(name) == channel)
-        handler = self._watchers.pop(channel, None)
+        self._early.drop(whole)
+        handler = self._watchers.pop(whole, None)
         if handler is not None:
-            handler(error)
-        elif channel.kind is FrameKind.PROTOCOL and channel not in self._finished:
-            _remember(self._notices, channel, error)
+            handler(_culprit_in(frame))
+        elif whole.kind is FrameKind.PROTOCOL and whole not in self._finished:
+            self._keep_early(frame)
 
     async def _sort(self) -> None:
         try:
@@ -277,6 +202,7 @@ class Mux:
                 # Read nothing while consumers lag: TCP then slows the sender down, and memory stays
                 # bounded.
                 await self._wait_for_room()
+                # This lets others run where frames are always ready: see `Inbox.get`.
                 frame = await self.link.receive(timeout=None)
                 if frame.header.channel.kind is FrameKind.NOTICE:
                     self._noticed(frame)
@@ -289,27 +215,44 @@ class Mux:
             self._fail(PeerLostError(self.link.peer, "the link is closed; connect again"))
 
     async def _wait_for_room(self) -> None:
-        while sum(inbox.pending for inbox in self._inboxes.values()) > self._limit:
+        while self._unread > self._limit:
             self._room.clear()
             await self._room.wait()
+
+    def _put(self, inbox: Inbox, frame: Frame) -> None:
+        self._unread += kept_bytes(frame)
+        inbox.put(frame)
+
+    def _taken(self, size: int) -> None:
+        self._unread -= size
+        self._room.set()
 
     def _arrived(self, frame: Frame) -> None:
         channel = frame.header.channel
         inbox = self._inboxes.get(channel)
         if inbox is not None:
-            inbox.put(frame)
+            self._put(inbox, frame)
+            return
+        whole = whole_of(channel)
         # Nothing is kept for what is closed, or what the peer itself has given up.
-        elif not self._is_closed(channel) and _whole(channel) not in self._notices:
-            loop = asyncio.get_running_loop()
-            self._early.add(frame, now=loop.time())
-            if self._sweeper is None:
-                self._sweeper = loop.call_later(self._early.seconds, self._sweep)
+        if not self._is_closed(channel, whole) and not self._early.has_notice(whole):
+            self._keep_early(frame)
+
+    def _keep_early(self, frame: Frame) -> None:
+        loop = asyncio.get_running_loop()
+        self._early.add(frame, now=loop.time())
+        if self._early.overflows:
+            what = "sends without end for evaluations that nobody begins; its link is closed"
+            raise FrameError(self.link.peer, what)
+        if self._sweeper is None:
+            self._sweeper = loop.call_later(self._early.limits.seconds, self._sweep)
 
     def _sweep(self) -> None:
         loop = asyncio.get_running_loop()
         self._early.expire(loop.time())
-        again = len(self._early) > 0 and self._failure is None
-        self._sweeper = loop.call_later(self._early.seconds / 4, self._sweep) if again else None
+        self._sweeper = None
+        if len(self._early) and self._failure is None:
+            self._sweeper = loop.call_later(self._early.limits.seconds / 4, self._sweep)
 
     def _fail(self, error: PeerError) -> None:
         if self._failure is None:

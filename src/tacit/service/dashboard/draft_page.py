@@ -175,6 +175,7 @@ class _DraftPage:
                 name=then.name,
                 deadline_seconds=then.deadline_seconds,
                 on_loss=then.on_loss,
+                grace_seconds=then.grace_seconds,
                 limits=replace(then.limits, distinct_min=1),
             )
         self._show(problem, terms, is_drawn=is_drawn, was_file=not is_drawn)

@@ -47,6 +47,7 @@ class RunSettings(Struct, frozen=True):
     reveal_best: bool = False
     front: Literal["nothing", "plans", "values"] = "nothing"
     on_loss: Literal["wait", "three"] = "wait"
+    grace_seconds: Annotated[float, Meta(ge=0.1, le=3600)] = 10.0
     weightings: str = ""
 
 
@@ -57,6 +58,7 @@ MEANINGS = {
     "reveal_best": "at the end, reveal which of the best-known plans is truly best",
     "front": "of objectives together, what is revealed at the end of the plans that none beats",
     "on_loss": "if one of four nodes is lost: wait for it, or go on with three, unchecked",
+    "grace_seconds": "seconds without a sign of life until a node is lost; 10 or more is safe",
     "weightings": "of a sealed run of several objectives, one plan each, such as 3:1, 1:1",
 }
 
@@ -75,6 +77,7 @@ def lines_of(terms: RunTerms, /) -> str:
         "reveal_best": terms.reveal_best,
         "front": terms.front,
         "on_loss": terms.on_loss,
+        "grace_seconds": terms.grace_seconds,
         "weightings": ", ".join(terms.weightings),
     }
     # Terms have no number where a run takes as many as fit; a line has 0.
@@ -124,6 +127,7 @@ def rules_in(text: str, problem: Problem, /, *, sealed: bool) -> dict[str, Any]:
         "reveal_best": run.reveal_best,
         "front": run.front,
         "on_loss": run.on_loss,
+        "grace_seconds": run.grace_seconds,
     }
 
 

@@ -204,7 +204,9 @@ def agreement_of_terms(
     stated = [
         replace(each, weight_bound=each.weight_bound // factor) for each in drafted.objectives
     ]
-    return replace(with_front(drafted, terms.front), objectives=stated)
+    return replace(
+        with_front(drafted, terms.front), objectives=stated, grace_seconds=terms.grace_seconds
+    )
 
 
 def agreement_in_series(
@@ -236,7 +238,6 @@ def agreement_in_series(
             distinct_min=signed.distinct_min,
             expires=int(min(signed.expires, now + 3600 * signed.run_hours)),
         ),
-        grace_seconds=series.grace_seconds,
         series=RunOfSeries(series_hash(series), number),
     )
     agreement = replace(agreement, equity=_run_equity(terms, series, agreement, head))

@@ -88,6 +88,7 @@ figures: .venv/ready-studies ## Measure again what README and docs say of speed 
 	@$(BIN)/python -m studies.benchmarks.weightings --json docs/figures/weightings.json
 	@$(BIN)/python -m studies.benchmarks.large_families --json docs/figures/large-families.json
 	@$(BIN)/python -m studies.benchmarks.known_start --json docs/figures/known-start.json
+	@$(BIN)/python -m studies.benchmarks.varied_runs --json docs/figures/varied-runs.json
 	@$(BIN)/python -m studies.benchmarks.tours --json docs/figures/tours.json
 	@$(BIN)/python -m studies.benchmarks.unseen_tours --json docs/figures/unseen-tours.json
 	@$(BIN)/python -m studies.benchmarks.equal_time --json docs/figures/equal-time.json

@@ -36,6 +36,8 @@ VARYING: dict[str, Any] = {
     "most_rows": 4,
     "least_columns": 2,
     "most_columns": 6,
+    "least_allowed": 1,
+    "most_mask_changes": 6,
     "least_participants": 1,
 }
 

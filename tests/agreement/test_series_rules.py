@@ -27,7 +27,7 @@ from tacit.agreement.series import (
     objection_to_pace,
     objection_to_run,
 )
-from tacit.agreement.series_rules import PARTS_OF_PROBLEM, RULES
+from tacit.agreement.series_rules import PARTS_OF_PROBLEM, RULES, mask_changes
 from tacit.agreement.terms import (
     Agreement,
     Ownership,
@@ -151,6 +151,63 @@ def test_whatever_departs_is_named(
     assert any(said in each for each in found), found
 
 
+MASKED = PublicProblem("slots", "assignment", 3, 6, None, None, [(0, 0), (0, 1), (1, 5)])
+NAMED = replace(MASKED, row_names=["a", "b", "c"], column_names=[*"uvwxyz"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "differ"),
+    [
+        ({}, 0),
+        # Pairs that are allowed again count as those that are forbidden.
+        ({"forbidden": [(0, 0), (0, 2), (1, 5)]}, 2),
+        ({"forbidden": []}, 2),
+        ({"forbidden": [*MASKED.forbidden, (2, 0), (2, 1), (2, 3)]}, 3),
+        # The same pair twice is one.
+        ({"forbidden": [*MASKED.forbidden, (0, 0)]}, 0),
+        # Fewer columns and rows: what is not there cannot differ.
+        ({"columns": 5, "forbidden": [(0, 0), (0, 1)]}, 0),
+        ({"rows": 1, "forbidden": [(0, 0), (0, 1)]}, 0),
+        ({"rows": 4, "forbidden": [*MASKED.forbidden, (3, 0)]}, 1),
+        # Nobody has looked at the numbers yet.
+        ({"forbidden": [*MASKED.forbidden, (99, 0), (0, 99)]}, 0),
+    ],
+)
+def test_how_far_masks_differ(changes: dict[str, Any], differ: int) -> None:
+    assert mask_changes(MASKED, replace(MASKED, **changes)) == differ
+
+
+def test_masks_are_compared_by_name() -> None:
+    """Else a platform that lists rows in another order could change any mask, or none would fit."""
+    turned = replace(
+        NAMED,
+        row_names=["c", "b", "a"],
+        column_names=[*"zyxwvu"],
+        forbidden=[(2, 5), (2, 4), (1, 0)],
+    )
+    assert mask_changes(NAMED, turned) == 0
+    assert mask_changes(NAMED, replace(turned, forbidden=NAMED.forbidden)) == 2
+    # A row that the pattern does not have may have no mask of its own.
+    assert mask_changes(NAMED, replace(NAMED, row_names=["d", "b", "c"])) == 2
+
+
+def test_a_mask_that_departs_from_the_pattern_is_named(series: Series, run: Agreement) -> None:
+    """A platform that forbids what a row got before learns what it takes instead."""
+    wide = replace(run.problem, columns=6, column_names=None)
+    near = {"varying": {"most_mask_changes": 1, "least_allowed": 2}}
+    strict = series_like(run, **near)
+    owners = [Ownership("owner", [0, 1])]
+    shown = replace(run, objectives=[replace(run.objectives[0], owners=owners)])
+    for masked, said in (
+        ([(0, 3), (1, 2)], []),
+        ([(0, 3), (0, 2)], ["its mask differs from the pattern's in 2 pairs of a row"]),
+    ):
+        other = run_of(strict, shown, problem=replace(wide, forbidden=masked))
+        found = departures(strict, other, now=time.time())
+        assert len(found) == len(said)
+        assert all(words in why for words, why in zip(said, found, strict=True))
+
+
 def test_a_run_of_another_series_or_of_none_is_not_within(series: Series, run: Agreement) -> None:
     for other in (None, RunOfSeries("ab" * 32, 1)):
         (why,) = departures(series, replace(run, series=other), now=time.time())
@@ -170,7 +227,7 @@ def test_somebody_may_be_missing_only_if_that_was_signed(cast: Cast, run: Agreem
 
 
 def test_what_does_not_vary_stays_as_it_was_signed(cast: Cast, run: Agreement) -> None:
-    fixed = {"parts": [], "most_rows": 2, "most_columns": 2}
+    fixed = {"parts": [], "most_rows": 2, "most_columns": 2, "most_mask_changes": 0}
     series = series_like(cast.agreement, varying=fixed)
     same = run_of(series, run)
     assert departures(series, same, now=time.time()) == []
@@ -190,6 +247,11 @@ def test_what_does_not_vary_stays_as_it_was_signed(cast: Cast, run: Agreement) -
         ({"varying": {"parts": ["columns", "forbidden"]}}, "rows do not vary"),
         ({"varying": {"least_participants": 2}}, "1 are named"),
         ({"varying": {"least_allowed": 3}}, "no more than there are"),
+        ({"varying": {"most_mask_changes": 7}}, "no more than there are columns"),
+        (
+            {"varying": {"parts": ["rows", "columns"], "most_mask_changes": 1}},
+            "0 where forbidden pairs do not vary",
+        ),
         ({"schedule": SeriesSchedule(every_minutes=60)}, "24 runs a day"),
         ({"schedule": SeriesSchedule()}, "give one of them"),
         ({"schedule": SeriesSchedule(at=["09:00", "08:00"])}, "in their order"),

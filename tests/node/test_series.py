@@ -96,7 +96,15 @@ def test_a_run_outside_its_series_is_not_taken(parties: Parties) -> None:
     wider = replace(parties.run(2), reveal_best=True)
     with pytest.raises(AgreementError, match="reveal best"):
         parties.hand_over(wider)
-    assert len(parties.node.agreement_states) == 1
+    problem = parties.run(2).problem
+    # A mask that the series does not allow, whoever signed the run.
+    masked = replace(problem, columns=6, forbidden=[(0, 4), (0, 5)], column_names=None)
+    strict = parties.series_of(varying={"most_mask_changes": 1})
+    run = parties.run(1, strict, problem=replace(masked, forbidden=[(0, 4)]))
+    parties.hand_over(run, parties.signed(strict))
+    with pytest.raises(AgreementError, match="mask differs from the pattern's in 2 pairs"):
+        parties.hand_over(parties.run(2, strict, problem=masked))
+    assert len(parties.node.agreement_states) == 2
 
 
 def test_a_number_is_used_once_and_runs_go_on(parties: Parties) -> None:

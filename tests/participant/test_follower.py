@@ -19,6 +19,7 @@ from msgspec.structs import replace
 import tacit.participant.follower as followed
 from tacit.agreement import DAY, Agreement, RunOfSeries, check_series, read_agreement, read_series
 from tacit.agreement.series import KEEP_SECONDS
+from tacit.audit import told_by_plans
 from tacit.errors import (
     AgreementError,
     LogError,
@@ -43,6 +44,10 @@ from tacit.participant.series_records import (
     keep_series,
     unseen_runs,
 )
+from tacit.participant.series_review import told_over_runs
+from tacit.problems import generate_assignment
+from tests.agreement.made_series import series_like
+from tests.on_nodes.owners_cast import owners_cast
 from tests.participant.series_cast import (
     Cast,
     fine,
@@ -199,7 +204,37 @@ def test_a_series_in_words(cast: Cast) -> None:
     assert "at most 3 runs a day, in any 23.5 hours" in lines
     assert "2 to 8 rows, 2 to 8 columns" in lines
     assert "at least 2 of 2 participants" in lines
+    assert "the mask of a run differs from the pattern's in at most 1 pairs of each row" in lines
     assert "DO NOT SIGN" not in lines
+
+
+def test_what_the_plans_of_a_series_add_up_to_is_said_before_it_is_signed() -> None:
+    """With the number of runs that it allows, and how far their masks may differ."""
+    problem = generate_assignment(1, rows=20, columns=40, participants=3)
+    pattern = owners_cast(problem=problem, plan_for="everybody").agreement
+    rules = {
+        name: getattr(pattern.limits, name)
+        for name in ("evaluations", "population_min", "population_max", "distinct_min")
+    }
+    fixed = {"least_rows": 20, "most_rows": 20, "least_columns": 40, "most_columns": 40}
+    limits = {**rules, "runs_per_day": 3}
+
+    def said(**varying: Any) -> str:
+        series = series_like(pattern, varying={**fixed, **varying}, limits=limits)
+        return " ".join(told_over_runs(series, now=series.limits.expires - 33.5 * DAY))
+
+    wide = said(least_allowed=1, most_mask_changes=39)
+    assert "102 runs" in wide
+    assert f"told it {told_by_plans(102, masks=1.0, sizes=0.0):.2f} of them" in wide
+    assert "one plan 0.28" in wide
+    assert "plan: owners" in wide
+    near = said(least_allowed=20, most_mask_changes=2)
+    assert f"told it {told_by_plans(102, masks=0.05, sizes=0.0):.2f} of them" in near
+    assert "runs" not in said(parts=[], least_allowed=20, most_mask_changes=0)
+    sizes = said(parts=["rows", "columns"], least_rows=10, least_allowed=1, most_mask_changes=0)
+    assert f"told it {told_by_plans(102, masks=0.0, sizes=0.5):.2f} of them" in sizes
+    pattern = owners_cast(problem=problem).agreement
+    assert "told it" not in said(least_allowed=1, most_mask_changes=39)
 
 
 @pytest.mark.processes

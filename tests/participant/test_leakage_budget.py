@@ -7,13 +7,15 @@ import shutil
 import stat
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from msgspec.structs import replace
 
 from tacit.agreement import Agreement
-from tacit.audit import expected_together
+from tacit.agreement.terms import RunOfSeries
+from tacit.audit import expected_together, told_by_plans
 from tacit.errors import FileError, InputError
 from tacit.participant import Profile, budget, budget_lines, new_key_file, repeated, sign, submit
 from tacit.participant.leakage_budget import keep_hashes, row_hashes
@@ -128,8 +130,53 @@ def test_evaluations_under_several_agreements_add_up(profile: Profile) -> None:
     assert (first.same_in, second.same_in, third.same_in) == (["r-second"], ["r-first"], [])
     assert first.together.estimate == twice.estimate
     shown = "\n".join(budget_lines([first, second, third]))
-    assert "mostly the same rows in r-second: there may be 300 evaluations under top:15" in shown
+    assert "columns, in r-second: there may be 300 evaluations under top:15" in shown
     assert "sums are estimates" in shown
+
+
+def masked(number: int, **changes: Any) -> Agreement:
+    """A sealed run of a series, with a mask of its own."""
+    agreement = terms(100, "sealed")
+    pairs = [(row, (row + number) % 100) for row in range(100)]
+    problem = replace(agreement.problem, **{"forbidden": pairs, **changes.pop("problem", {})})
+    run = RunOfSeries("ab" * 32, number)
+    return replace(agreement, problem=problem, series=run, nonce=f"{number:032x}", **changes)
+
+
+def test_plans_under_different_masks_add_up(profile: Profile) -> None:
+    """A platform that may choose masks learns with each plan what a row takes instead."""
+    several = [(masked(number), 0) for number in range(1, 101)]
+    few, many = expected_together(several[:2]), expected_together(several)
+    assert (few.problems, few.plans, many.problems) == (2, 2, 100)
+    assert few.alone < few.estimate < many.estimate
+    # Measured: the plans of 100 runs that change a sixteenth of a row's pairs.
+    assert many.estimate == told_by_plans(100, masks=0.02, sizes=0.0) == 0.59
+    half = [(masked(1, problem={"forbidden": [(0, c) for c in range(50)]}), 0), *several[1:]]
+    assert expected_together(half).estimate == told_by_plans(100, masks=0.5, sizes=0.0) == 0.94
+    # The same problem again has the same plan; and a plan for its owners the platform never sees.
+    again = [(masked(number, problem={"forbidden": []}), 0) for number in (1, 2)]
+    assert expected_together(again).problems == 1
+    assert expected_together(again).estimate == few.alone
+    owners = [(replace(each, plan="owners"), 0) for each, _ in several]
+    assert (expected_together(owners).problems, expected_together(owners).estimate) == (0, 0.0)
+
+
+def test_the_budget_counts_runs_of_a_series_whose_masks_or_columns_differ(
+    profile: Profile,
+) -> None:
+    for number in (1, 2):
+        seal(profile, f"r-{number}", masked(number))
+    # With fewer columns the same costs have other hashes, which cannot be compared.
+    fewer = masked(3, problem={"columns": 50, "forbidden": []})
+    seal(profile, "r-3", fewer, ROWS[:, :2])
+    seal(profile, "r-other", replace(masked(4), series=None), ROWS + 1)
+    first, *_, other = budget(profile)
+    assert first.same_in == ["r-2", "r-3"]
+    assert other.same_in == []
+    assert first.together.problems == 3
+    shown = "\n".join(budget_lines([first]))
+    assert "3 plans are opened, 3 of them with another mask, other rows or columns each" in shown
+    assert f"so many told up to {first.together.estimate:.2f}" in shown
 
 
 def test_submit_wants_a_word_before_it_seals_the_same_again(world: World, tacit: Tacit) -> None:

@@ -74,12 +74,26 @@ class Varying(_SeriesPart, frozen=True, kw_only=True):
     most_rows: int
     least_columns: int
     most_columns: int
-    least_allowed: int = 1
+    least_allowed: int
     """Columns that every row may take."""
+    most_mask_changes: int
+    """Pairs of each row that may be forbidden in a run and not in the pattern, or the other way
+    round. A plan under another mask tells what a row would have taken instead."""
     least_each: int = 1
     """Rows of every participant of a run."""
     least_participants: int
     """Of those who signed the series, so many take part in every run."""
+
+    @property
+    def mask_part(self) -> float:
+        """Return the part of a row's pairs by which a mask may differ from the pattern's."""
+        return min(1.0, self.most_mask_changes / self.least_columns)
+
+    @property
+    def size_part(self) -> float:
+        """Return the part of rows or columns that a run may leave out."""
+        sides = (self.least_rows, self.most_rows), (self.least_columns, self.most_columns)
+        return 1 - min(least / most for least, most in sides)
 
 
 class SeriesLimits(_SeriesPart, frozen=True, kw_only=True):

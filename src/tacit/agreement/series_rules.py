@@ -90,6 +90,11 @@ def _check_varying(series: Series) -> None:
             "a row is allowed at least one column, and a participant has at least one row; no more "
             "than there are"
         )
+    if not 0 <= varying.most_mask_changes <= ("forbidden" in varying.parts) * varying.most_columns:
+        raise AgreementError(
+            f"masks differ from the pattern's in up to {varying.most_mask_changes} pairs of a row; "
+            "give no more than there are columns, and 0 where forbidden pairs do not vary"
+        )
     if not 1 <= varying.least_participants <= len(series.participants):
         raise AgreementError(
             f"{varying.least_participants} participants at least, and {len(series.participants)} "
@@ -150,6 +155,8 @@ def check_still_runs(series: Series, now: float, /) -> None:
 CLOCK_SECONDS = 120.0
 """By so much the clock of whoever drew up a run may be ahead."""
 Found = Iterator[str]
+Label = int | str
+"""A row or a column: its number, or its name."""
 
 
 def departures(series: Series, agreement: Agreement, /, *, now: float) -> list[str]:
@@ -210,6 +217,56 @@ def _problem(series: Series, agreement: Agreement) -> Found:
     most_masked = max(masked.values(), default=0)
     if shown.columns - most_masked < varying.least_allowed:
         yield f"a row may take fewer than {varying.least_allowed} columns"
+    changed = mask_changes(signed, shown)
+    if changed > varying.most_mask_changes:
+        yield (
+            f"its mask differs from the pattern's in {changed} pairs of a row, and at most "
+            f"{varying.most_mask_changes} were agreed on"
+        )
+
+
+def mask_changes(pattern: PublicProblem, problem: PublicProblem, /) -> int:
+    """Return in how many pairs of a row the masks differ, of the row where it is most.
+
+    Rows and columns are compared by their names, where both problems have them. What the pattern
+    does not have is allowed there: all forbidden pairs of another row count.
+
+    >>> slots = PublicProblem("a", "assignment", 2, 3, None, None, [(0, 1)])
+    >>> mask_changes(slots, replace(slots, forbidden=[(0, 1), (1, 0), (1, 2)]))
+    2
+    >>> mask_changes(slots, replace(slots, forbidden=[(0, 0)]))
+    2
+    """
+    rows = _labels(problem.rows, pattern.row_names, problem.row_names)
+    columns = _labels(problem.columns, pattern.column_names, problem.column_names)
+    there = set(columns)
+    signed = {
+        row: mask & there
+        for row, mask in _masks(
+            pattern,
+            _labels(pattern.rows, problem.row_names, pattern.row_names),
+            _labels(pattern.columns, problem.column_names, pattern.column_names),
+        ).items()
+    }
+    shown = _masks(problem, rows, columns)
+    nothing: set[Label] = set()
+    return max(len(shown.get(row, nothing) ^ signed.get(row, nothing)) for row in rows)
+
+
+def _labels(count: int, others: list[str] | None, own: list[str] | None) -> Sequence[Label]:
+    return range(count) if own is None or others is None else own
+
+
+def _masks(
+    problem: PublicProblem, rows: Sequence[Label], columns: Sequence[Label]
+) -> dict[Label, set[Label]]:
+    """Return the forbidden columns of each row that has some."""
+    masks: dict[Label, set[Label]] = {}
+    for row, column in problem.forbidden:
+        # Others are refused with the problem; here nobody has looked at it yet.
+        if 0 <= row < len(rows) and 0 <= column < len(columns):
+            masks.setdefault(rows[row], set()).add(columns[column])
+    return masks
 
 
 def _participants(series: Series, agreement: Agreement) -> Found:

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     )
     from tacit.audit.truth_file import load_truth
     from tacit.audit.unfaithful_platform import random_view, recover_by_crafted, recover_from
+    from tacit.audit.varied_runs import told_by_plans
     from tacit.audit.view import Cells, View, view_of
 else:
     __getattr__ = lazily(__name__)

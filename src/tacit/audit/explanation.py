@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Literal
 
 from tacit.audit.leakage_table import OPEN_ONLY_A_PLAN, Expected, LeakageFigure, expected_leakage
 from tacit.audit.record import first_columns
+from tacit.audit.varied_runs import different, parts_that_differ, told_by_plans
 from tacit.disclosure import SEALED
 from tacit.errors import ParameterError
 from tacit.search import parameters_of, resembles_a_preset
 
 if TYPE_CHECKING:
     from tacit.agreement import Agreement
-    from tacit.problems import Problem
+    from tacit.problems import Problem, PublicProblem
 
 
 MEASURED_KIND = "assignment"
@@ -433,6 +434,8 @@ class Together:
     """Per disclosure, how many evaluations they allow."""
     plans: int
     """The number of plans that sealed searches open."""
+    problems: int
+    """How many of the plans are about problems that differ in their mask, rows or columns."""
     counted_as: str
     """The disclosure under which all of them are counted."""
     alone: float
@@ -450,6 +453,7 @@ def expected_together(terms: Sequence[tuple[Agreement, int]], /) -> Together:
     # gives away most errs on the safe side for whoever signs.
     allowed: dict[str, int] = {}
     candidates = plans = 0
+    opened_for: list[PublicProblem] = []
     for agreement, objective in terms:
         disclosure, limits = agreement.objectives[objective].disclosure, agreement.limits
         if disclosure in OPEN_ONLY_A_PLAN:
@@ -458,6 +462,7 @@ def expected_together(terms: Sequence[tuple[Agreement, int]], /) -> Together:
             searched = agreement.search.algorithm == SEALED
             opened = agreement.sealed_plans if searched else 1
             plans += 0 if agreement.for_owners else opened
+            opened_for += [] if agreement.for_owners else [agreement.problem]
             continue
         allowed[disclosure] = allowed.get(disclosure, 0) + limits.evaluations
         candidates += limits.evaluations * limits.population_max
@@ -474,13 +479,18 @@ def expected_together(terms: Sequence[tuple[Agreement, int]], /) -> Together:
     }
     most = max(found, key=lambda name: _figure(found[name]))
     structured = found[most].structured
+    estimate = _figure(found[most]) if allowed or plans else 0.0
+    if (problems := different(opened_for)) > 1:
+        masks, sizes = parts_that_differ(opened_for)
+        estimate = max(estimate, told_by_plans(problems, masks=masks, sizes=sizes))
     return Together(
         agreements=len(terms),
         evaluations=allowed,
         plans=plans,
+        problems=problems,
         counted_as=most,
         alone=0.0 if first.for_owners else _figure(expected_in(first, objective)),
-        estimate=_figure(found[most]) if allowed or plans else 0.0,
+        estimate=estimate,
         structured=None if structured is None else structured.correlation,
         beyond=found[most].beyond,
     )

@@ -190,8 +190,12 @@ class VaryingTerms(Struct, frozen=True, kw_only=True):
     """Left out: twice the pattern's."""
     least_columns: Size | None = None
     most_columns: Size | None = None
-    least_allowed: Size = 1
-    """Columns that every row may take."""
+    least_allowed: Size | None = None
+    """Columns that every row may take; left out: half of them, or as many as in the pattern where
+    these are fewer."""
+    most_mask_changes: Annotated[int, Meta(ge=0, lt=1 << 16)] | None = None
+    """Pairs of each row that may be forbidden otherwise than in the pattern; left out: a sixteenth
+    of the columns."""
     least_each: Size = 1
     """Rows of every participant of a run."""
     least_participants: Size | None = None

@@ -168,7 +168,7 @@ class Spent:
 
     sealed: SealedEarlier
     same_in: list[str]
-    """The other runs with mostly the same rows."""
+    """The other runs with mostly the same rows, or of the same series with other columns."""
     together: Together
     comparable: bool
     """Whether the rows are remembered, and under the present key."""
@@ -203,14 +203,27 @@ def budget(profile: Profile, /) -> list[Spent]:
     for each in found:
         rows = _rows(each, secret)
         same = [
-            other
-            for other in found
-            if other is not each and rows and len(rows & _rows(other, secret)) >= MOSTLY * len(rows)
+            other for other in found if other is not each and rows and _is_same(each, other, secret)
         ]
         terms = [(it.agreement, it.objective) for it in (each, *same)]
         runs = list(dict.fromkeys(other.run for other in same))
         lines.append(Spent(each, runs, expected_together(terms), bool(rows)))
     return lines
+
+
+def _is_same(one: SealedEarlier, other: SealedEarlier, secret: str) -> bool:
+    rows = _rows(one, secret)
+    if len(rows & _rows(other, secret)) >= MOSTLY * len(rows):
+        return True
+    # Hashes are of whole rows: with other columns the same costs have others. A platform may choose
+    # the columns of each run of a series, so what cannot be compared counts as the same.
+    series = one.agreement.series, other.agreement.series
+    return (
+        None not in series
+        and series[0].series == series[1].series  # type: ignore[union-attr]
+        and one.objective == other.objective
+        and one.agreement.problem.columns != other.agreement.problem.columns
+    )
 
 
 def _rows(sealed: SealedEarlier, secret: str) -> set[str]:
@@ -228,12 +241,20 @@ def together_words(together: Together, /) -> str:
     allowed = [f"{n:,}{' evaluations' * (i == 0)} under {name}" for i, (name, n) in counts]
     if not allowed and not together.plans:
         return "plans are opened to their owners alone, of which the platform learns nothing"
+    varied = f", {together.problems} of them with another mask, other rows or columns each"
+    if not allowed and together.problems > 1:
+        return (
+            f"{together.plans} plans are opened{varied}; one of them tells {together.alone:.2f}, "
+            f"and so many told up to {together.estimate:.2f} {SCALE}, where it was measured"
+        )
     if not allowed:
         return (
-            f"{together.plans} plans are opened; one of them tells {together.alone:.2f} {SCALE}, "
-            "and nobody has measured what several tell together"
+            f"{together.plans} plans are opened, of one problem; one of them tells "
+            f"{together.alone:.2f} {SCALE}. A proven optimum tells no more when it is found again; "
+            "what several other plans tell together, nobody has measured"
         )
     plans = f" and {together.plans} opened plans" if together.plans else ""
+    plans += varied * (together.problems > 1)
     known = ""
     if together.structured is not None:
         known = f", or {together.structured:.2f} if your costs follow a structure that is known"
@@ -265,7 +286,8 @@ def budget_lines(spent: Sequence[Spent], /) -> list[str]:
             )
         elif each.same_in:
             words = together_words(each.together)
-            lines.append(f"  mostly the same rows in {', '.join(each.same_in)}: {words}")
+            what = "mostly the same rows, or the same series with other columns"
+            lines.append(f"  {what}, in {', '.join(each.same_in)}: {words}")
     if spent:
         lines.append(f"Figures: what a curious platform may learn {SCALE}, if it uses all of it.")
     return lines

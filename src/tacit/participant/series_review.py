@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from math import ceil
 from typing import Any
 
 from msgspec.structs import replace
 
 from tacit.agreement import (
+    DAY,
     Series,
     canonical,
     check_series,
@@ -16,8 +18,10 @@ from tacit.agreement import (
     series_hash,
     sign_series,
 )
+from tacit.audit import told_by_plans
 from tacit.client import SeriesView
 from tacit.errors import TacitError
+from tacit.participant.leakage_budget import SCALE
 from tacit.participant.profile import Profile
 from tacit.participant.review_words import review_lines
 from tacit.participant.reviewing import (
@@ -147,12 +151,36 @@ def series_lines(review: Review, /) -> list[str]:
         "What may vary from run to run",
         *(f"  {line}" for line in _varies(series)),
         *(["  balances begin at 0 for everybody"] if series.equity is not None else []),
-        "  every plan tells something of your costs, and plans add up; small problems tell more",
+        *(f"  {line}" for line in told_over_runs(series, now=time.time())),
         "",
         "A run if nothing varies",
     ]
     pattern = review_lines(review)[2:]  # without the lines that name a run and its hash
     return [*(plain_line(line, longest=2000) for line in lines), *pattern]
+
+
+def told_over_runs(series: Series, /, *, now: float) -> list[str]:
+    """Explain what the plans of all runs tell together, if costs stay the same."""
+    # Under other disclosures what adds up is evaluations, which the budget counts.
+    runs = max(1, ceil((series.limits.expires - now) / DAY)) * series.limits.runs_per_day
+    lines = ["every plan tells something of your costs, and plans add up; small problems tell more"]
+    if series.plan == "owners" or not series.pattern().sealed:
+        return lines
+    varying = series.varying
+    one, all_of_them = (
+        told_by_plans(count, masks=varying.mask_part, sizes=varying.size_part)
+        for count in (1, runs)
+    )
+    if all_of_them == one:
+        return lines
+    return [
+        *lines,
+        f"there may be {runs:,} runs; if your costs stay the same, and the platform chooses masks, "
+        f"rows and columns to learn them, their plans told it {all_of_them:.2f} of them where it "
+        f"was measured, and one plan {one:.2f} {SCALE}",
+        "with plan: owners the platform gets no plan; tacit participant budget counts what you "
+        "have sealed",
+    ]
 
 
 def _when(series: Series) -> str:
@@ -171,6 +199,11 @@ def _varies(series: Series) -> list[str]:
         f"{varying.least_rows} to {varying.most_rows} rows, {varying.least_columns} to "
         f"{varying.most_columns} columns; every row may take at least {varying.least_allowed}"
     )
+    if "forbidden" in varying.parts:
+        lines.append(
+            f"the mask of a run differs from the pattern's in at most {varying.most_mask_changes} "
+            "pairs of each row"
+        )
     lines.append(
         f"at least {varying.least_participants} of {len(series.participants)} participants, each "
         f"with at least {varying.least_each} rows"

@@ -10,10 +10,12 @@ import pytest
 from msgspec.structs import replace
 
 from tacit.agreement import canonical, departures, read_agreement, read_series, series_hash
+from tacit.client import ProblemTerms, VaryingTerms
 from tacit.equity import FIRST_HEAD
 from tacit.search.moves import AssignmentParameters
 from tacit.service.execution.series_schedule import SeriesClock
 from tacit.service.storage import read_run, read_standing_series
+from tacit.service.workflow.series import varying_of
 from tests.service.example_terms import plain_terms
 from tests.service.world import World
 from tests.support.repository import ROOT
@@ -55,6 +57,8 @@ def test_a_series_is_drawn_up_when_all_have_joined_and_signed_once(world: World)
     assert [each.name for each in series.participants] == ["north", "south"]
     assert series.limits.runs_per_day == 5
     assert (series.varying.least_rows, series.varying.most_rows) == (2, 8)
+    # Nobody said how far masks may differ: half of the columns stay open, and few pairs change.
+    assert (series.varying.least_allowed, series.varying.most_mask_changes) == (1, 1)
     assert "not everybody" in world.refused(
         "wrong_state", "POST", f"/series/{series_id}/runs", "op"
     )
@@ -100,6 +104,42 @@ def test_an_honest_platform_draws_up_no_run_outside_its_series(world: World) -> 
     assert "it has 1 rows, and 2 to 8 were agreed on" in answer.text
     assert "1 participants are in it, and at least 2" in answer.text
     assert world.ok("GET", f"/series/{series_id}", "op")["its_runs"] == []
+
+
+WIDE = ProblemTerms(
+    name="slots", kind="assignment", rows=4, columns=40, forbidden=[(0, c) for c in range(25)]
+)
+
+
+@pytest.mark.parametrize(
+    ("varying", "allowed", "changes"),
+    [
+        # Columns may be halved; the pattern leaves 15 of 40 open to one row.
+        ({}, 10, 2),
+        ({"least_columns": 40}, 15, 3),
+        ({"parts": ["rows"]}, 15, 0),
+        ({"parts": ["forbidden"], "most_mask_changes": 30}, 15, 30),
+        ({"parts": ["forbidden"], "most_mask_changes": 0, "least_allowed": 1}, 1, 0),
+    ],
+)
+def test_half_of_the_columns_stay_open_and_masks_near_the_pattern(
+    varying: dict[str, Any], allowed: int, changes: int
+) -> None:
+    """Else a platform may choose masks at will: plans of 100 runs tell nearly all of the costs."""
+    made = varying_of(VaryingTerms(**varying), WIDE)
+    assert (made.least_allowed, made.most_mask_changes) == (allowed, changes)
+
+
+def test_no_run_is_made_whose_mask_is_far_from_the_pattern(world: World) -> None:
+    series_id = world.agreed_series()
+    for pairs, said in (
+        ([(0, 0), (0, 1)], "its mask differs from the pattern's in 2 pairs of a row"),
+        ([(0, 0), (1, 0)], ""),
+    ):
+        body = {"problem": {**plain_terms()["problem"], "forbidden": pairs}}
+        answer = world.call("POST", f"/series/{series_id}/runs", "op", json=body)
+        assert answer.is_success is (not said), answer.text
+        assert said in answer.text
 
 
 @pytest.mark.parametrize(

@@ -197,6 +197,7 @@ class _DraftPage:
             if self._purpose.series is not None:
                 with section("4. The series"):
                     series = self._purpose.series()
+                    form.tell(series.advise)
                     button(self._purpose.button, lambda: self._send(form, series), kind="main")
 
     async def _send(self, form: RulesForm, series: SeriesForm | None = None) -> None:

@@ -334,6 +334,7 @@ class RulesForm:
         """`nodes` is how many the largest cluster has; `named` is what the name is of."""
         self._problem, self._start = problem, start
         self._is_ready = False
+        self._told: Callable[[RunTerms], None] | None = None
         with ui.element("div").classes("fields"):
             self._name = name_field(f"Name of the {named}", start.name)
         self._objective_fields()
@@ -492,6 +493,13 @@ class RulesForm:
             return
         self._disclosed.set_content(sentences_list(to_be_disclosed(terms), classes="lead"))
         self._inferred.set_content(inferred_from(terms))
+        if self._told is not None:
+            self._told(terms)
+
+    def tell(self, told: Callable[[RunTerms], None], /) -> None:
+        """Call back with the terms as they are, and whenever they change."""
+        self._told = told
+        self._refresh()
 
 
 def inferred_from(terms: RunTerms, /) -> str:

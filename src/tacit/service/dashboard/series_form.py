@@ -8,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 from nicegui import ui
 
+from tacit.audit import told_by_plans
 from tacit.client import (
     EquitySettings,
     Part,
@@ -17,6 +18,7 @@ from tacit.client import (
     VaryingTerms,
     checked,
 )
+from tacit.disclosure import SEALED
 from tacit.service.dashboard.fields import (
     Field,
     choice,
@@ -26,6 +28,8 @@ from tacit.service.dashboard.fields import (
     whole_number,
 )
 from tacit.service.dashboard.frame import native
+from tacit.service.dashboard.rules_form import PLAN_FOR
+from tacit.service.workflow.series import varying_of
 
 REFERENCES = {"first come": "First come, first served", "given": "A plan that each run gives"}
 TOLD = {
@@ -49,8 +53,12 @@ SIZES = {
     "most_rows": ("Rows at most", "twice"),
     "least_columns": ("Columns at least", "half"),
     "most_columns": ("Columns at most", "twice"),
+    "least_allowed": ("Columns open to each row, at least", "half"),
+    "most_mask_changes": ("Pairs of a row forbidden otherwise than here, at most", "1/16"),
     "least_participants": ("Participants at least", "all"),
 }
+ADVISED_RUNS = 100
+"""After so many runs the advice is given."""
 LARGEST = (1 << 16) - 1
 TIMES = re.compile(r"(?:[01][0-9]|2[0-3]):[0-5][0-9]")
 
@@ -75,6 +83,38 @@ def wrong_times(text: str | None, /) -> str | None:
     if wrong is not None:
         return f"{wrong} is no time of day; write it as 06:30"
     return None if times else "Give a time, such as 06:30"
+
+
+def advice(run: RunTerms, varying: VaryingTerms, /) -> str:
+    """Say what the plans of runs that differ tell together, and what to choose instead.
+
+    >>> from tacit.client import ProblemTerms, RunObjective
+    >>> problem = ProblemTerms(name="slots", kind="assignment", rows=20, columns=20)
+    >>> pay = RunObjective(name="pay", sense="maximize", weight_bound=9)
+    >>> run = RunTerms(
+    ...     name="slots", problem=problem, objectives=[pay], participants={"a": [0]},
+    ...     deadline_seconds=5,
+    ... )
+    >>> re.findall(r"0.[0-9]+", advice(run, VaryingTerms(parts=["forbidden"])))
+    ['0.73', '0.28']
+    >>> advice(replace(run, plan="owners"), VaryingTerms(parts=["forbidden"]))
+    ''
+    """
+    if run.plan == "owners" or any(each.disclosure != SEALED for each in run.objectives):
+        return ""
+    made = varying_of(varying, run.problem)
+    one, many = (
+        told_by_plans(count, masks=made.mask_part, sizes=made.size_part)
+        for count in (1, ADVISED_RUNS)
+    )
+    if one == many:
+        return ""
+    return (
+        f"If costs stay the same, the plans of {ADVISED_RUNS} such runs tell the platform up to "
+        f"{many:.2f} of them, where one tells {one:.2f}: for runs as different as may be, chosen "
+        f"to learn them. Take {PLAN_FOR['owners']!r} under 'Who learns the plan', and it gets no "
+        "plan; or let less differ."
+    )
 
 
 class EquityForm:
@@ -146,7 +186,9 @@ class SeriesForm:
             ).props('outlined dense hint="such as 06:30, 18:00"')
             self._times.bind_visibility_from(self._starts, "value", value="at")
         self._equity = EquityForm(None if terms is None else terms.equity)
+        self._run: RunTerms | None = None
         self._varying_fields(VaryingTerms() if terms is None else terms.varying)
+        self._advice = native("p").classes("hint")
 
     def _varying_fields(self, given: VaryingTerms) -> None:
         native("h3", "What may differ from run to run")
@@ -154,13 +196,13 @@ class SeriesForm:
         with ui.element("div").classes("checks"):
             for part, text in PARTS.items():
                 self._parts[part] = ui.checkbox(text, value=part in given.parts)
+                self._parts[part].on_value_change(lambda: self.advise(self._run))
         self._sizes: dict[str, ui.number] = {}
         with ui.element("div").classes("fields"):
             for name, (label, usual) in SIZES.items():
-                self._sizes[name] = optional_number(label, getattr(given, name), usual, LARGEST)
-            self._allowed = whole_number(
-                "Columns open to each row, at least", given.least_allowed, 1, LARGEST
-            )
+                field = optional_number(label, getattr(given, name), usual, LARGEST)
+                field.on_value_change(lambda: self.advise(self._run))
+                self._sizes[name] = field
             self._own = whole_number(
                 "Rows of each participant, at least", given.least_each, 1, LARGEST
             )
@@ -168,13 +210,28 @@ class SeriesForm:
     def wrong_field(self) -> Field | None:
         sizes = self._sizes.values()
         mine: list[Field] = [self._per_day, self._days, self._hours, self._minutes, self._times]
-        return first_wrong([*mine, *self._equity.fields, *sizes, self._allowed, self._own])
+        return first_wrong([*mine, *self._equity.fields, *sizes, self._own])
+
+    def advise(self, run: RunTerms | None, /) -> None:
+        """Say what plans of runs that differ add up to, if this is the pattern."""
+        self._run = run
+        self._advice.text = "" if run is None else advice(run, self._varying())
+
+    def _varying(self) -> VaryingTerms:
+        sizes: dict[str, Any] = {
+            name: int(field.value)
+            for name, field in self._sizes.items()
+            # No change of masks at all is a choice, no rows or columns at all is none.
+            if field.value or (field.value == 0 and name == "most_mask_changes")
+        }
+        return VaryingTerms(
+            parts=[part for part, box in self._parts.items() if box.value],
+            least_each=int(self._own.value or 1),
+            **sizes,
+        )
 
     def terms(self, run: RunTerms, /) -> SeriesTerms:
         """Return a series with this run as its pattern. Raise an error if it does not fit."""
-        sizes: dict[str, Any] = {
-            name: int(field.value) for name, field in self._sizes.items() if field.value
-        }
         schedule = None
         if self._starts.value == "every":
             schedule = ScheduleTerms(every_minutes=int(self._minutes.value or 0))
@@ -185,12 +242,7 @@ class SeriesForm:
             SeriesTerms(
                 name=run.name,
                 run=run,
-                varying=VaryingTerms(
-                    parts=[part for part, box in self._parts.items() if box.value],
-                    least_allowed=int(self._allowed.value or 1),
-                    least_each=int(self._own.value or 1),
-                    **sizes,
-                ),
+                varying=self._varying(),
                 runs_per_day=int(self._per_day.value or 0),
                 run_hours=float(self._hours.value or 0),
                 days=float(self._days.value or 0),

@@ -7,6 +7,7 @@ A series is *invited* until all have joined, then drawn up and *agreed* once all
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
@@ -32,8 +33,10 @@ from tacit.client import (
     ENDS,
     EquitySettings,
     NextRun,
+    ProblemTerms,
     RunTerms,
     SeriesTerms,
+    VaryingTerms,
 )
 from tacit.equity import EquityTerms
 from tacit.errors import NotThereError, ServiceError, WrongStateError
@@ -66,6 +69,10 @@ from tacit.service.workflow.drafting import (
     with_steps_for,
 )
 from tacit.service.workflow.inviting import accounts_of, invite_members
+
+USUAL_MASK_PART = 16
+"""Of the columns of a row such a part may be forbidden otherwise than in the pattern, if nothing is
+said: plans under few other masks tell little (docs/leakage.md)."""
 
 
 def next_time(schedule: SeriesSchedule, after: float, /) -> float:
@@ -139,7 +146,8 @@ def series_of_terms(
     parties = placeholder_parties(keys, nodes=len(nodes))
     equity = _signed_equity(terms.equity)
     pattern = agreement_of_terms(terms.run, parties, factor=largest_factor(equity))
-    varying, problem = _varying(terms), terms.run.problem
+    problem = terms.run.problem
+    varying = varying_of(terms.varying, problem, participants=len(terms.run.participants))
     growth = max(varying.most_rows / problem.rows, varying.most_columns / problem.columns)
     pattern = with_steps_for(growth, pattern, terms.run)
     limits = pattern.limits
@@ -169,8 +177,8 @@ def _signed_equity(settings: EquitySettings | None) -> EquityTerms | None:
     return None if settings is None else EquityTerms(**msgspec.structs.asdict(settings))
 
 
-def _varying(terms: SeriesTerms) -> Varying:
-    given, problem = terms.varying, terms.run.problem
+def varying_of(given: VaryingTerms, problem: ProblemTerms, /, *, participants: int = 1) -> Varying:
+    """Return what may vary, with everything that the terms leave out."""
     # Without sizes of their own, problems that vary may halve or double.
     sizes: dict[str, int] = {}
     for name, there in (("rows", problem.rows), ("columns", problem.columns)):
@@ -181,10 +189,24 @@ def _varying(terms: SeriesTerms) -> Varying:
     return Varying(
         parts=given.parts,
         **sizes,
-        least_allowed=given.least_allowed,
+        least_allowed=given.least_allowed or _usual_allowed(problem, sizes["least_columns"]),
+        most_mask_changes=_mask_changes(given, sizes["least_columns"]),
         least_each=given.least_each,
-        least_participants=given.least_participants or len(terms.run.participants),
+        least_participants=given.least_participants or participants,
     )
+
+
+def _usual_allowed(problem: ProblemTerms, columns: int) -> int:
+    """Half of the columns, unless the pattern itself allows some row fewer."""
+    masked = Counter(row for row, _ in set(problem.forbidden))
+    return max(1, min(-(-columns // 2), problem.columns - max(masked.values(), default=0)))
+
+
+def _mask_changes(given: VaryingTerms, columns: int) -> int:
+    if "forbidden" not in given.parts:
+        return 0
+    usual = -(-columns // USUAL_MASK_PART)
+    return usual if given.most_mask_changes is None else given.most_mask_changes
 
 
 def _schedule(terms: SeriesTerms) -> SeriesSchedule:

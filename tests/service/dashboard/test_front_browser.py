@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tacit.client import read_invitation
+from tacit.service.dashboard.sessions import ApiClient
 from tests.service.dashboard.browser import PHONE, Watched, opened, sign_in
 from tests.service.dashboard.test_drafts import FILE
 from tests.service.world import World
@@ -188,6 +190,24 @@ def test_a_file_that_is_not_given_is_not_saved(dashboard: World, at: Watched) ->
         expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
         page.context.add_cookies(cookies)  # type: ignore[arg-type]
         page.goto(f"/runs/{run}")
+
+
+def test_a_page_that_takes_long_is_shown(
+    dashboard: World, at: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A busy machine takes more than the 3 s that NiceGUI gives a page by default."""
+    run = dashboard.submitted(name="takes long")
+    get, slow = ApiClient.get, [4.0]
+
+    async def slow_once(self: ApiClient, *args: Any, **options: Any) -> Any:
+        await asyncio.sleep(slow.pop() if slow else 0)
+        return await get(self, *args, **options)
+
+    monkeypatch.setattr(ApiClient, "get", slow_once)
+    at.page.goto(f"/runs/{run}")
+    expect(at.page.get_by_role("heading", name="takes long")).to_be_visible()
+    assert not slow
+    assert at.faults() == []
 
 
 def test_a_run_that_stalls_says_whom_it_misses(dashboard: World, at: Watched) -> None:

@@ -47,6 +47,9 @@ FILES = {
 }
 NAMES = {"runs": "run", "series": "series"}
 PATHS = {RunView: "runs", SeriesView: "series"}
+PAGE_SECONDS = 60.0
+"""So long a page may take to be built, which waits for the API on a busy machine; then it is an
+error. NiceGUI's own limit of 3 s made errors of pages that were only slow."""
 T = TypeVar("T", RunView, SeriesView)
 
 
@@ -82,7 +85,7 @@ def _add_pages(app: FastAPI) -> None:
     def add(
         path: str, show: Callable[[Visitor], Awaitable[None]], *, for_operators: bool = False
     ) -> None:
-        @ui.page(path)
+        @ui.page(path, response_timeout=PAGE_SECONDS)
         async def page(request: Request) -> Response | None:
             visitor = await visitor_or_sign_in(app, request)
             if isinstance(visitor, RedirectResponse):
@@ -111,7 +114,7 @@ def _add_pages_of_one(app: FastAPI, curves: Curves, checks: LogChecks) -> None:
     ) -> None:
         what = PATHS[kind]
 
-        @ui.page(f"/{what}/{{number}}{ending}")
+        @ui.page(f"/{what}/{{number}}{ending}", response_timeout=PAGE_SECONDS)
         async def page(request: Request, number: str) -> Response | None:
             visitor = await visitor_or_sign_in(app, request)
             if isinstance(visitor, RedirectResponse):

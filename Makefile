@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 # Tests start hundreds of interpreters; compiling all modules in each costs more than many tests.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo check test lint format typecheck quick unit debian kernels bytecode bench bench-platform reproduce leakage equity figures lock release docs clean fuzz mutants hosts-test postgres-test upgrade-test deploy-test faults first-run pictures equity-test
+.PHONY: help demo check test lint format typecheck quick unit debian kernels bytecode bench bench-platform reproduce leakage equity figures lock release docs clean fuzz mutants hosts-test postgres-test upgrade-test deploy-test faults first-run pictures equity-test many-runs
 
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -118,6 +118,9 @@ faults: .venv/ready-dev kernels debian ## Random faults over real processes, and
 
 pictures: .venv/ready-dev debian ## The dashboard in docs/pictures, taken anew in a browser (2 minutes)
 	@$(BIN)/python -m tests.service.dashboard.pictures
+
+many-runs: .venv/ready-dev ## 500 short runs, one after the other, on nodes that keep 50 places (5 minutes)
+	@TACIT_MANY_RUNS=500 $(BIN)/python -m pytest -q -n 0 --durations 1 tests/on_nodes/test_many_runs.py
 
 mutants: .venv/ready-dev ## Break the sources in small ways: some test must notice each (25 minutes)
 	@$(BIN)/python -m tests.mutants --write

@@ -95,11 +95,11 @@ def test_a_file_is_erased_in_as_many_bytes_as_it_has(tmp_path: Path) -> None:
     path, link = tmp_path / "key", tmp_path / "link"
     path.write_bytes(b"secret" * 20_000)
     os.link(path, link)
+    overwrite(path)
+    assert path.read_bytes() == bytes(120_000)
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size, before[1]))
     try:
-        overwrite(path)
-        assert path.read_bytes() == bytes(120_000)
         erase(path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)

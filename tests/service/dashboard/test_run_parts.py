@@ -128,13 +128,16 @@ def test_names_from_outside_stay_text(kind: str) -> None:
 
 def test_names_of_nodes_and_series_stay_text() -> None:
     seen: dict[str, Any] = {"clock": -9.0, "last_seen": 0.0, "certificate_expires": 86400.0}
-    nodes = [a_node(**seen), a_node(reachable=False, **seen)]
+    full: dict[str, Any] = {"room_used": 0.85, "scarcest": EVIL}
+    nodes = [a_node(**seen, **full), a_node(reachable=False, **seen, room_used=0.1)]
     shown = clusters_markup([a_cluster(*nodes)], 0.0)
     assert "One node cannot be reached" in shown
     # As `tacit keys show` prints it, for the phone.
     assert shown.count("<code>66687aad f862bd77 6c8fc18b 8e9f8e20</code>") == 2
     assert shown.count("renew it") == 2
     assert shown.count("-9.0 s</strong>") == 2
+    assert "85% taken</strong>" in shown
+    assert "<td>10% taken</td>" in shown
     series = SeriesView(
         EVIL,
         EVIL,

@@ -105,6 +105,8 @@ def _since(moment: float | None, now: float) -> str:
 EVERY_SECONDS = 5.0
 # A certificate that expires within a month is worth a word.
 SOON_SECONDS = 30 * 86400.0
+# A node with less room than this left is worth a word.
+FULL_PART = 0.8
 
 
 async def nodes_page(visitor: Visitor, /) -> None:
@@ -137,13 +139,23 @@ def _cluster(cluster: ClusterView, now: float) -> str:
             reachable_markup(is_there=node.reachable),
             _last_seen(node, now),
             clock_markup(node.clock_offset_seconds),
+            _room(node),
             _expires(node.certificate_expires, now),
             _to_compare(key_fingerprint(node.signing_key), node.signing_key, "key"),
             _to_compare(in_groups(node.certificate), node.certificate, "certificate"),
         ]
         for i, node in enumerate(cluster.nodes)
     ]
-    heads = ["Node", "State", "Last seen", "Clock", "Certificate until", "Key", "Certificate"]
+    heads = [
+        "Node",
+        "State",
+        "Last seen",
+        "Clock",
+        "Room",
+        "Certificate until",
+        "Key",
+        "Certificate",
+    ]
     busy = (
         f"Runs: {number(cluster.running)} going on, {number(cluster.waiting)} waiting; "
         f"{number(cluster.slots)} at a time at most."
@@ -180,6 +192,16 @@ def _expires(seconds: float | None, now: float) -> str:
     text = moment(seconds)
     is_soon = seconds is not None and seconds - now < SOON_SECONDS
     return f'<strong class="bad">{text}, renew it</strong>' if is_soon else text
+
+
+def _room(node: NodeView) -> str:
+    """Show how much of a node's room for this platform is taken, and the setting that limits it."""
+    if node.room_used is None:
+        return "–"
+    taken = f"{node.room_used:.0%} taken"
+    if node.room_used < FULL_PART:
+        return taken
+    return f'<strong class="bad">{taken}</strong> ({escape(node.scarcest or "")})'
 
 
 def in_groups(digest: str, /) -> str:

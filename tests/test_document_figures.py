@@ -19,7 +19,7 @@ from tacit.mpc.disclose.evaluation import cost as evaluation_cost
 from tacit.mpc.protocols.minimum import tournament
 from tacit.mpc.sealed import cost as sealed_cost
 from tacit.mpc.transport import HEADER_BYTES, EarlyLimits, mux
-from tacit.node import computation, links, opening, platform_connection
+from tacit.node import links, platform_connection, presence
 from tacit.problems import shipped_problem
 from tacit.runs import parse_duration
 from tacit.runs.pace import OPENING_SECONDS
@@ -141,11 +141,7 @@ CONSTANTS = [
     ("docs/protocols/transport.md", f"no answer comes within {links.ANSWER_SECONDS:.0f} s"),
     (
         "docs/protocols/sealed-search.md",
-        f"if its link is up, has {opening.OBJECTION_SECONDS} s to object",
-    ),
-    (
-        "docs/protocols/sealed-search.md",
-        f"without a confirmation within {computation.EPOCH_SECONDS:.0f} s nothing is sent",
+        f"does not answer for {presence.ABSENT_SECONDS} s",
     ),
     ("docs/platform.md", f"or {OPENING_SECONDS} s or a little more before the deadline"),
     (

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from tacit.errors import RefusedError
+from tacit.errors import LogError, RefusedError
 from tacit.mpc import ArithmeticShare
-from tacit.node.agreement_state import BINDING_PART, AgreementState
-from tacit.node.opening import bind_for_peer
+from tacit.node.agreement_state import AgreementState
+from tacit.node.inputs import Inputs
 from tacit.node.sealed_progress import KeptState
 from tacit.node.store import Store
+from tacit.node.voting import cast_vote
 from tacit.problems import Problem, generate_assignment
-from tacit.records.events import InputTaken, LogEvent
+from tacit.records.ballots import Phase, Subject, SubjectKind, Vote
+from tacit.records.events import InputTaken, LogEvent, Voted
 from tacit.records.ledger import DisclosedProof, DisclosureKind
-from tacit.records.messages import Advance
+from tacit.records.messages import Advance, CastVote, RefusalKind
 from tacit.records.node_log import NodeLog
-from tacit.records.peer_messages import Bind
 from tacit.records.requests import Attempt
 from tacit.search.moves import AssignmentParameters
 from tests.on_nodes.agreed_cluster import run
@@ -75,9 +79,6 @@ def test_a_plan_is_opened_after_the_least_iterations_or_when_time_is_over(tmp_pa
     assert not opens(state, EARLY, 0)
     assert not opens(state, EARLY, 79)
     assert opens(state, EARLY, 80)
-    # Whoever is asked by a peer has a little more patience with clocks than that.
-    assert opens(state, EARLY, 70, part=BINDING_PART)
-    assert not opens(state, EARLY, 69, part=BINDING_PART)
     with pytest.raises(RefusedError, match="5 steps were made, and no plan is opened before 6"):
         state.check_long_enough(0, EARLY, now=begun(state))
 
@@ -91,21 +92,6 @@ def test_without_a_deadline_no_time_is_ever_over(tmp_path: Path) -> None:
 def test_without_a_least_number_a_plan_is_opened_at_any_time(tmp_path: Path) -> None:
     state = held(tmp_path, replace(SETTINGS, least=0))
     assert opens(state, Attempt("0:1:1"), 0)
-
-
-def test_a_clock_that_was_set_back_opens_nothing_but_what_is_bound(tmp_path: Path) -> None:
-    state = held(tmp_path)
-    assert not opens(state, EARLY, -1e6)
-
-    async def bind() -> None:
-        for number in (5, 6):
-            await state.searches[0].keep(kept(number))
-        await state.searches[0].bind(EARLY)
-
-    run(bind())
-    for each in (state, opened_again(state.store)):
-        assert opens(each, EARLY, -1e6)
-        assert not opens(each, Attempt("5:1:2"), -1e6)
 
 
 def test_the_clock_goes_on_over_a_restart_and_a_start_that_is_drawn_again(
@@ -187,46 +173,107 @@ def test_each_group_of_weightings_has_its_part_of_the_time(tmp_path: Path) -> No
         assert opens(state, EARLY, due + 1, search=search)
 
 
-def test_a_peer_binds_a_node_to_no_early_plan(
+async def vote(state: AgreementState, value: str, ballot: int = 0) -> Vote:
+    """What the node votes if it is asked whether it is willing."""
+    asked = CastVote(
+        agreement=state.hash,
+        subject=Subject(SubjectKind.PLAN, 0),
+        ballot=ballot,
+        phase=Phase.WILLING,
+        value=value,
+    )
+    here: Any = SimpleNamespace(
+        number=0,
+        own_keys=SimpleNamespace(signing=lambda _: Ed25519PrivateKey.generate()),
+        presence=SimpleNamespace(ask=lambda _: None),
+    )
+    signed = (await cast_vote(here, state, asked)).vote
+    return msgspec.json.decode(signed[:-64], type=Vote)
+
+
+def test_a_node_votes_for_an_early_plan_by_its_own_clock_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that is with the platform could else have each node take the others for its clock."""
+    """So a platform, and one node that is with it, open none before it is due."""
     state = held(tmp_path)
-    here: Any = SimpleNamespace(agreement_states={state.hash: state})
     now = [begun(state)]
-    monkeypatch.setattr("tacit.node.opening.time.time", lambda: now[0])
-
-    async def ask(attempt: Attempt) -> Attempt:
-        return (await bind_for_peer(here, Bind(1, state.hash, 0, attempt), "node 1")).attempt
+    monkeypatch.setattr("tacit.node.voting.time.time", lambda: now[0])
+    monkeypatch.setattr(Inputs, "check_frozen", lambda *_: None)
 
     async def work() -> None:
         for number in (5, 6):
             await state.searches[0].keep(kept(number))
-        assert await ask(EARLY) == ""
-        assert state.searches[0].opened is None
-        now[0] += 75
-        assert await ask(EARLY) == EARLY
-        now[0] -= 75
-        # From now on it objects to any other, whatever the time is.
-        assert await ask(ENOUGH) == EARLY
-        assert await ask(Attempt("3:1:1")) == EARLY
+        now[0] += 79
+        with pytest.raises(RefusedError, match="no plan is opened before") as refused:
+            await vote(state, EARLY)
+        assert refused.value.kind == RefusalKind.EARLY
+        with pytest.raises(RefusedError, match="is not here"):
+            await vote(state, "7:1:1")
+        # Whatever is not voted for does not end the search.
+        assert not state.searches[0].is_over
+        now[0] += 1
+        assert (await vote(state, EARLY)).value == EARLY
+        now[0] -= 1e6
+        # Its vote stands, whatever the time is, and in this ballot there is no other.
+        for each in (state, opened_again(state.store)):
+            assert each.searches[0].is_over
+            assert (await vote(each, EARLY)).value == EARLY
+            assert (await vote(each, ENOUGH)).value == EARLY
 
     run(work())
 
 
-def test_nothing_is_bound_for_an_account_either(
+def test_a_vote_stands_where_the_disk_failed_to_sync_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where balances are kept, the plan is counted before it is opened."""
+    """Its line may be there: a node that thought itself free could vote otherwise."""
     state = held(tmp_path)
-    monkeypatch.setattr(state.inputs, "check_frozen", lambda _: None)
+    monkeypatch.setattr(Inputs, "check_frozen", lambda *_: None)
+    failing = [True]
+    sync = NodeLog.sync
+
+    def full(log: NodeLog) -> None:
+        if failing[0]:
+            raise LogError("the log cannot be synced (No space left on device)")
+        sync(log)
 
     async def work() -> None:
-        for number in (5, 6):
+        for number in (6, 7):
             await state.searches[0].keep(kept(number))
-        with pytest.raises(RefusedError, match="no plan is opened before"):
-            await state.begin_open(0, EARLY)
-        assert state.searches[0].opened is None
-        assert (await state.begin_open(0, ENOUGH)).attempt == ENOUGH
+        monkeypatch.setattr(NodeLog, "sync", full)
+        with pytest.raises(LogError):
+            await vote(state, ENOUGH)
+        failing[0] = False
+        assert (await vote(state, "7:1:1")).value == ENOUGH
+        assert [e.value for e in state.store.log.recent() if isinstance(e, Voted)] == [ENOUGH]
+
+    run(work())
+
+
+def test_a_vote_that_could_not_be_written_was_not_cast(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A group of searches is voted on in one line: all of it is there, or nothing."""
+    problem = generate_assignment(1, rows=4, objectives=2, participants=3)
+    settings = replace(SETTINGS, together=2)
+    state = held(tmp_path, settings, problem, weightings=[(1, 0), (1, 1)])
+    monkeypatch.setattr(Inputs, "check_frozen", lambda *_: None)
+    write, written = os.write, [0]
+
+    def full(file: int, data: bytes) -> int:
+        # The second line of this test finds the disk full in its middle.
+        written[0] += 1
+        return write(file, data) if written[0] > 1 else write(file, data[: len(data) // 2])
+
+    async def work() -> None:
+        for number in (6, 7):
+            await state.searches[0].keep(kept(number))
+        monkeypatch.setattr("tacit.records.node_log.os.write", full)
+        with pytest.raises(LogError, match="cannot be written"):
+            await vote(state, ENOUGH)
+        for each in (state, opened_again(state.store)):
+            assert not each.searches[0].is_over
+        assert (await vote(state, "7:1:1")).value == "7:1:1"
+        assert opened_again(state.store).searches[0].is_over
 
     run(work())

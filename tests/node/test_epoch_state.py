@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from tacit.errors import RefusedError
 from tacit.mpc import ArithmeticShare, Statement
 from tacit.node.agreement_state import AgreementState
-from tacit.node.epoch_state import Names, bound_searches, common_answers, used_numbers
+from tacit.node.epoch_state import Names, common_answers, used_numbers
 from tacit.node.epochs import open_epoch
 from tacit.node.store import Store
 from tacit.records.events import NodeLost, NodeNamed, NodeReturned
@@ -67,9 +67,6 @@ def test_what_two_peers_say_is_taken_over() -> None:
     """What only one honest peer has is asked for again; what all had, a liar cannot deny."""
     assert used_numbers([{0: [(7, b"a")]}, {0: [(7, b"b")]}, {}]) == {0: [(7, b"")]}
     assert used_numbers([{0: [(7, b"a")]}, {0: [(7, b"a"), (7, b"a")]}]) == {0: [(7, b"a")]}
-    bound = {2: Attempt("7:1:0")}
-    assert bound_searches([bound, {}, bound]) == [(2, "7:1:0")]
-    assert bound_searches([bound, {}]) == [(2, "7:1:0")]
     # They may have been asked at different times.
     late = (5, [{0: TRUE}])
     assert common_answers([(4, [{0: FALSE}, {0: TRUE}]), late, (4, [{0: FALSE}])]) == (

@@ -34,8 +34,6 @@ from tacit.records.messages import (
     decode_request,
     encode_message,
 )
-from tacit.records.peer_messages import Bind, Bound
-from tacit.records.requests import Attempt
 from tacit.supervisor import Supervisor
 from tests.on_nodes.agreed_cluster import AgreedCluster, ask, populations, run
 from tests.on_nodes.deadlines import AMPLE
@@ -49,10 +47,6 @@ async def comes_true(condition: Callable[[], bool]) -> None:
 
 
 # Links between nodes.
-
-
-async def bound_alike(asked: Bind, _peer: str) -> Bound:
-    return Bound(asked.number, asked.attempt)
 
 
 def peers(events: list[str]) -> PeerLinks:
@@ -72,7 +66,6 @@ def peers(events: list[str]) -> PeerLinks:
         frame_limit=1 << 20,
         log=lambda event: events.append(f"{event.name} {getattr(event, 'peer', '')}"),
         lost=lambda _: events.append("epochs ended"),
-        bind=bound_alike,
         tasks=Supervisor(lambda name, error: events.append(f"{name} failed: {error!r}")),
     )
 
@@ -116,7 +109,7 @@ def test_a_link_is_closed_only_if_the_peer_does_not_answer(
         links = peers(events)
         here, there = memory_pair("node 0", "node 1")
         arrive(links, here)
-        line = PeerLine(Mux(there), bound_alike)
+        line = PeerLine(Mux(there))
         answering = asyncio.ensure_future(line.listen())
         await asyncio.sleep(0)
         links.check("node 1")
@@ -143,7 +136,7 @@ def test_a_node_that_was_slow_itself_takes_nobody_for_gone() -> None:
         links = peers([])
         here, there = memory_pair("node 0", "node 1")
         arrive(links, here)
-        line = PeerLine(Mux(there), bound_alike)
+        line = PeerLine(Mux(there))
         answering = asyncio.ensure_future(line.listen())
         await asyncio.sleep(0.01)
         gone = asyncio.ensure_future(links.is_gone(1, grace=1.0))
@@ -173,7 +166,7 @@ def test_who_answers_none_of_many_questions_is_gone_after_the_agreed_time() -> N
         gone = asyncio.ensure_future(links.is_gone(1, grace=60.0))
         await talk.receive(timeout=AMPLE)
         here, there = memory_pair("node 0", "node 1")
-        line = PeerLine(Mux(there), bound_alike)
+        line = PeerLine(Mux(there))
         answering = asyncio.ensure_future(line.listen())
         arrive(links, here)
         assert not await gone
@@ -185,35 +178,10 @@ def test_who_answers_none_of_many_questions_is_gone_after_the_agreed_time() -> N
     run(work())
 
 
-def test_who_waits_to_bind_itself_answers_meanwhile_and_is_not_gone() -> None:
-    async def work() -> None:
-        computing = asyncio.Event()
-
-        async def bind_late(asked: Bind, _peer: str) -> Bound:
-            await computing.wait()
-            return Bound(asked.number, asked.attempt)
-
-        here, there = memory_pair("node 0", "node 1")
-        one, other = PeerLine(Mux(here), bound_alike), PeerLine(Mux(there), bind_late)
-        listening = [asyncio.ensure_future(line.listen()) for line in (one, other)]
-        binding = asyncio.ensure_future(one.bind(b"", 0, Attempt("4:1:1"), timeout=AMPLE))
-        await asyncio.sleep(0)
-        assert await one.answers(timeout=AMPLE)
-        assert not binding.done()
-        computing.set()
-        assert (await binding).attempt == "4:1:1"
-        for each in listening:
-            each.cancel()
-        for line in (one, other):
-            await line.mux.close()
-
-    run(work())
-
-
 def test_a_line_knows_how_long_the_network_takes_there_and_back() -> None:
     async def work() -> None:
         here, there = memory_pair("node 0", "node 1")
-        lines = [PeerLine(Mux(delayed(end, 20.0)), bound_alike) for end in (here, there)]
+        lines = [PeerLine(Mux(delayed(end, 20.0))) for end in (here, there)]
         listening = [asyncio.ensure_future(line.listen()) for line in lines]
         await lines[0].measure()
         assert lines[0].round_trip is not None

@@ -1,4 +1,4 @@
-"""A node opens a plan for its owners: it binds itself first, and believes no peer alone."""
+"""A node opens a plan for its owners: once enough others are bound to the same components."""
 
 from __future__ import annotations
 
@@ -17,22 +17,16 @@ from tacit.agreement.plan_parts import PlanHeads
 from tacit.errors import PeerTimeoutError, RefusedError
 from tacit.local.engine import all_sign
 from tacit.mpc import ArithmeticShare
-from tacit.node import opening
 from tacit.node.agreement_state import AgreementState
-from tacit.node.opening import (
-    bind_for_peer,
-    confirm_binding,
-    differing,
-    open_for_owners,
-    sealed_parts,
-)
-from tacit.node.sealed_progress import KeptState, PlanBoxes, SealedProgress, StoredParts
+from tacit.node.opening import open_for_owners
+from tacit.node.plan_boxes import PlanBoxes, StoredParts, differing, sealed_parts
+from tacit.node.sealed_progress import KeptState
 from tacit.node.store import Store
+from tacit.records.ballots import Phase, Subject, SubjectKind, Vote, heads_digest
 from tacit.records.events import PlanSealed, Sent
 from tacit.records.ledger import HeardBoxes
 from tacit.records.messages import OpenPlan
-from tacit.records.peer_messages import Bind, Bound
-from tacit.records.requests import NO_ATTEMPT, Attempt
+from tacit.records.requests import Attempt
 from tests.on_nodes.agreed_cluster import run
 from tests.on_nodes.owners_cast import OwnersCast, owners_cast
 
@@ -66,36 +60,35 @@ class Cluster:
         store = Store.create(folder, agreement, signatures)
         return AgreementState(store, node=node, key=X25519PrivateKey.generate())
 
-    def node(self, number: int, peers: dict[int, Any] | None = None) -> Any:
+    def node(self, number: int) -> Any:
         return SimpleNamespace(
             number=number,
             name=f"node {number}",
             own_keys=SimpleNamespace(signing=lambda _: self.cast.nodes[number].signing),
-            agreement_states={self.held[number].hash: self.held[number]},
-            peers=SimpleNamespace(lines=lambda: peers or {}),
-            note=lambda _: None,
         )
 
     async def heads(self, number: int) -> PlanHeads:
         parts = await sealed_parts(self.node(number), self.held[number], 0, self.kept[number])
         return parts.sealed.heads
 
+    def vote(self, number: int, heads: PlanHeads | None) -> bytes:
+        """A node's vote by which it is bound to the plan."""
+        subject = Subject(SubjectKind.PLAN, 0)
+        digest = "" if heads is None else heads_digest([heads])
+        vote = Vote(number, subject, 0, Phase.BOUND, ATTEMPT, heads=digest)
+        return vote.sign(self.cast.nodes[number].signing, self.held[number].hash)
+
     async def opened(self, number: int, peers: dict[int, PlanHeads | None]) -> None:
-        """Open at one node, whose peers say this."""
-        lines = {peer: SaysThis(Bound(1, ATTEMPT, heads)) for peer, heads in peers.items()}
+        """Open at one node, whose peers have voted so."""
         held = self.held[number]
-        request = OpenPlan(agreement=held.hash, search=0, attempt=ATTEMPT)
-        await open_for_owners(self.node(number, lines), held, request, self.kept[number])
-
-
-class SaysThis:
-    """A link to a peer that is bound to something."""
-
-    def __init__(self, said: Bound) -> None:
-        self.said = said
-
-    async def bind(self, *_: object, **__: object) -> Bound:
-        return self.said
+        request = OpenPlan(
+            agreement=held.hash,
+            search=0,
+            attempt=ATTEMPT,
+            votes=[self.vote(peer, heads) for peer, heads in peers.items()],
+            heads={peer: [heads] for peer, heads in peers.items() if heads is not None},
+        )
+        await open_for_owners(self.node(number), held, request, self.kept[number])
 
 
 def events(held: AgreementState) -> list[str]:
@@ -125,9 +118,8 @@ def test_boxes_are_released_once_enough_others_are_bound_to_the_same(tmp_path: P
 
 @pytest.mark.parametrize("nodes", [3, 4])
 def test_nothing_is_released_where_a_holder_is_bound_to_other_numbers(
-    tmp_path: Path, nodes: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, nodes: int
 ) -> None:
-    monkeypatch.setattr(opening, "EPOCH_SECONDS", 0.1)
     cluster = Cluster(tmp_path, nodes)
     context = cluster.cast.context
 
@@ -219,47 +211,43 @@ def test_boxes_that_were_changed_on_the_disk_are_not_released(tmp_path: Path) ->
 
         with pytest.raises(RefusedError, match="not those that the log names"):
             await changed.sealed(ATTEMPT, never)
-        with pytest.raises(RefusedError, match="of another plan of this search"):
-            await changed.sealed(Attempt("8:1:1"), never)
 
     run(work())
 
 
-def test_a_peer_hears_what_binds_us_to_our_boxes(tmp_path: Path) -> None:
+def test_heads_that_a_node_did_not_sign_count_for_nothing(tmp_path: Path) -> None:
+    """The platform brings them, and could put others in their place."""
     cluster = Cluster(tmp_path, 3)
 
     async def work() -> None:
-        held = cluster.held[2]
-        await held.searches[0].keep(cluster.kept[2])
-        for attempt, answered in (("4:1:1", NO_ATTEMPT), (ATTEMPT, ATTEMPT)):
-            asked = Bind(5, held.hash, 0, Attempt(attempt))
-            said = await bind_for_peer(cluster.node(2), asked, "node 1")
-            assert (said.number, said.attempt) == (5, answered)
-            assert said.heads == (None if answered == NO_ATTEMPT else await cluster.heads(2))
-        assert events(held) == ["open plan", "sealed plan"]
-        kept = SealedProgress(held.store, (0,)).state(ATTEMPT)
-        assert kept.plan_keys == cluster.kept[2].plan_keys
+        held, theirs = cluster.held[0], await cluster.heads(1)
+        request = OpenPlan(
+            agreement=held.hash,
+            search=0,
+            attempt=ATTEMPT,
+            votes=[cluster.vote(1, theirs)],
+            heads={1: [other(theirs, 0)]},
+        )
+        with pytest.raises(PeerTimeoutError, match="has not sealed its part"):
+            await open_for_owners(cluster.node(0), held, request, cluster.kept[0])
 
     run(work())
 
 
-def test_a_peer_that_comes_over_several_links_confirms_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(opening, "EPOCH_SECONDS", 0.5)
-    cluster = Cluster(tmp_path, 4)
-
-    class EverNew(dict[int, SaysThis]):
-        """Node 3 opens one link after the other."""
-
-        def items(self) -> Any:
-            return {3: SaysThis(Bound(1, ATTEMPT))}.items()
+def test_boxes_of_another_state_replace_those_that_were_not_released(tmp_path: Path) -> None:
+    """A node that was bound to one state in a ballot may be bound to another in the next."""
+    cluster = Cluster(tmp_path, 3)
 
     async def work() -> None:
-        held = cluster.held[0]
-        node = cluster.node(0)
-        node.peers.lines = EverNew
-        with pytest.raises(PeerTimeoutError, match="did not confirm"):
-            await confirm_binding(node, held, 0, ATTEMPT)
+        held, kept = cluster.held[0], cluster.kept[0]
+        first = await cluster.heads(0)
+        later = KeptState(10, Attempt("10:1:1"), kept.shares, kept.plan_keys)
+        second = await sealed_parts(cluster.node(0), held, 0, later)
+        assert second.sealed.heads != first
+        again = cluster.restarted(tmp_path / "0", 0)
+        assert await sealed_parts(cluster.node(0), again, 0, later) == second
+        again.plan_boxes[0].release(second, [])
+        with pytest.raises(RefusedError, match="of another plan of this search"):
+            await sealed_parts(cluster.node(0), again, 0, kept)
 
-    asyncio.run(work())
+    run(work())

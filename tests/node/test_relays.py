@@ -19,7 +19,6 @@ from tacit.node.links import PeerLinks
 from tacit.records.events import LogEvent
 from tacit.records.peer_messages import RelayComes, RelayWanted
 from tacit.supervisor import Supervisor
-from tests.node.test_links import bound_alike
 from tests.on_nodes.agreed_cluster import run
 from tests.on_nodes.deadlines import AMPLE
 
@@ -76,7 +75,6 @@ class Nodes:
             frame_limit=1 << 20,
             log=lambda event: self.events.append((node, event)),
             lost=lambda peer: self.ended.append((node, peer)),
-            bind=bound_alike,
             tasks=Supervisor(lambda name, error: pytest.fail(f"{name}: {error!r}")),
         )
 

@@ -6,7 +6,7 @@ import asyncio
 import threading
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pytest
@@ -15,13 +15,10 @@ from msgspec.structs import replace
 from tacit.agreement import SealedRun
 from tacit.errors import RefusedError
 from tacit.mpc import ArithmeticShare
-from tacit.node.agreement_state import AgreementState
-from tacit.node.opening import bind_for_peer
 from tacit.node.sealed_progress import KeptState, SealedProgress
 from tacit.node.store import Store
-from tacit.records.events import PlanBound
+from tacit.records.events import PlanDecided
 from tacit.records.messages import Advance
-from tacit.records.peer_messages import Bind
 from tacit.records.requests import Attempt
 from tests.on_nodes.agreed_cluster import run
 from tests.on_nodes.fixtures import example_cast
@@ -86,25 +83,24 @@ def test_whoever_is_cancelled_leaves_no_thread_that_writes(tmp_path: Path) -> No
     run(work())
 
 
-def test_the_first_plan_that_a_node_is_bound_to_counts_also_after_a_restart(
-    tmp_path: Path,
-) -> None:
+def test_the_plan_that_was_decided_on_counts_also_after_a_restart(tmp_path: Path) -> None:
     store = store_in(tmp_path)
 
     async def work() -> None:
         progress = SealedProgress(store, (0,))
         for generation in (4, 8):
             await progress.keep(state(generation))
-        assert await progress.bind(Attempt("4:1:1")) == "4:1:1"
+        await progress.decide(Attempt("4:1:1"), [b"votes"])
         for again in (progress, SealedProgress(opened(store.folder), (0,))):
-            assert await again.bind(Attempt("8:1:1")) == "4:1:1"
-            assert again.names == ["4:1:1"]
             with pytest.raises(RefusedError, match="happens once"):
-                await again.begin_open(Attempt("8:1:1"))
+                await again.decide(Attempt("8:1:1"), [])
+            await again.decide(Attempt("4:1:1"), [])
+            assert (again.names, again.decided_by) == (["4:1:1"], [b"votes"])
             with pytest.raises(RefusedError, match="which is its end"):
                 again.begin_start(Attempt("0:1:2"))
 
     run(work())
+    assert len([e for e in store.log.recent() if isinstance(e, PlanDecided)]) == 1
 
 
 def test_what_follows_a_state_is_fixed_once_it_has_begun_also_after_a_kill(tmp_path: Path) -> None:
@@ -139,24 +135,3 @@ def test_what_follows_a_state_is_fixed_once_it_has_begun_also_after_a_kill(tmp_p
             again.begin(asked, Attempt("4:2:3"), RUN)
 
     run(work())
-
-
-def test_a_peer_binds_a_node_to_no_plan_that_is_not_here(tmp_path: Path) -> None:
-    """With one message it would end the search, and there would be nothing to open."""
-    cast = example_cast()
-    held = AgreementState(
-        Store.create(tmp_path, cast.agreement, cast.signatures), node=0, key=cast.sealing[0]
-    )
-    here: Any = SimpleNamespace(agreement_states={held.hash: held})
-
-    async def work() -> None:
-        progress = held.searches[0] = SealedProgress(held.store, (0,))
-        await progress.keep(state(4))
-        told = [
-            await bind_for_peer(here, Bind(1, held.hash, 0, Attempt(attempt)), "node 1")
-            for attempt in ("9:1:1", "", "4:1:1", "9:1:1")
-        ]
-        assert [said.attempt for said in told] == ["", "", "4:1:1", "4:1:1"]
-
-    run(work())
-    assert [e.attempt for e in held.store.log.recent() if isinstance(e, PlanBound)] == ["4:1:1"]

@@ -9,6 +9,7 @@
                one frame of every evaluation
     flooding   sends another as many tiny frames as it can, once the file `flood` is beside
                `node-0.toml`, and says of every node that it is gone
+    voting     votes in ballots as it likes
 """
 
 from __future__ import annotations
@@ -25,16 +26,23 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from tacit.local.cluster import LocalCluster
 from tacit.local.node_processes import NodeProcess
 from tacit.mpc import session, signed_letters
 from tacit.mpc.disclose import dominance
 from tacit.mpc.letters import Letter, frames, others_of
 from tacit.mpc.transport import Buffer, Channel, FrameKind, Header, encode
-from tacit.node import process
+from tacit.node import platform_connection, process
+from tacit.node.agreement_state import AgreementState
 from tacit.node.counters import BestSoFar
 from tacit.node.inputs import Inputs
 from tacit.node.links import PeerLinks
+from tacit.node.policy import refuse
+from tacit.node.server import Node
+from tacit.records.ballots import MOST_BALLOTS, Phase, Vote
+from tacit.records.messages import CastVote, VoteCast
 from tests.on_nodes.deadlines import AMPLE
 from tests.support.nursery import nursery
 
@@ -209,6 +217,30 @@ def _let_flood(to: int, folder: Path) -> None:
     PeerLinks.start = starts  # type: ignore[method-assign]
 
 
+def restart_voting(cluster: LocalCluster, node: int, how: str) -> None:
+    """Start a node again that votes otherwise, twice, far ahead, or refuses to."""
+    _restart(cluster, node, "voting", how)
+
+
+def _vote_as_it_likes(how: str) -> None:
+    asked = 0
+
+    async def cast_vote(node: Node, state: AgreementState, request: CastVote) -> VoteCast:
+        nonlocal asked
+        asked += 1
+        if how == "refuses":
+            raise refuse("this node objects")
+        vote = Vote(node.number, request.subject, request.ballot, request.phase, request.value)
+        if how == "far ahead":
+            vote = replace(vote, ballot=MOST_BALLOTS - 1, phase=Phase.STATUS, value="")
+        elif request.phase is not Phase.STATUS:
+            vote = replace(vote, value="9:9:9" if how == "otherwise" else f"{asked}:1:1")
+        signed = vote.sign(node.own_keys.signing(state.agreement), state.hash)
+        return VoteCast(id=request.id, vote=signed)
+
+    platform_connection.cast_vote = cast_vote  # type: ignore[attr-defined]
+
+
 def main(kind: str, *arguments: str) -> int:
     """Run a node of this kind until its input ends."""
     place = next(at for at, each in enumerate(arguments) if each.endswith(".toml"))
@@ -222,6 +254,8 @@ def main(kind: str, *arguments: str) -> int:
             _lie(about, int(to))
         case "flooding", to:
             _let_flood(int(to), path.parent)
+        case "voting", how:
+            _vote_as_it_likes(how)
     return process.main(options)
 
 

@@ -9,7 +9,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
-from tacit.node import counters, epoch_state, inputs, keys, sealed_progress, series, store
+from tacit.node import (
+    counters,
+    epoch_state,
+    inputs,
+    keys,
+    plan_boxes,
+    sealed_progress,
+    series,
+    store,
+)
 from tacit.records import events, ledger, messages, peer_messages
 from tacit.records.messages import reply_type
 
@@ -72,7 +81,7 @@ SECTIONS: list[tuple[str, str, list[type]]] = [
             counters.StoredBest,
             store.StoredAnswer,
             sealed_progress.KeptState,
-            sealed_progress.StoredParts,
+            plan_boxes.StoredParts,
             inputs.StoredWeighted,
             epoch_state.StoredPeerHead,
             series.StoredBook,

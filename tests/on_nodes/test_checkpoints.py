@@ -14,8 +14,9 @@ from tacit.local.cluster import LocalCluster
 from tacit.mpc.assignment import iterations, minima, proof
 from tacit.mpc.epoch import greeting_cost
 from tacit.records import Disclosed, DisclosedProof, DisclosureKind, Log, LogEvent, Sent
-from tacit.records.events import PlanBound
-from tacit.records.messages import Advance, OpenPlan
+from tacit.records.ballots import Phase
+from tacit.records.events import Voted
+from tacit.records.messages import Advance, CastVote
 from tacit.records.requests import Attempt
 from tacit.runs import EngineChoice, Limits, solve
 from tacit.runs.limits import StopReason
@@ -23,6 +24,7 @@ from tacit.search.moves import AssignmentParameters
 from tacit.verify.disclosed import check_disclosed
 from tests.on_nodes.agreed_cluster import AgreedCluster, ask, outcomes, run
 from tests.on_nodes.altered_nodes import ClockedCluster
+from tests.on_nodes.ballots import PLAN
 from tests.on_nodes.entries import lying
 from tests.on_nodes.sealed_agreed_cluster import (
     PROBLEMS,
@@ -172,15 +174,21 @@ SETTINGS_EARLY_OPENING = AssignmentParameters(iterations=12, least=4, seconds=10
 async def refused_by_all(
     agreed: AgreedCluster, coordinator: Coordinator, search: SealedSearch
 ) -> None:
-    """No node opens what there is, nor is it bound to it, whoever else is asked."""
-    request = OpenPlan(agreement=coordinator.hash, search=0, attempt=search._last)
+    """No node votes for what there is, whoever else is asked."""
+    request = CastVote(
+        agreement=coordinator.hash,
+        subject=PLAN,
+        ballot=0,
+        phase=Phase.WILLING,
+        value=search._last,
+    )
     for client in coordinator.clients:
         await client.disconnect()  # one of them may just have been killed
         await client.connect()
     for answer in await outcomes(coordinator.clients, lambda _: request):
         assert isinstance(answer, RefusedError)
         assert "no plan is opened before 4 unless the deadline has come" in str(answer)
-    assert not any(agreed.events(node, PlanBound) for node in range(3))
+    assert not any(agreed.events(node, Voted) for node in range(3))
 
 
 def test_a_plan_is_opened_after_few_steps_only_when_time_is_over(

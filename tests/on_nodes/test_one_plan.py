@@ -12,28 +12,23 @@ import pytest
 
 from tacit.coordinator.coordinator import Coordinator
 from tacit.coordinator.sealed_search import SealedSearch
-from tacit.errors import MpcError, PeerError, RefusedError
+from tacit.errors import PeerError, RefusedError
 from tacit.local.cluster import LocalCluster
-from tacit.records.events import BatchBegun, Connected, PlanBound, Sent
-from tacit.records.messages import OpenPlan, PlanOpened
+from tacit.records.ballots import Phase
+from tacit.records.events import BatchBegun, Connected, PlanDecided, Sent
+from tacit.records.messages import RefusalKind
 from tacit.records.requests import Attempt
 from tacit.runs.pace import OPENING_SECONDS
 from tacit.search.moves import AssignmentParameters
-from tests.on_nodes.agreed_cluster import AgreedCluster, ask, run
+from tests.on_nodes.agreed_cluster import AgreedCluster, run
 from tests.on_nodes.altered_nodes import restart_changed
+from tests.on_nodes.ballots import cast, decide, open_at, voted, willing
 from tests.on_nodes.deadlines import AMPLE, raises_in_time, takes_at_most
 from tests.on_nodes.sealed_agreed_cluster import PROBLEMS, begin, draft, sealed, start_of, twin
 
-BINDING = "tacit.node.opening"
+PRESENCE = "tacit.node.presence"
 OTHER_PLAN = "another plan of this search"
-
-
-async def open_at(coordinator: Coordinator, node: int, attempt: Attempt) -> PlanOpened:
-    client = coordinator.clients[node]
-    if not client.connected:
-        await client.connect()
-    request = OpenPlan(agreement=coordinator.hash, search=0, attempt=attempt)
-    return await ask(client, request)
+NO_QUORUM = "no quorum is bound"
 
 
 async def two_states(
@@ -46,54 +41,49 @@ async def two_states(
     return search, early, search._last
 
 
-def bound(agreed: AgreedCluster) -> list[list[Attempt]]:
-    """Per node, the attempts whose plans it is bound to."""
-    return [[event.attempt for event in agreed.events(node, PlanBound)] for node in range(3)]
+def decided(agreed: AgreedCluster) -> list[list[Attempt]]:
+    """Per node, the attempts whose plans it knows to be opened."""
+    nodes = range(len(agreed.agreement.nodes))
+    return [[event.attempt for event in agreed.events(node, PlanDecided)] for node in nodes]
 
 
 def test_nodes_that_are_asked_for_different_plans_open_one(cluster: LocalCluster) -> None:
     """With what the third node holds anyway, one part each would make two plans."""
     agreed = draft(cluster, sealed(PROBLEMS["balanced"]()))
 
-    async def attack() -> Attempt:
+    async def attack() -> None:
         async with agreed.coordinator() as coordinator:
             search, early, late = await two_states(agreed, coordinator)
-            await open_at(coordinator, 1, early)
-            # Enough of its peers are bound; the last one is a moment later.
-            async with asyncio.timeout(AMPLE):
-                while bound(agreed) != [[early]] * 3:
-                    await asyncio.sleep(0.02)
-            for node in (2, 0):
-                with pytest.raises(RefusedError, match=OTHER_PLAN):
-                    await open_at(coordinator, node, late)
+            votes = await willing(coordinator, {0: late, 1: early, 2: late})
+            for value in (early, late):
+                for node in range(3):
+                    with pytest.raises(
+                        RefusedError, match=r"of 3 nodes are willing|can be reached"
+                    ):
+                        await cast(coordinator, node, Phase.BOUND, value, votes)
+                    with pytest.raises(RefusedError, match=NO_QUORUM):
+                        await open_at(coordinator, node, value, votes)
+            # Nothing is lost by it: the platform begins another ballot.
             search._last = early
             assert (await search.open(until=None)).plan == start_of(agreed).tolist()
-            return early
+            for node in range(3):
+                with pytest.raises(RefusedError, match=OTHER_PLAN):
+                    await open_at(coordinator, node, late)
+            assert decided(agreed) == [[early]] * 3
 
-    early = run(attack())
-    assert bound(agreed) == [[early]] * 3
+    run(attack())
 
 
-def test_nodes_that_are_asked_at_once_open_one_or_none(cluster: LocalCluster) -> None:
+def test_platforms_that_ask_for_two_plans_at_once_get_one(cluster: LocalCluster) -> None:
     agreed = draft(cluster, sealed(PROBLEMS["balanced"]()))
 
-    async def attack() -> set[Attempt]:
-        async with agreed.coordinator() as coordinator:
+    async def attack() -> set[str]:
+        async with agreed.coordinator() as coordinator, agreed.coordinator() as other:
             _, early, late = await two_states(agreed, coordinator)
-            wanted = [early, late, late]
-            told = await asyncio.gather(
-                *(open_at(coordinator, node, attempt) for node, attempt in enumerate(wanted)),
-                return_exceptions=True,
-            )
-            assert all(isinstance(each, PlanOpened | RefusedError) for each in told)
-            return {
-                attempt
-                for attempt, each in zip(wanted, told, strict=True)
-                if not isinstance(each, BaseException)
-            }
+            found = await asyncio.gather(decide(coordinator, early), decide(other, late))
+            return {each.value for each in found}
 
-    assert len(run(attack())) <= 1
-    assert all(len(each) == 1 for each in bound(agreed))
+    assert len(run(attack())) == 1
 
 
 def test_a_disk_that_was_set_back_opens_no_second_plan(fresh_cluster: LocalCluster) -> None:
@@ -104,21 +94,24 @@ def test_a_disk_that_was_set_back_opens_no_second_plan(fresh_cluster: LocalClust
 
     async def attack() -> None:
         async with agreed.coordinator() as coordinator:
-            _, early, late = await two_states(agreed, coordinator)
+            search, early, late = await two_states(agreed, coordinator)
             shutil.copytree(data, backup)
             fresh_cluster.kill(0)
-            await open_at(coordinator, 1, late)
-            await open_at(coordinator, 2, late)
+            await search.open(until=None)
+            assert decided(agreed)[1:] == [[late]] * 2
             fresh_cluster.kill(2)
             shutil.rmtree(data)
             backup.rename(data)
-            # Who confirms and who objects may not be equally fast.
+            # A peer that answers late is there all the same.
             for node in (2, 0):
-                restart_changed(fresh_cluster, node, {f"{BINDING}.OBJECTION_SECONDS": AMPLE})
+                restart_changed(fresh_cluster, node, {f"{PRESENCE}.ABSENT_SECONDS": AMPLE})
             await connected(agreed, 3)
+            votes = await willing(coordinator, {0: early, 2: early})
+            assert {each.value for each in voted(coordinator, votes)} == {early}
             for node in (0, 2):
-                with pytest.raises(RefusedError, match=OTHER_PLAN):
-                    await open_at(coordinator, node, early)
+                with pytest.raises(RefusedError, match="node 1 can be reached") as refused:
+                    await cast(coordinator, node, Phase.BOUND, early, votes)
+                assert refused.value.kind == RefusalKind.ABSENT
 
     run(attack())
 
@@ -133,9 +126,7 @@ async def connected(agreed: AgreedCluster, links: int) -> None:
             await asyncio.sleep(0.02)
 
 
-def test_nodes_tell_what_they_are_bound_to_when_an_epoch_begins(
-    own_cluster: LocalCluster,
-) -> None:
+def test_nodes_tell_which_plan_is_opened_when_an_epoch_begins(own_cluster: LocalCluster) -> None:
     agreed = draft(own_cluster, sealed(PROBLEMS["balanced"]()))
 
     async def search() -> None:
@@ -144,11 +135,13 @@ def test_nodes_tell_what_they_are_bound_to_when_an_epoch_begins(
             own_cluster.kill(0)
             opened = await searching.open(until=None)
             own_cluster.restart(0)
-        assert bound(agreed)[0] == []
+        assert decided(agreed)[0] == []
         async with agreed.coordinator() as coordinator:
             await coordinator.start_agreement(agreed.signatures, within=60)
             await coordinator.epoch()
-            assert bound(agreed) == [[late]] * 3
+            assert decided(agreed) == [[late]] * 3
+            with pytest.raises(RefusedError, match=OTHER_PLAN):
+                await cast(coordinator, 0, Phase.WILLING, early)
             with pytest.raises(RefusedError, match=OTHER_PLAN):
                 await open_at(coordinator, 0, early)
             again = SealedSearch(coordinator, 0)
@@ -166,18 +159,13 @@ def test_a_node_alone_opens_nothing(own_cluster: LocalCluster) -> None:
             _, _, late = await two_states(agreed, coordinator)
             own_cluster.kill(0)
             own_cluster.kill(1)
-            # It waits for its peers for three seconds; here that is half of one.
-            restart_changed(own_cluster, 2, {f"{BINDING}.EPOCH_SECONDS": 0.5})
-            client = coordinator.clients[2]
-            await client.disconnect()
-            await coordinator.persist(client.connect, until=time.monotonic() + AMPLE)
-            with pytest.raises(MpcError, match="did not confirm"):
-                await open_at(coordinator, 2, late)
+            votes = await willing(coordinator, {2: late})
+            with pytest.raises(RefusedError, match="1 of 3 nodes are willing"):
+                await cast(coordinator, 2, Phase.BOUND, late, votes)
+            with pytest.raises(RefusedError, match=NO_QUORUM):
+                await open_at(coordinator, 2, late, votes)
 
-    try:
-        run(attack())
-    finally:
-        own_cluster.kill(2)
+    run(attack())
     assert not agreed.events(2, Sent)
 
 
@@ -224,7 +212,8 @@ def test_nothing_is_told_or_kept_after_the_opening(cluster: LocalCluster) -> Non
                     assert not waiting.done()
                     await asyncio.sleep(0.02)
             assert not waiting.done()
-            await asyncio.gather(*(open_at(coordinator, node, early) for node in range(3)))
+            votes = (await decide(coordinator, early)).votes
+            await asyncio.gather(*(open_at(coordinator, node, early, votes) for node in range(3)))
             with pytest.raises((RefusedError, PeerError)):
                 await waiting
 

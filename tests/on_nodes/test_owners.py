@@ -148,7 +148,7 @@ def test_a_changed_ledger_is_noticed(cluster: LocalCluster) -> None:
     elsewhere = change(entry, attempt=attempt, request=plan_hash(0, attempt).hex())
     lies: list[tuple[list[Disclosed], Claim, str]] = [
         ([lying(entry, value=payload.value + 1)], Claim(), "disclosed something else"),
-        ([lying(entry, heads=others)], Claim(), "logged other boxes"),
+        ([lying(entry, heads=others)], Claim(), "other boxes"),
         ([elsewhere], Claim(), "logged another answer"),
         ([change(entry, attempt=attempt)], Claim(), "not agreed on"),
         ([], Claim(), "which the ledger leaves out"),

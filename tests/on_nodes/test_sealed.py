@@ -27,6 +27,7 @@ from tacit.records.payload_parts import join_parts
 from tacit.records.requests import NO_ATTEMPT, Attempt
 from tacit.search.moves import TourParameters
 from tests.on_nodes.agreed_cluster import ask, outcomes, populations, run
+from tests.on_nodes.ballots import decide
 from tests.on_nodes.deadlines import AMPLE, raises_in_time, takes_at_most
 from tests.on_nodes.fixtures import example_cast
 from tests.on_nodes.sealed_agreed_cluster import (
@@ -172,6 +173,7 @@ def test_shares_that_do_not_fit_together_are_noticed(cluster: LocalCluster) -> N
         async with agreed.coordinator() as coordinator:
             on_nodes = await begin(agreed, coordinator)
             await on_nodes.advance(3, 3, until=None)
+            votes = (await decide(coordinator, on_nodes._last)).votes
             dones = [
                 await ask(
                     client,
@@ -179,6 +181,7 @@ def test_shares_that_do_not_fit_together_are_noticed(cluster: LocalCluster) -> N
                         agreement=coordinator.hash,
                         search=0,
                         attempt=on_nodes._last,
+                        votes=votes,
                     ),
                 )
                 for client in coordinator.clients

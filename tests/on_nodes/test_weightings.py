@@ -15,13 +15,14 @@ from tacit.mpc.assignment import descent, iterations, proof
 from tacit.mpc.epoch import greeting_cost
 from tacit.problems import generate_assignment
 from tacit.records import Disclosed
-from tacit.records.events import BuiltOnThree, PlanBound
-from tacit.records.messages import Advance, OpenPlan
+from tacit.records.events import BuiltOnThree, PlanDecided
+from tacit.records.messages import Advance
 from tacit.runs import EngineChoice, Limits, SolveSettings, solve
 from tacit.search.moves import AssignmentParameters
 from tacit.verify.disclosed import check_disclosed
 from tacit.verify.sealed import check_generations_asked
 from tests.on_nodes.agreed_cluster import SOON_THREE, AgreedCluster, ask, run
+from tests.on_nodes.ballots import open_at
 from tests.on_nodes.sealed_agreed_cluster import (
     AssignmentTwin,
     assignment_group,
@@ -165,10 +166,9 @@ def test_a_group_is_bound_as_one_and_asked_for_by_its_first(cluster: LocalCluste
             await first.open(1, until=None)
             # Search 0 goes on with search 1, so its plan is of the same step.
             for client in coordinator.clients:
-                request = OpenPlan(agreement=coordinator.hash, search=0, attempt=before)
                 with pytest.raises(RefusedError, match="another plan"):
-                    await ask(client, request)
-            with pytest.raises(RefusedError, match="was opened"):
+                    await open_at(coordinator, client.number, before)
+            with pytest.raises(RefusedError, match="its end"):
                 await first.advance(1, 20, until=None)
             alone = Advance(
                 agreement=coordinator.hash,
@@ -189,8 +189,8 @@ def test_a_group_is_bound_as_one_and_asked_for_by_its_first(cluster: LocalCluste
             await opened(again, twins, 2)
 
     run(work())
-    bound = [(event.search, event.attempt.number) for event in agreed.events(0, PlanBound)]
-    assert bound == [(0, 2), (1, 2)]
+    decided = [(each.searches, each.attempt.number) for each in agreed.events(0, PlanDecided)]
+    assert decided == [([0, 1], 2)]
 
 
 @pytest.mark.parametrize(("together", "groups"), [(3, GROUPS), (1, [(k,) for k in range(5)])])

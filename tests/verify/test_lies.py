@@ -26,7 +26,7 @@ from tacit.records import (
     LogEvent,
     NodeLost,
     NumberAdopted,
-    PlanBound,
+    PlanDecided,
     PlanSealed,
     Sent,
 )
@@ -185,7 +185,7 @@ def test_a_plan_is_of_the_step_that_all_nodes_have_made() -> None:
     ):
         with pytest.raises(LogError, match=words):
             check_plan(agreement, logs, ledger, claim)
-    one, two, bound = batch_begun(0, 4), batch_begun(4, 2), PlanBound(0, Attempt("6:1:1"))
+    one, two, bound = batch_begun(0, 4), batch_begun(4, 2), decided("6:1:1")
     assert check_generations_asked([[one, two, bound], [one, two], [one, two]]) == 6
     with pytest.raises(LogError, match="different steps"):
         check_generations_asked([[one, two, bound], [one, two], [one]])
@@ -222,6 +222,11 @@ CAST = owners_cast()
 ATTEMPT = Attempt(CAST.attempt)
 
 
+def decided(attempt: str) -> PlanDecided:
+    """The line of a node that has seen the votes for the state to open."""
+    return PlanDecided(0, [0], Attempt(attempt), [])
+
+
 def heads() -> list[PlanHeads]:
     return [each.heads for each in CAST.sealed() if each is not None]
 
@@ -237,7 +242,7 @@ def owners_logs(bound: Sequence[PlanHeads], **changes: Any) -> list[list[LogEven
     return [
         [
             batch_begun(0, 9),
-            PlanBound(0, ATTEMPT),
+            decided(ATTEMPT),
             PlanSealed(0, ATTEMPT, each.commitments, each.boxes),
             replace(sent, **changes),
         ]
@@ -263,7 +268,7 @@ def test_boxes_are_of_one_plan_and_named_before_they_leave() -> None:
     with pytest.raises(LogError, match="heard of other boxes"):
         check_boxes(agreement, others, [entry])
     logs = owners_logs(bound)
-    logs[2].append(PlanBound(0, Attempt("8:1:1")))
+    logs[2].append(decided("8:1:1"))
     with pytest.raises(LogError, match="bound to another plan"):
         check_boxes(agreement, logs, [entry])
 

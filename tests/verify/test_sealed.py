@@ -17,7 +17,7 @@ from tacit.records import (
     DisclosedToOwners,
     DisclosureKind,
     LogEvent,
-    PlanBound,
+    PlanDecided,
     Sent,
 )
 from tacit.records.requests import NO_ATTEMPT, Attempt
@@ -50,12 +50,14 @@ def test_logs_tell_generations_and_one_opening(cluster: LocalCluster) -> None:
         told = [
             (e.name, getattr(e, "first", None), getattr(e, "count", None))
             for e in agreed.log(node)
-            if e.name in ("secret start", "batch begun", "open plan", "sent")
+            if e.name in ("secret start", "batch begun", "voted", "open plan", "sent")
         ]
         assert told == [
             ("secret start", None, None),
             ("batch begun", 0, 4),
             ("batch begun", 4, 5),
+            ("voted", None, None),
+            ("voted", None, None),
             ("open plan", None, None),
             ("sent", None, None),
         ]
@@ -113,7 +115,7 @@ def test_logs_and_ledger_are_compared(cluster: LocalCluster) -> None:
     with pytest.raises(LogError, match="two plans of search 0"):
         check_disclosed(
             agreed.agreement,
-            [*logs[:2], [*logs[2], PlanBound(0, Attempt("0:1:1"))]],
+            [*logs[:2], [*logs[2], PlanDecided(0, [0], Attempt("0:1:1"), [])]],
             [opening],
         )
     (sent,) = agreed.events(2, Sent)
@@ -144,7 +146,7 @@ def test_a_plan_that_was_opened_early_is_named() -> None:
     agreement = owners_cast(parameters=settings, plan_for="everybody").agreement
 
     def words(number: int, *events: LogEvent) -> str:
-        bound = PlanBound(0, Attempt.of(number, 1, 1))
+        bound = PlanDecided(0, [0], Attempt.of(number, 1, 1), [])
         return early_words(agreement, [[*events, bound], [bound], []])
 
     assert "one was opened after 5, and no fewer than 6 were agreed on" in words(5)
@@ -154,7 +156,7 @@ def test_a_plan_that_was_opened_early_is_named() -> None:
     assert words(4, proved) != ""
     assert words(5, replace(proved, known=DisclosedProof(False))) != ""
     tour = owners_cast(problem=symmetric_tour(), plan_for="everybody").agreement
-    assert early_words(tour, [[PlanBound(0, Attempt("1:1:1"))]]) == ""
+    assert early_words(tour, [[PlanDecided(0, [0], Attempt("1:1:1"), [])]]) == ""
 
 
 def test_an_owner_to_whom_nothing_is_brought_notices() -> None:

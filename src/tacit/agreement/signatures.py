@@ -33,6 +33,7 @@ Purpose = Literal[
     "plan part",
     "sealing key",
     "series",
+    "vote",
 ]
 
 

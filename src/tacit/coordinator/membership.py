@@ -30,8 +30,8 @@ from tacit.errors import (
     PeerTimeoutError,
     RefusedError,
 )
-from tacit.mpc import Statement
-from tacit.records.evidence import describe_suspects, read_evidence, suspects
+from tacit.mpc import CLUSTER_SIZES
+from tacit.records.evidence import Shown, describe_suspects, read_evidence, suspects
 from tacit.records.messages import Message
 
 
@@ -81,7 +81,7 @@ class Naming:
         return describe_suspects(self.suspects) if self.suspects else ""
 
 
-def _needed(statements: Sequence[Statement], left: frozenset[int]) -> list[Statement]:
+def _needed(statements: Sequence[Shown], left: frozenset[int]) -> list[Shown]:
     """Drop statements that prove nothing: whoever lies may have added any number of them."""
     kept = [*statements]
     for each in statements:
@@ -162,8 +162,10 @@ class Loss:
 
     def exclude(self, number: int, /) -> None:
         """Go on without a node that is proven to cheat, unless one was lost before."""
-        # Once in a run: the protocols allow for one faulty node of four, not for two.
-        if self.without is None and self._phase is None:
+        # Once in a run: the protocols allow for one faulty node of four, not for two. Two of three
+        # nodes compute nothing.
+        of_four = len(self._clients) == max(CLUSTER_SIZES)
+        if of_four and self.without is None and self._phase is None:
             self.without, self.is_proven, self._may_lose = number, True, False
 
     @property

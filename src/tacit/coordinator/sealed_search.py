@@ -2,8 +2,8 @@
 
 A node that dies ends the batch under way; once it is back, all go on from the last state that they
 have in common. When the coordinator dies, the next one learns from the nodes' logs what was begun,
-and asks for it as it was. The plan can be opened as long as two nodes answer, as it stood after the
-last batch that all finished.
+and asks for it as it was. At the end the nodes decide by ballots which state is opened: that after
+the last batch that all finished, unless they were about to open another. All nodes but one suffice.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tacit.agreement.plan_parts import SealedParts
-from tacit.coordinator.coordinator import Answered, Coordinator, count_run
+from tacit.coordinator.coordinator import PAUSE_SECONDS, Answered, Coordinator, count_run
 from tacit.coordinator.node_client import NodeClient
+from tacit.coordinator.voting import Decision, Election
 from tacit.errors import AbortError, EngineError, MpcError, PeerTimeoutError, RefusedError
 from tacit.mpc import Session
-from tacit.records.events import BatchBegun, PlanBound, Sent
+from tacit.records.ballots import Phase, Subject, SubjectKind
+from tacit.records.events import BatchBegun, PlanDecided, Sent, Voted
 from tacit.records.ledger import (
     Disclosed,
     DisclosedProof,
@@ -27,6 +29,11 @@ from tacit.records.log import verify_log
 from tacit.records.messages import Advance, BatchDone, OpenPlan, PlanOpened
 from tacit.records.payload_parts import SealedPlan, join_plan, receive_proof
 from tacit.records.requests import NO_ATTEMPT, Attempt, plan_hash
+
+DECIDED = 1 << 63
+"""In place of a ballot's number, later than all."""
+OPENING_PATIENCE_SECONDS = 3.0
+"""So long the opening is tried again where too few nodes have sent their part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +79,10 @@ class SealedSearch:
         self._last = NO_ATTEMPT
         """The last attempt of which that was known."""
         self.opened = False
-        """Whether a node was asked to open a plan before; then nothing but that plan follows."""
+        """Whether a node has voted on the plan before; then nothing but the opening follows."""
+        subject = Subject(SubjectKind.PLAN, self._search)
+        self._election = Election(coordinator, subject, voters=self._voters)
+        self._decision: Decision | None = None
         self.finished = False
         """Whether it was opened that all plans are proved; then no step follows."""
         self._checkpoints = run.checkpoints
@@ -108,6 +118,7 @@ class SealedSearch:
 
         The epoch is ours by now, so nothing of an earlier coordinator is added any more.
         """
+        voted: list[tuple[int, int, Attempt]] = []
         for page in await self._coordinator.fetch_logs_of_members():
             for event in verify_log(page.log):
                 match event:
@@ -115,8 +126,16 @@ class SealedSearch:
                         self._batches[event.first] = Batch(event.first, event.count, event.horizon)
                     case Sent(about=k, known=DisclosedProof(finished=True)) if k == self._search:
                         self.finished = True
-                    case PlanBound(search=k) if k == self._search:
-                        self.opened, self._common, self._last = True, event.attempt, event.attempt
+                    case Voted(kind=SubjectKind.PLAN, about=k) if k == self._search:
+                        self.opened = True
+                        if event.phase is not Phase.STATUS:
+                            vote = event.ballot, event.phase.place, Attempt(event.value)
+                            voted.append(vote)
+                    case PlanDecided(search=k) if k == self._search:
+                        voted.append((DECIDED, 0, event.attempt))
+        if voted:
+            # The nodes may have decided on it, or been about to.
+            self._common = self._last = max(voted)[-1]
 
     async def advance(self, count: int, horizon: int, /, *, until: float | None) -> Advanced:
         """Go on by so many steps; raises by the instant `until` if that did not work.
@@ -212,14 +231,27 @@ class SealedSearch:
 
     # The account, where balances are kept, and the opening.
 
+    async def decide(self, *, until: float | None) -> Decision:
+        """Have the nodes decide which state is opened; nothing of the search is computed then."""
+        if not self._last:
+            raise EngineError("nothing was searched yet, so there is no plan to open")
+        if self._decision is None:
+            self._decision = await self._election.decide(self._last, until=until)
+            self.opened, self._last = True, Attempt(self._decision.value)
+        return self._decision
+
     async def count(self, *, until: float | None) -> str | None:
-        """Have all nodes count the run, before its plan is opened; the head with it.
+        """Have all nodes count the run, once it is decided which plan is opened; the head with it.
 
         Without equity there is nothing to count.
         """
         if self._coordinator.agreement.equity is not None and self.head is None:
             done = await count_run(
-                self._coordinator, search=self._search, state=self._last, until=until
+                self._coordinator,
+                search=self._search,
+                state=self._last,
+                votes=(await self.decide(until=until)).votes,
+                until=until,
             )
             self.head, self.counted_rounds = done.head, done.rounds
         return self.head
@@ -230,42 +262,25 @@ class SealedSearch:
         Of a group, that of one of its searches.
         """
         search = self._search if search is None else search
-        if not self._last:
-            raise EngineError("nothing was searched yet, so there is no plan to open")
-        await self.count(until=until)
         answers: dict[int, PlanOpened] = {}
-        nodes = len(self._coordinator.clients)
-        # Each node decides for itself whether it may open, and binds itself on its disk first. All
-        # but one are enough, so that one that is away holds up nobody.
-        asking = [
-            asyncio.ensure_future(self._ask_for_plan(client, search, answers))
-            for client in self._asked_for_plan()
-        ]
-        try:
-            async with asyncio.timeout_at(until):
-                done: set[asyncio.Future[None]] = set()
-                while len(done) < len(asking):
-                    # Whoever comes last is not waited for, but is heard if it is there already.
-                    # Where the others contradict each other, its word decides.
-                    patience = 0.02 if self._joined(search, answers) is not None else None
-                    more, _ = await asyncio.wait(
-                        set(asking) - done, timeout=patience, return_when=asyncio.FIRST_COMPLETED
-                    )
-                    if not more:
-                        break
-                    done |= more
-        except TimeoutError:
-            pass
-        finally:
-            for task in asking:
-                task.cancel()
-            trouble = await asyncio.gather(*asking, return_exceptions=True)
-        if len(answers) < nodes - 1:
-            raise self._why(trouble)
+        give_up = asyncio.get_running_loop().time() + OPENING_PATIENCE_SECONDS
+        latest = give_up if until is None else min(until, give_up)
+        while True:
+            try:
+                await self._open(search, answers, until=until)
+                break
+            except MpcError:
+                # A node that restarts may be back in a moment; and a vote that came too late for
+                # the first decision may be needed.
+                self._decision = None
+                if asyncio.get_running_loop().time() + PAUSE_SECONDS > latest:
+                    raise
+            await asyncio.sleep(PAUSE_SECONDS)
         joined, heads = self._join(search, answers), None
+        nodes = range(len(self._coordinator.clients))
         sealed: list[SealedParts | None] = []
         if self._coordinator.agreement.for_owners:
-            sealed = [answers[k].sealed if k in answers else None for k in range(nodes)]
+            sealed = [answers[k].sealed if k in answers else None for k in nodes]
             heads = [None if each is None else each.heads for each in sealed]
         entry = Disclosed(
             search,
@@ -286,7 +301,44 @@ class SealedSearch:
             sealed=sealed,
         )
 
-    def _asked_for_plan(self) -> list[NodeClient]:
+    async def _open(
+        self, search: int, answers: dict[int, PlanOpened], *, until: float | None
+    ) -> None:
+        """Have the nodes decide, then ask for their parts of a plan; raises if some are missing."""
+        try:
+            decision = await self.decide(until=until)
+        except TimeoutError:
+            raise self._coordinator.blame() from None
+        await self.count(until=until)
+        # All but one are enough, so that one that is away holds up nobody.
+        asking = [
+            asyncio.ensure_future(self._ask_for_plan(client, search, decision, answers))
+            for client in self._voters()
+            if client.number not in answers
+        ]
+        try:
+            async with asyncio.timeout_at(until):
+                done: set[asyncio.Future[None]] = set()
+                while len(done) < len(asking):
+                    # Whoever comes last is not waited for, but is heard if it is there already.
+                    # Where the others contradict each other, its word decides.
+                    patience = 0.02 if self._joined(search, answers) is not None else None
+                    more, _ = await asyncio.wait(
+                        set(asking) - done, timeout=patience, return_when=asyncio.FIRST_COMPLETED
+                    )
+                    if not more:
+                        break
+                    done |= more
+        except TimeoutError:
+            pass
+        finally:
+            for task in asking:
+                task.cancel()
+            trouble = await asyncio.gather(*asking, return_exceptions=True)
+        if len(answers) < len(self._coordinator.clients) - 1:
+            raise self._why(trouble)
+
+    def _voters(self) -> list[NodeClient]:
         """Return all nodes, also one that was lost, but for one that is proven to cheat."""
         coordinator = self._coordinator
         return coordinator.loss.members if coordinator.loss.is_proven else [*coordinator.clients]
@@ -310,7 +362,11 @@ class SealedSearch:
             return None
 
     async def _ask_for_plan(
-        self, client: NodeClient, search: int, answers: dict[int, PlanOpened]
+        self,
+        client: NodeClient,
+        search: int,
+        decision: Decision,
+        answers: dict[int, PlanOpened],
     ) -> None:
         if not client.connected:
             await client.connect()
@@ -318,6 +374,8 @@ class SealedSearch:
             agreement=self._coordinator.hash,
             search=search,
             attempt=self._last,
+            votes=decision.votes,
+            heads=decision.heads,
         )
         done = await (await client.ask(request))
         sealed, boxes = done.sealed, len(self._coordinator.agreement.participants)

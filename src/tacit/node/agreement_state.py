@@ -20,9 +20,11 @@ from tacit.node.counters import Counters
 from tacit.node.derivation import Derivation
 from tacit.node.epoch_state import Epochs
 from tacit.node.inputs import Inputs
+from tacit.node.plan_boxes import PlanBoxes
 from tacit.node.policy import check_still_valid, refuse
-from tacit.node.sealed_progress import KeptState, PlanBoxes, SealedProgress
+from tacit.node.sealed_progress import KeptState, SealedProgress
 from tacit.node.store import Store
+from tacit.node.voting import KeptVotes
 from tacit.records.events import (
     AgreementEnded,
     EpochBegun,
@@ -33,6 +35,7 @@ from tacit.records.events import (
     RevealBegun,
     RunCounted,
     SearchEvent,
+    Voted,
 )
 from tacit.records.log import FreezingEvent
 from tacit.records.messages import RefusalKind
@@ -43,8 +46,6 @@ HAS_ENDED = "the agreement has ended, and its inputs are deleted; make a new one
 DUE_PART = 0.8
 """From this part of its time on, a run may open its plan however few steps it has made. The rest is
 for a platform whose clock began to run before the nodes'."""
-BINDING_PART = 0.7
-"""From this part on a node binds itself where a peer asks: clocks of peers are not the same."""
 
 
 class AgreementState:
@@ -76,6 +77,7 @@ class AgreementState:
         """By the first search of each group."""
         self.plan_boxes = {search: PlanBoxes(store, search) for group in groups for search in group}
         """The boxes of plans, where these are for their owners only."""
+        self.votes = KeptVotes(store, node=node)
         self.epochs = Epochs(store, self.counters, self.searches, self.derivation)
         self.trouble_lines = LineLimit(burst=1000, per_minute=60)
         """How many lines about refusals and failures a platform may cause in the log."""
@@ -90,6 +92,8 @@ class AgreementState:
                 self.counted = event
             elif isinstance(event, EvaluationBegun | NumberAdopted | RevealBegun):
                 self.counters.replay(event)
+            elif isinstance(event, Voted):
+                self.votes.replay(event)
             elif not isinstance(event, SearchEvent):
                 # A line that nobody replays would silently be forgotten by a restart.
                 assert_never(event)
@@ -151,9 +155,7 @@ class AgreementState:
         if self.agreement.equity is not None and self.counted is None:
             raise refuse("the run is not counted yet; have it counted before its plan is opened")
 
-    def check_long_enough(
-        self, search: int, attempt: Attempt, /, *, now: float, part: float = DUE_PART
-    ) -> None:
+    def check_long_enough(self, search: int, attempt: Attempt, /, *, now: float) -> None:
         """Refuse to open the plan of an assignment after fewer steps than agreed, before it is due.
 
         A platform that could open a plan after the first exchanges would learn which of the few
@@ -163,7 +165,7 @@ class AgreementState:
             return
         run, progress = self.agreement.sealed_run, self.group_with(search)
         assert progress is not None
-        if attempt.number >= run.least_steps or progress.opened == attempt:
+        if attempt.number >= run.least_steps:
             return
         # The state before the one that was proved may still be here, and is not the optimum.
         if progress.finished is not None and attempt.number >= progress.finished:
@@ -171,7 +173,7 @@ class AgreementState:
         # Groups are solved one after the other, each in its part of the time.
         groups = [each.searches for each in run.groups]
         before = groups[: groups.index(tuple(progress.searches)) + 1]
-        due = part * run.seconds * sum(map(len, before)) / len(run.weightings)
+        due = DUE_PART * run.seconds * sum(map(len, before)) / len(run.weightings)
         if due and progress.started is not None and now - progress.started >= due:
             return
         raise refuse(
@@ -179,12 +181,6 @@ class AgreementState:
             "unless the deadline has come; go on with the run",
             kind=RefusalKind.EARLY,
         )
-
-    async def begin_open(self, search: int, attempt: Attempt, /) -> KeptState:
-        """Bind this node to a state whose plan may be opened or counted now, or refuse."""
-        progress = self.search(search)
-        self.check_long_enough(search, attempt, now=time.time())
-        return await progress.begin_open(attempt)
 
     def sealed_states(self) -> dict[int, list[Attempt]]:
         """Per group of searches, the attempts whose state is here or would be handed over."""

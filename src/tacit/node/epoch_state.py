@@ -27,13 +27,14 @@ from dataclasses import dataclass
 
 import msgspec
 
-from tacit.errors import EngineError, LogError
+from tacit.errors import LogError
 from tacit.mpc import party_name
 from tacit.node.counters import BestSoFar, Counters
 from tacit.node.derivation import Derivation, History
 from tacit.node.policy import check_epoch, refuse
 from tacit.node.sealed_progress import SealedProgress
 from tacit.node.store import Store, Stored, decoder_of, encode_stored
+from tacit.records.ballots import Phase, Poll
 from tacit.records.events import EpochBegun, NodeLost, NodeNamed, NodeReturned
 from tacit.records.evidence import describe_suspects, read_evidence, suspects
 from tacit.records.ledger import DisclosedLabels
@@ -157,16 +158,6 @@ def used_numbers(claims: Sequence[Numbers], /) -> Numbers:
 def _agreed_request(requests: Counter[bytes], enough: int) -> bytes:
     agreed = (request for request, votes in requests.most_common() if request and votes >= enough)
     return next(agreed, b"")
-
-
-def bound_searches(claims: Sequence[Mapping[int, Attempt]], /) -> list[tuple[int, Attempt]]:
-    """The sealed searches of which enough peers are bound to a plan.
-
-    >>> bound_searches([{0: Attempt("7:1:0")}, {}, {0: Attempt("9:1:0")}])
-    []
-    """
-    votes = Counter((search, attempt) for claim in claims for search, attempt in claim.items())
-    return [binding for binding, count in votes.items() if count >= _enough(len(claims))]
 
 
 def common_answers(claims: Sequence[tuple[int, History]], /) -> tuple[int, History]:
@@ -357,22 +348,32 @@ class Epochs:
     async def tell(self, peer: int) -> EpochBegins:
         """What is used up here, and what this node remembers of that peer's log."""
         numbers = {k: counter.last() for k, counter in self._counters.by_objective.items()}
-        bound = {k: each.opened for k, each in self._searches.items() if each.opened is not None}
+        decided = {k: each.decided_by for k, each in self._searches.items() if each.decided_by}
         completed = 0 if self._derivation is None else await self._derivation.completed()
         known, states = self.peers.remembered(peer), self.of_three
         return EpochBegins(
-            numbers, bound, known.head.size, known.head.head, known.signature, completed,
+            numbers, decided, known.head.size, known.head.head, known.signature, completed,
             states.bests(), states.sealed(),
         )  # fmt: skip
 
     async def hear(self, claims: Sequence[EpochBegins]) -> None:
-        """Use up what peers have used up; searches that are bound here already stay as they are."""
+        """Use up what peers have used up, and note which plans they have seen decided."""
         self._counters.adopt(used_numbers([claim.numbers for claim in claims]))
-        for search, attempt in bound_searches([claim.bound for claim in claims]):
-            if search not in self._searches:
-                raise EngineError(f"a peer has opened search {search}, which does not exist")
-            await self._searches[search].bind(attempt)
+        for claim in claims:
+            for search, votes in claim.decided.items():
+                await self._hear_decided(search, votes)
         self.of_three.hear(claims)
+
+    async def _hear_decided(self, search: int, votes: Sequence[bytes]) -> None:
+        """Take over which state is opened, if the votes are proof of it; else they say nothing."""
+        progress = self._searches.get(search)
+        if progress is None or progress.decided is not None:
+            return
+        with suppress(LogError):
+            poll = Poll.read(self._store.agreement, progress.subject, votes)
+            found = poll.decided()
+            if found is not None:
+                await progress.decide(Attempt(found[1]), poll.signed_by(Phase.BOUND, *found))
 
     async def tell_missing(self, theirs: EpochBegins) -> AnswersTold:
         if self._derivation is None:

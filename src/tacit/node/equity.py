@@ -20,6 +20,7 @@ from tacit.node.agreement_state import AgreementState
 from tacit.node.computation import NodeComputation
 from tacit.node.policy import refuse
 from tacit.node.threads import in_thread
+from tacit.node.voting import decided_state
 from tacit.records.events import RunCounted
 from tacit.records.messages import CountRun, RunAccounted
 from tacit.records.requests import unpack_candidates
@@ -53,7 +54,7 @@ async def count_run(node: Node, state: AgreementState, request: CountRun) -> Run
     # The book's lock for all of it: another run of the series must not be counted in between.
     async with hooks.turn:
         async with computation.begins():
-            plan = await _plan_to_count(state, request, hooks)
+            plan = await _plan_to_count(node, state, request, hooks)
         problem, attempt = agreement.problem, f"{request.epoch}:{request.attempt}"
         async with computation.session(
             size=account_bytes(agreement),
@@ -73,14 +74,14 @@ async def count_run(node: Node, state: AgreementState, request: CountRun) -> Run
 
 
 async def _plan_to_count(
-    state: AgreementState, request: CountRun, hooks: WithEquity
+    node: Node, state: AgreementState, request: CountRun, hooks: WithEquity
 ) -> PlanToCount:
-    """The one plan of a sealed search, to which the node binds itself, or one of the best plans."""
+    """The plan of a sealed search that the nodes have decided on, or one of the best plans."""
     agreement = state.agreement
     if agreement.sealed:
         if request.plan:
             raise refuse("the plan of a sealed search is counted while it is shares; name none")
-        kept = await state.begin_open(request.search, request.state)
+        kept = await decided_state(node, state, request.search, request.state, request.votes)
         hooks.check_counts()
         first = agreement.sealed_run.heads
         return PlanToCount(lambda: state.plan_of(request.search, kept)[first:])

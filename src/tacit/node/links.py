@@ -15,14 +15,14 @@ a time, and none goes through two.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from msgspec.structs import replace
 
-from tacit.errors import AbortError, MpcError, PeerError, PeerLostError, PeerTimeoutError
+from tacit.errors import MpcError, PeerError, PeerLostError, PeerTimeoutError
 from tacit.identity.config import NodeConfig, parse_address
 from tacit.mpc import party_name
 from tacit.mpc.transport import (
@@ -42,8 +42,6 @@ from tacit.records.events import Connected, LinkLost, LogEvent, RelayBegun, Rela
 from tacit.records.messages import TALK
 from tacit.records.node_log import LineLimit
 from tacit.records.peer_messages import (
-    Bind,
-    Bound,
     Here,
     PeerMessage,
     RelayComes,
@@ -52,7 +50,6 @@ from tacit.records.peer_messages import (
     decode_peer_message,
     encode_peer_message,
 )
-from tacit.records.requests import NO_ATTEMPT, Attempt
 from tacit.supervisor import Supervisor
 
 QUIET_SECONDS = 3600.0
@@ -61,15 +58,6 @@ QUESTIONS = 5
 """A peer with a link counts as gone after so many without an answer, over the agreed time."""
 ROUND_TRIPS = 3
 """How many are measured when a link is new; the shortest counts, since the ends add delays."""
-MOST_QUESTIONS = 256
-"""How many answers a peer may wait for at a time."""
-
-T = TypeVar("T")
-
-Binder = Callable[[Bind, str], Awaitable[Bound]]
-"""Binds this node as a peer requests, and returns to what it is bound."""
-
-
 Relayer = Callable[[RelayWanted | RelayComes], None]
 """Receives what peers say about links that go through another node."""
 
@@ -80,7 +68,6 @@ class PeerLine:
     def __init__(
         self,
         mux: Mux,
-        bind: Binder,
         *,
         relays: Relayer = lambda _: None,
         through: int | None = None,
@@ -90,13 +77,10 @@ class PeerLine:
         """The node that the link goes through, if it is not direct."""
         self.round_trip: float | None = None
         """The shortest so far, in seconds; None before the peer has answered."""
-        self._bind, self._relays = bind, relays
+        self._relays = relays
         self._talk = mux.open(TALK)
         self._asked: asyncio.Future[None] | None = None
         self._asked_at = 0.0
-        self._binding: dict[int, asyncio.Future[Bound]] = {}
-        self._answering: set[asyncio.Task[None]] = set()
-        self._number = 0
 
     async def listen(self) -> str:
         while True:
@@ -106,11 +90,6 @@ class PeerLine:
             except PeerTimeoutError:
                 continue
             except PeerError as error:
-                # Nobody answers over this link any more; whoever waits tries another.
-                for number, waiting in self._binding.items():
-                    _settle(waiting, Bound(number, NO_ATTEMPT))
-                for task in self._answering:
-                    task.cancel()
                 return error.what
 
     async def _heard(self, said: PeerMessage) -> None:
@@ -119,18 +98,6 @@ class PeerLine:
                 await self._say(Here(), timeout=ANSWER_SECONDS)
             case Here():
                 self._is_here()
-            case Bind():
-                # In a task: it may have to wait for a computation, and meanwhile the peer must have
-                # an answer if it asks whether this node is there.
-                if len(self._answering) >= MOST_QUESTIONS:
-                    raise AbortError(self.mux.link.peer, "asks more than it waits for")
-                task = asyncio.create_task(self._answer(said))
-                self._answering.add(task)
-                task.add_done_callback(self._answering.discard)
-            case Bound():
-                waiting = self._binding.get(said.number)
-                if waiting is not None:
-                    _settle(waiting, said)
             case RelayWanted() | RelayComes():
                 self._relays(said)
 
@@ -152,11 +119,6 @@ class PeerLine:
         for _ in range(ROUND_TRIPS):
             if not await self.answers():
                 return
-
-    async def _answer(self, asked: Bind) -> None:
-        # A link that breaks meanwhile is noticed by `listen`.
-        with suppress(PeerError):
-            await self._say(await self._bind(asked, self.mux.link.peer), timeout=ANSWER_SECONDS)
 
     async def say(self, message: RelayWanted | RelayComes, /) -> None:
         await self._say(message, timeout=ANSWER_SECONDS)
@@ -182,28 +144,6 @@ class PeerLine:
                 return False
         done, _ = await asyncio.wait([self._asked], timeout=timeout)
         return bool(done)
-
-    async def bind(
-        self, agreement: bytes, search: int, attempt: Attempt, *, timeout: float
-    ) -> Bound:
-        """Tell the peer which plan this node opens; return what it is bound to, if it says so."""
-        self._number += 1
-        number = self._number
-        answer: asyncio.Future[Bound] = asyncio.get_running_loop().create_future()
-        self._binding[number] = answer
-        try:
-            await self._say(Bind(number, agreement, search, attempt), timeout=timeout)
-            done, _ = await asyncio.wait([answer], timeout=timeout)
-            return answer.result() if done else Bound(number, NO_ATTEMPT)
-        except PeerError:
-            return Bound(number, NO_ATTEMPT)
-        finally:
-            del self._binding[number]
-
-
-def _settle(waiting: asyncio.Future[T], result: T) -> None:
-    if not waiting.done():
-        waiting.set_result(result)
 
 
 HANDSHAKE_SECONDS = 3.0
@@ -383,11 +323,10 @@ class PeerLinks:
         frame_limit: int,
         log: Callable[[LogEvent], None],
         lost: Callable[[int], None],
-        bind: Binder,
         tasks: Supervisor,
     ) -> None:
         self._config, self._identity, self._supervisor = config, identity, tasks
-        self._frame_limit, self._log, self._lost, self._bind = frame_limit, log, lost, bind
+        self._frame_limit, self._log, self._lost = frame_limit, log, lost
         self._lines: dict[int, PeerLine] = {}
         self._asking: set[PeerLine] = set()
         self._changed = asyncio.Event()
@@ -477,9 +416,7 @@ class PeerLinks:
             delayed(link, self._config.delay_ms),
             early=EarlyLimits(seconds=EARLY_PATIENCE * self._config.timeout_seconds),
         )
-        line = PeerLine(
-            mux, self._bind, relays=lambda said: self.relays.hear(peer, said), through=through
-        )
+        line = PeerLine(mux, relays=lambda said: self.relays.hear(peer, said), through=through)
         # The new link is in its place before anything is awaited: nobody finds a gap, and of two
         # links that arrive together each finds the other.
         old = self._lines.get(peer)

@@ -37,6 +37,7 @@ from tacit.node.inputs import Inputs
 from tacit.node.own_log import shorten
 from tacit.node.preparing import prepare
 from tacit.node.threads import in_thread
+from tacit.node.voting import cast_vote
 from tacit.records.events import LinkLost, NodeFault, RequestFailed, RequestRefused
 from tacit.records.log import sign_head
 from tacit.records.messages import (
@@ -44,6 +45,7 @@ from tacit.records.messages import (
     Advance,
     Agree,
     Cancel,
+    CastVote,
     CountRun,
     Done,
     End,
@@ -106,6 +108,7 @@ Work = (
     | Reveal
     | Advance
     | CountRun
+    | CastVote
     | OpenPlan
     | End
 )
@@ -317,6 +320,8 @@ class PlatformConnection:
                     return await searching.advance(node, state, request, self.mux)
                 case CountRun():
                     return await count_run(node, state, request)
+                case CastVote():
+                    return await cast_vote(node, state, request)
                 case OpenPlan():
                     return await opening.open_plan(node, state, request)
 

@@ -1,38 +1,38 @@
-"""Keep the secret state of sealed searches, what may follow it, and the boxes of an opened plan.
+"""Keep the secret state of sealed searches, what may follow it, and which state is opened.
 
-Searches that are solved together have one state, and are bound to it together. Most go alone.
+Searches that are solved together have one state, and are opened from it together. Most go alone.
 
 ::
 
     started    StartDrawn     a start may be drawn again until the first batch has begun
     batches    BatchBegun     logged and synced before it is computed: what follows a state is fixed
-    bound      PlanBound      the one state whose plan may be opened; nothing is computed afterwards
+    voted      Voted          a vote on the state to open; nothing is computed afterwards
+    decided    PlanDecided    the one state whose plans are opened
 
 The states after the last two batches are kept, so that all nodes always have one in common: a node
-that lost the last one in a crash goes on from the one before, with fresh masks. A node binds itself
-on the disk before a part of a plan leaves it; what is computed meanwhile ends first.
+that lost the last one in a crash goes on from the one before, with fresh masks. Before a node
+votes, what it computes ends.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 import msgspec
 
-from tacit.agreement.plan_parts import SealedParts
 from tacit.agreement.sealed_run import SealedRun
 from tacit.mpc import ArithmeticShare
 from tacit.node.policy import check_checkpoints, check_generations, refuse
 from tacit.node.store import Store, Stored, decoder_of, encode_stored
 from tacit.node.threads import to_the_end
-from tacit.records.events import BatchBegun, PlanBound, PlanSealed, Sent, StartDrawn
-from tacit.records.ledger import DisclosedProof, DisclosureKind, HeardBoxes
+from tacit.records.ballots import Subject, SubjectKind
+from tacit.records.events import BatchBegun, PlanDecided, Sent, StartDrawn, Voted
+from tacit.records.ledger import DisclosedProof
 from tacit.records.messages import Advance
-from tacit.records.recording_mux import sent_digest
-from tacit.records.requests import Attempt, plan_hash
+from tacit.records.requests import Attempt
 
 KEPT_STATES = 2
 KEPT_RUNS = 16
@@ -75,8 +75,12 @@ class SealedProgress:
         """The attempts whose states the peers have and hand over to this node, which has none."""
         self._ends: dict[int, int] = {}
         self._requests: dict[int, str] = {}
-        self.opened: Attempt | None = None
-        """The attempt whose plans this node is bound to; nothing follows it."""
+        self.is_over = False
+        """Whether the node has voted on the state to open; nothing is computed afterwards."""
+        self.decided: Attempt | None = None
+        """The attempt whose plans are opened, once that is decided."""
+        self.decided_by: list[bytes] = []
+        """The votes that decided it."""
         self.finished: int | None = None
         """The step after which it was disclosed that all plans are proved optimal."""
         self.started: float | None = None
@@ -94,8 +98,11 @@ class SealedProgress:
                     self.finished = event.attempt.number
                 case StartDrawn(search=k) if k == self._search:
                     self._start_clock(event.at)
-                case PlanBound(search=k) if k in searches and self.opened is None:
-                    self.opened = event.attempt
+                case Voted(kind=SubjectKind.PLAN, about=k) if k == self._search:
+                    self.is_over = True
+                case PlanDecided(search=k) if k == self._search:
+                    self.decided = event.attempt
+                    self.decided_by = [bytes.fromhex(each) for each in event.votes]
 
     def _start_clock(self, now: float) -> None:
         # The first time counts: a platform that has a start drawn again gains no time by it.
@@ -118,7 +125,7 @@ class SealedProgress:
     @property
     def available(self) -> list[Attempt]:
         """The attempts whose states are here or would be handed over."""
-        return sorted({*self.names, *(self.from_peers if self.opened is None else [])})
+        return sorted({*self.names, *(self.from_peers if self.decided is None else [])})
 
     def forget(self) -> None:
         self._kept = []
@@ -126,7 +133,7 @@ class SealedProgress:
     @property
     def names(self) -> list[Attempt]:
         """The attempts whose states are here, and may still be used."""
-        return [kept.attempt for kept in self._kept if self.opened in (None, kept.attempt)]
+        return [kept.attempt for kept in self._kept if self.decided in (None, kept.attempt)]
 
     def state(self, attempt: Attempt, /) -> KeptState:
         """The state that an attempt left, if it is here."""
@@ -140,13 +147,18 @@ class SealedProgress:
         plans = kept.plans
         return plans if len(plans.shape) == 1 else plans[self.searches.index(search)]
 
-    def _check_not_opened(self) -> None:
-        if self._ending or self.opened is not None:
-            raise refuse("the plan of this search was opened, which is its end; nothing follows")
+    @property
+    def subject(self) -> Subject:
+        """What nodes vote on to open a state of this group."""
+        return Subject(SubjectKind.PLAN, self._search)
+
+    def _check_not_over(self) -> None:
+        if self._ending or self.is_over or self.decided is not None:
+            raise refuse("the plan of this search is opened, which is its end; nothing follows")
 
     @asynccontextmanager
     async def alone(self) -> AsyncIterator[None]:
-        """Run one computation at a time in this block; `bind` ends it early."""
+        """Run one computation at a time in this block; `ending` ends it early."""
         async with self.computing:
             self._scope = scope = asyncio.timeout(None)
             try:
@@ -154,14 +166,14 @@ class SealedProgress:
                     yield
             except TimeoutError:
                 if scope.expired():
-                    self._check_not_opened()
+                    self._check_not_over()
                 raise
             finally:
                 self._scope = None
 
     def begin_start(self, attempt: Attempt, /) -> None:
         """Allow a secret start, until the first step has begun."""
-        self._check_not_opened()
+        self._check_not_over()
         if self._ends:
             raise refuse("this search has begun; it does not start again")
         self._store.log.append(StartDrawn(self._search, attempt))
@@ -174,7 +186,7 @@ class SealedProgress:
 
         Returns the state to go on from, None where the peers hand it over.
         """
-        self._check_not_opened()
+        self._check_not_over()
         first, count, horizon = request.first, request.count, request.horizon
         parent, ends = request.parent_attempt, self._ends
         if parent in self.from_peers:
@@ -211,123 +223,35 @@ class SealedProgress:
         for old in states[: 1 - KEPT_STATES]:
             self._store.drop_state(f"sealed-{self._search}-{old.step}")
 
-    async def bind(self, attempt: Attempt, /) -> Attempt:
-        """Bind this node, on its disk, to the one state that it may open; return which it is.
+    @asynccontextmanager
+    async def ending(self) -> AsyncIterator[None]:
+        """End the computation under way, and let none begin in this block.
 
-        The first binding counts. A computation under way is ended first, so that no later state
-        exists whose plan could be wanted.
+        So no later state exists whose plan could be wanted, when this node votes on one.
         """
-        if self.opened is None:
-            self._ending = True
-            if self._scope is not None and self._scope.when() is None:
-                self._scope.reschedule(asyncio.get_running_loop().time())
-            try:
-                async with self.computing:
-                    if self.opened is None:
-                        for search in self.searches:
-                            self._store.log.append(PlanBound(search, attempt))
-                        self.opened = attempt
-            finally:
-                self._ending = False
-        self._store.log.sync()
-        return self.opened
+        self._ending = True
+        if self._scope is not None and self._scope.when() is None:
+            self._scope.reschedule(asyncio.get_running_loop().time())
+        try:
+            async with self.computing:
+                yield
+        finally:
+            self._ending = False
 
-    async def begin_open(self, attempt: Attempt, /) -> KeptState:
-        """Bind this node to a state that is here, or refuse; its part leaves once peers agree."""
-        kept = self.state(attempt)
-        if self.opened not in (None, attempt) or await self.bind(attempt) != attempt:
+    async def decide(self, attempt: Attempt, votes: Sequence[bytes], /) -> None:
+        """Log which state is opened, with the votes that decided it; refuse another one.
+
+        Not synced: the votes are, at their authors, and any quorum of them would decide the same.
+        """
+        if self.decided is None:
+            async with self.ending():
+                if self.decided is None:
+                    shown = [each.hex() for each in votes]
+                    event = PlanDecided(self._search, [*self.searches], attempt, shown)
+                    self._store.log.append(event)
+                    self.decided, self.decided_by = attempt, [*votes]
+        self.check_not_decided_otherwise(attempt)
+
+    def check_not_decided_otherwise(self, attempt: str, /) -> None:
+        if self.decided not in (None, attempt):
             raise refuse("another plan of this search was opened, which happens once")
-        return kept
-
-
-class StoredParts(Stored, frozen=True, tag="plan boxes/1"):
-    """The boxes with this node's part of a plan, and what else it releases of it."""
-
-    attempt: Attempt
-    sealed: SealedParts
-    value: list[bytes]
-    """Its components of the plan's value, where that is disclosed."""
-
-
-_READ_PARTS = decoder_of(StoredParts)
-
-
-class PlanBoxes:
-    """The boxes of one sealed search, where its plan is for its owners only.
-
-    They are sealed once, and always the same bytes leave the node: on the disk before the log says
-    what they are, in the log before anybody hears of them. What is in them are shares that only
-    their owners open, so they stay when the agreement has ended: an owner whose box was lost on the
-    way gets it again.
-    """
-
-    def __init__(self, store: Store, search: int, /) -> None:
-        self._store, self._search = store, search
-        self._sealing = asyncio.Lock()
-        self._logged: PlanSealed | None = None
-        self._is_released = False
-        self._parts: StoredParts | None = None
-        for event in store.log.recent():
-            match event:
-                case PlanSealed(search=k) if k == search:
-                    self._logged = event
-                case Sent(kind=DisclosureKind.OWNERS_PLAN, about=k) if k == search:
-                    self._is_released = True
-
-    def released(self, attempt: Attempt, /) -> StoredParts | None:
-        """The parts that were released of this attempt's plan; they are given out at any time."""
-        parts = self._load() if self._is_released else None
-        return parts if parts is not None and parts.attempt == attempt else None
-
-    async def sealed(self, attempt: Attempt, seal: Callable[[], StoredParts], /) -> StoredParts:
-        """The parts of the plan that this node is bound to; sealed now if they were not.
-
-        Run to the end: a cancelled call must leave no thread that writes other boxes later.
-        """
-        return await to_the_end(self._sealed(attempt, seal))
-
-    async def _sealed(self, attempt: Attempt, seal: Callable[[], StoredParts]) -> StoredParts:
-        async with self._sealing:
-            parts = self._load()
-            if parts is None and self._logged is not None:
-                raise refuse("the boxes of this plan are in the log and gone from the disk")
-            # Boxes on the disk that the log does not name were sealed just before a crash. Nobody
-            # has heard of them, so they may be replaced.
-            if parts is None or (self._logged is None and parts.attempt != attempt):
-                parts = await asyncio.to_thread(seal)
-                await asyncio.to_thread(self._store.save_parts, self._search, encode_stored(parts))
-                self._parts = parts
-            if parts.attempt != attempt:
-                raise refuse("the boxes here are of another plan of this search; one is opened")
-            heads = parts.sealed.heads
-            event = PlanSealed(self._search, attempt, heads.commitments, heads.boxes)
-            if self._logged is None:
-                self._store.log.append(event)
-                self._logged = event
-            elif (self._logged.commitments, self._logged.boxes) != (heads.commitments, heads.boxes):
-                raise refuse("the boxes of this plan are not those that the log names")
-            self._store.log.sync()
-            return parts
-
-    def release(self, parts: StoredParts, boxes: list[str], /) -> None:
-        """Log that the boxes leave this node, and to which ones the nodes were bound by then.
-
-        `boxes` are the hashes of the nodes' lists of boxes. Synced, since afterwards the node gives
-        its boxes out without comparing with the peers again.
-        """
-        self._store.log_sent(
-            DisclosureKind.OWNERS_PLAN,
-            self._search,
-            parts.attempt,
-            plan_hash(self._search, parts.attempt),
-            lambda salt: sent_digest(salt, [(0, parts.value)]),
-            known=HeardBoxes(boxes),
-        )
-        self._store.log.sync()
-        self._is_released = True
-
-    def _load(self) -> StoredParts | None:
-        if self._parts is None:
-            data = self._store.load_parts(self._search)
-            self._parts = None if data is None else _READ_PARTS.decode(data)
-        return self._parts

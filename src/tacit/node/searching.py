@@ -32,7 +32,7 @@ from tacit.mpc.sealed import advance as anneal
 from tacit.mpc.transport import Mux
 from tacit.node.agreement_state import AgreementState
 from tacit.node.computation import NodeComputation, StateHandover
-from tacit.node.opening import draw_plan_keys
+from tacit.node.plan_boxes import draw_plan_keys
 from tacit.node.sealed_progress import KeptState, SealedProgress
 from tacit.node.threads import in_thread
 from tacit.records.ledger import DisclosedProof, DisclosureKind
@@ -112,6 +112,9 @@ async def _advance(
         # same steps are made again from the state before.
         known = DisclosedProof(finished)
         computation.log_sent(DisclosureKind.PROVED, progress.searches[0], known=known)
+        # Synced before the reply: the platform goes on with it, and what this node acts on from now
+        # on must survive a power cut.
+        await in_thread(state.store.log.sync)
         if finished:
             progress.finished = end
     await progress.keep(KeptState(end, attempt, shares, keys))

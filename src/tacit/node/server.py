@@ -41,10 +41,10 @@ from tacit.node.limits import (
     tombstone,
 )
 from tacit.node.links import PeerLinks
-from tacit.node.opening import bind_for_peer
 from tacit.node.own_log import OwnLog, shorten
 from tacit.node.platform_connection import EARLY_NOTICES, PENDING_LIMIT, PlatformConnection
 from tacit.node.policy import refuse
+from tacit.node.presence import PeerPresence
 from tacit.node.series import KeptSeries
 from tacit.node.store import Store, folder_name
 from tacit.node.threads import Turns, WorkerLoops, in_thread, to_the_end
@@ -111,9 +111,9 @@ class Node:
             frame_limit=FRAME_LIMIT,
             log=self.note,
             lost=self.end_epochs,
-            bind=lambda asked, peer: bind_for_peer(self, asked, peer),
             tasks=self.tasks,
         )
+        self.presence = PeerPresence(self.peers.lines)
         # In this order: half-removed folders must not be read as agreements, and agreements claim
         # their sealing keys when they are read.
         remove_leftovers(self._data)

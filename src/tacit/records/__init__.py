@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tacit.lazy import lazily
 
 if TYPE_CHECKING:
+    from tacit.records.ballots import Poll, Subject, SubjectKind, contradicting, is_vote, read_vote
     from tacit.records.events import (
         BatchBegun,
         BuiltOnThree,
@@ -18,13 +19,14 @@ if TYPE_CHECKING:
         NodeNamed,
         NodeReturned,
         NumberAdopted,
-        PlanBound,
+        PlanDecided,
         PlanSealed,
         RequestFailed,
         RequestRefused,
         RevealBegun,
         RunCounted,
         Sent,
+        Voted,
     )
     from tacit.records.evidence import describe_suspects, read_evidence, suspects
     from tacit.records.ledger import (

@@ -10,6 +10,7 @@ from typing import Literal
 
 import msgspec
 
+from tacit.records.ballots import NO_LOCK, Phase, SubjectKind
 from tacit.records.ledger import DisclosedProof, DisclosureKind, HeardBoxes
 from tacit.records.requests import NO_ATTEMPT, Attempt
 
@@ -216,12 +217,34 @@ class RunCounted(LogEvent, frozen=True, omit_defaults=True, tag="counted run"):
     """The digest of the plan that counts, where the platform knows it before it does."""
 
 
-class PlanBound(LogEvent, frozen=True, tag="open plan"):
-    """The node binds itself to the one plan of a search that it may open."""
+class Voted(LogEvent, frozen=True, omit_defaults=True, tag="voted"):
+    """The node votes in a ballot on what is frozen or opened: written before the vote leaves."""
+
+    kind: SubjectKind
+    about: int
+    """The objective, or the first search of the group."""
+    ballot: int
+    phase: Phase
+    value: str = ""
+    locked: int = NO_LOCK
+    """Of a status, the ballot of the lock; the value is that of the lock."""
+    heads: str = ""
+    """Where a plan is for its owners: the hash of what binds the node to its parts of it."""
+    votes: list[str] = []
+    """Of a node that is bound, the votes of the quorum that was willing, with their signatures."""
+
+
+class PlanDecided(LogEvent, frozen=True, tag="open plan"):
+    """A quorum of nodes is bound to the state whose plans are opened, and no other ever will be."""
 
     search: int
+    """The first search of the group."""
+    searches: list[int]
+    """All that are opened from this state."""
     attempt: Attempt
-    """The attempt whose state has the plan."""
+    """The attempt whose state has the plans."""
+    votes: list[str]
+    """Of the nodes that are bound to it, with their signatures."""
 
 
 class PlanSealed(LogEvent, frozen=True, tag="sealed plan"):
@@ -267,7 +290,7 @@ class AgreementEnded(LogEvent, frozen=True, tag="ended"):
     why: str
 
 
-SearchEvent = StartDrawn | BatchBegun | Sent | PlanBound | PlanSealed
+SearchEvent = StartDrawn | BatchBegun | Sent | PlanDecided | PlanSealed
 """What the sealed searches and the boxes of plans are restored from; they read it themselves."""
 StateEvent = (
     InputsFrozen
@@ -276,6 +299,7 @@ StateEvent = (
     | NodeLost
     | NodeNamed
     | NodeReturned
+    | Voted
     | EvaluationBegun
     | NumberAdopted
     | RevealBegun

@@ -1,7 +1,8 @@
 """Evidence that a node departed from the protocol: signed statements that contradict each other.
 
-All senders of a letter know all of it. So honest nodes that agree on what is computed never sign
-different hashes of the same pieces, and never two statements of the same place. Each contradiction
+A statement is about letters, or a vote in a ballot. All senders of a letter know all of it. So
+honest nodes that agree on what is computed never sign different hashes of the same pieces, and
+never two statements of the same place. They vote once in each phase of a ballot. Each contradiction
 gives a set of nodes of whom one lies, whoever shows it; at most one of four lies, so it is in all
 of these sets. A node is named if it is the only one that is.
 """
@@ -16,6 +17,10 @@ from tacit.agreement.signatures import is_signed, sign
 from tacit.agreement.terms import Agreement, agreement_hash
 from tacit.errors import LogError
 from tacit.mpc import SIGNATURE_BYTES, Statement
+from tacit.records.ballots import Vote, contradictions, is_vote, read_vote
+
+Shown = Statement | Vote
+"""What a node signed: of letters that it sent, or in a ballot."""
 
 
 class FrameSigner:
@@ -36,34 +41,39 @@ class FrameSigner:
         return known and is_signed(self._keys[by], "frame", self._agreement + statement, signature)
 
 
-def read_evidence(agreement: Agreement, evidence: Iterable[bytes], /) -> list[Statement]:
+def read_evidence(agreement: Agreement, evidence: Iterable[bytes], /) -> list[Shown]:
     """Read the statements; a `LogError` if a node of this agreement did not sign one.
 
     Each comes as its bytes with the signature of its author behind.
     """
-    signer, found = FrameSigner(agreement), []
-    for signed in evidence:
-        data, signature = signed[:-SIGNATURE_BYTES], signed[-SIGNATURE_BYTES:]
-        try:
-            statement = Statement.decode(data)
-        except ValueError as error:
-            raise LogError(f"what is shown as evidence is {error}; it was made up") from None
-        # Whoever shows evidence may have made it up. Only what a node of this agreement signed
-        # counts.
-        if max([statement.to, *(n for g in statement.groups for n in g.senders)]) >= len(
-            agreement.nodes
-        ) or not signer.is_signed(statement.author, data, signature):
-            raise LogError(
-                f"evidence shows a statement that node {statement.author} did not sign in this "
-                "run; it was made up, or is of another run"
-            )
-        found.append(statement)
-    return found
+    signer = FrameSigner(agreement)
+    return [
+        read_vote(agreement, signed) if is_vote(signed) else _statement(agreement, signer, signed)
+        for signed in evidence
+    ]
 
 
-def suspects(statements: Sequence[Statement], /) -> frozenset[int]:
+def _statement(agreement: Agreement, signer: FrameSigner, signed: bytes) -> Statement:
+    data, signature = signed[:-SIGNATURE_BYTES], signed[-SIGNATURE_BYTES:]
+    try:
+        statement = Statement.decode(data)
+    except ValueError as error:
+        raise LogError(f"what is shown as evidence is {error}; it was made up") from None
+    # Whoever shows evidence may have made it up. Only what a node of this agreement signed counts.
+    if max([statement.to, *(n for g in statement.groups for n in g.senders)]) >= len(
+        agreement.nodes
+    ) or not signer.is_signed(statement.author, data, signature):
+        raise LogError(
+            f"evidence shows a statement that node {statement.author} did not sign in this "
+            "run; it was made up, or is of another run"
+        )
+    return statement
+
+
+def suspects(statements: Sequence[Shown], /) -> frozenset[int]:
     """Return the nodes of whom one departed from the protocol; a `LogError` if none is shown to."""
-    found = _contradictions(statements)
+    found = contradictions(each for each in statements if isinstance(each, Vote))
+    found += _contradictions([each for each in statements if isinstance(each, Statement)])
     if not found:
         raise LogError("the statements that are shown as evidence do not contradict each other")
     # At most one of four nodes departs from the protocol, so it is in every one of these sets.

@@ -13,11 +13,12 @@ from typing import Annotated, Any, Generic, TypeVar, get_args
 
 import msgspec
 
-from tacit.agreement.plan_parts import SealedParts
+from tacit.agreement.plan_parts import PlanHeads, SealedParts
 from tacit.agreement.sizes import MOST_OBJECTIVES, MOST_PARTICIPANTS
 from tacit.errors import FrameError
 from tacit.mpc import Context
 from tacit.mpc.transport import Channel, FrameKind
+from tacit.records.ballots import BallotNumber, Phase, SignedVote, SignedVotes, Subject, Value
 from tacit.records.requests import (
     COUNT_NUMBER,
     NO_ATTEMPT,
@@ -134,6 +135,20 @@ class RunAccounted(Computed, frozen=True, kw_only=True):
     """Of the chain of counted runs, with this one."""
 
 
+PlanHeadsOfGroup = Annotated[list[PlanHeads], msgspec.Meta(max_length=256)]
+"""What binds a node to its parts of plans for their owners: one per search of a group."""
+
+
+class VoteCast(Message, frozen=True, kw_only=True):
+    """The node's vote: the one that was asked for, or the latest, which says where the node is."""
+
+    vote: SignedVote
+    proof: SignedVotes = []
+    """Of a status, the votes of the quorum behind its lock."""
+    heads: PlanHeadsOfGroup = []
+    """Of one that is bound to a plan for its owners, per search what the vote has the hash of."""
+
+
 class PlanOpened(Message, frozen=True, kw_only=True):
     """The node's part of the plan."""
 
@@ -176,6 +191,8 @@ class RefusalKind(StrEnum):
     """The series allows no more runs today; later it does."""
     EARLY = "early"
     """No plan is opened yet; go on with the steps, or ask again when the deadline comes."""
+    ABSENT = "absent"
+    """Two of three nodes have voted so, and the third can be reached; ask it, too."""
 
 
 class Refused(Message, frozen=True, kw_only=True):
@@ -206,6 +223,7 @@ Result = (
     | EpochOpened
     | BatchDone
     | RunAccounted
+    | VoteCast
     | PlanOpened
     | Done
     | Computed
@@ -232,6 +250,7 @@ Signatures = Annotated[dict[str, bytes], msgspec.Meta(max_length=MOST_PARTICIPAN
 """By participant; more are refused before any is read."""
 PublicWeights = Annotated[dict[int, bytes], msgspec.Meta(max_length=MOST_OBJECTIVES)]
 Nonce = Annotated[bytes, msgspec.Meta(max_length=64)]
+HeadsOfNodes = Annotated[dict[Small, PlanHeadsOfGroup], msgspec.Meta(max_length=4)]
 Hexadecimal = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32,64}$")]
 
 
@@ -354,6 +373,8 @@ class CountRun(Computation[RunAccounted], frozen=True, kw_only=True):
     search: Small
     state: Attempt
     """The attempt whose state has the plan of a sealed search; else empty."""
+    votes: SignedVotes = msgspec.field(default_factory=list)
+    """Those that decided on the state."""
     plan: bytes = b""
     """One of the best plans that the agreed search found, where the platform knows them."""
 
@@ -363,12 +384,28 @@ class CountRun(Computation[RunAccounted], frozen=True, kw_only=True):
         return request_hash("count", "", "", self.plan) if self.plan else b"count"
 
 
+class CastVote(Request[VoteCast], frozen=True, kw_only=True):
+    """Vote in a ballot on what is frozen or opened, as far as these votes of others allow it."""
+
+    agreement: bytes
+    subject: Subject
+    ballot: BallotNumber
+    phase: Phase
+    value: Value = ""
+    votes: SignedVotes = msgspec.field(default_factory=list)
+    """Those that allow it: the statuses of a ballot with what proves their locks, or a quorum."""
+
+
 class OpenPlan(Request[PlanOpened], frozen=True, kw_only=True):
-    """Open the best plan of a sealed search as this attempt left it: once, and the search ends."""
+    """Open the best plan of a sealed search as this attempt left it, which the nodes decided on."""
 
     agreement: bytes
     search: Small
     attempt: Attempt
+    votes: SignedVotes = msgspec.field(default_factory=list)
+    """Those that decided on it."""
+    heads: HeadsOfNodes = msgspec.field(default_factory=dict)
+    """Where the plan is for its owners: what the nodes are bound to by these votes."""
 
 
 class End(Request[Done], frozen=True, kw_only=True):
@@ -453,6 +490,7 @@ AnyRequest = (
     | Reveal
     | Advance
     | CountRun
+    | CastVote
     | OpenPlan
     | End
     | Cancel

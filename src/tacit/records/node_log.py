@@ -77,8 +77,9 @@ class RecentEvents:
         # A platform can cause any number of others, which must not push out what counts.
         if not isinstance(event, StateEvent):
             return
-        # What was sent is kept apart by what it was: many evaluations push no plan out.
-        names = ("objective", "search", "participant", "kind", "about")
+        # What was sent is kept apart by what it was: many evaluations push no plan out. So are the
+        # phases of ballots: however many ballots a platform begins, the last lock stays.
+        names = ("objective", "search", "participant", "kind", "about", "phase")
         about = (getattr(event, name, None) for name in names)
         alike = self._kept[type(event), *about]
         alike.append(Kept(offset, length, event))

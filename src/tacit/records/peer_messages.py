@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from tacit.agreement.plan_parts import PlanHeads
+from tacit.records.ballots import SignedVotes
 from tacit.records.ledger import DisclosedLabels
 from tacit.records.messages import Number, Small, Word, decode
 from tacit.records.requests import Attempt, decode_attempt, encode_attempt
@@ -22,31 +22,14 @@ class Here(_PeerMessage, frozen=True):
     """I am."""
 
 
-class Bind(_PeerMessage, frozen=True):
-    """Of this sealed search I open the state that an attempt left; bind yourself to it too."""
-
-    number: Number
-    agreement: bytes
-    search: Small
-    attempt: Attempt
-
-
-class Bound(_PeerMessage, frozen=True):
-    """The attempt that I am bound to, on my disk; empty if I do not know that search."""
-
-    number: Number
-    attempt: Attempt
-    heads: PlanHeads | None = None
-    """Where the plan is for its owners: what binds me to my parts of it, and to their boxes."""
-
-
 class EpochBegins(_PeerMessage, frozen=True):
     """What I have used up, when an epoch begins."""
 
     numbers: dict[int, list[tuple[int, bytes]]]
     """Per objective, the last used evaluation numbers with the hashes of their requests."""
-    bound: dict[int, Attempt]
-    """Per sealed search that is opened, the attempt whose plan that is."""
+    decided: dict[int, SignedVotes]
+    """Per group of sealed searches whose plans are opened, the votes that decided which they are.
+    They are proof, so that the word of one peer is enough."""
     size: Number
     """So many bytes your log had, as far as I remember; 0 if I never heard of it."""
     head: Word
@@ -93,9 +76,7 @@ class RelayComes(_PeerMessage, frozen=True):
     origin: Small
 
 
-PeerMessage = (
-    There | Here | Bind | Bound | EpochBegins | LogReached | AnswersTold | RelayWanted | RelayComes
-)
+PeerMessage = There | Here | EpochBegins | LogReached | AnswersTold | RelayWanted | RelayComes
 _ENCODER = msgspec.msgpack.Encoder(enc_hook=encode_attempt)
 _READ: msgspec.msgpack.Decoder[PeerMessage] = msgspec.msgpack.Decoder(
     PeerMessage, dec_hook=decode_attempt

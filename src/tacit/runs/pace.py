@@ -17,8 +17,8 @@ PART_OF_THE_REST = 4
 MOST_IN_BATCH = 1000
 SETTLING = 1
 """What the end of a batch takes, in steps."""
-OPENING_SECONDS = 0.3
-"""Set aside before the deadline for the opening."""
+OPENING_SECONDS = 0.4
+"""Set aside before the deadline for the opening: three requests, one after the other."""
 FURTHER_PLAN_SECONDS = 0.05
 """For each plan of a group after the first."""
 FIRST_GUESS = 0.02
@@ -50,7 +50,7 @@ class Pace:
 
     @property
     def reserve(self) -> float:
-        """Seconds kept for the opening: two messages there and back, and a node that hangs."""
+        """Seconds kept for the opening: three messages there and back, and a node that hangs."""
         opening = OPENING_SECONDS + FURTHER_PLAN_SECONDS * (self.plans - 1)
         return opening + self.account + (self.seconds / 2 if self.measured else 0.0)
 

@@ -50,6 +50,7 @@ from tacit.verify.sealed import (
     check_generations_asked,
     check_told,
 )
+from tacit.verify.votes import check_decided
 
 UNPROVEN = (
     "a node failed before it had logged its part, or was cut off by the platform, which can then "
@@ -349,6 +350,7 @@ def _check_sealed(agreement: Agreement, logs: Sequence[Log], ledger: Sequence[Di
         return "sealed: nothing was opened"
     check_generations_asked(logs)
     answers = check_answers(agreement, logs, ledger)
+    check_decided(agreement, logs)
     check_boxes(agreement, logs, ledger)
     nodes = [LoggedDisclosures.of(log) for log in logs]
     told = check_told(agreement, logs)

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 
 from tacit.agreement import Agreement
 from tacit.errors import LogError
+from tacit.mpc import Statement
 from tacit.records import (
     REVEAL_NUMBER,
     Attempt,
@@ -36,7 +37,7 @@ from tacit.records import (
     NodeNamed,
     NodeReturned,
     NumberAdopted,
-    PlanBound,
+    PlanDecided,
     RequestFailed,
     RevealBegun,
     Sent,
@@ -46,6 +47,7 @@ from tacit.records import (
     sent_digest,
     suspects,
 )
+from tacit.verify.votes import votes_twice
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +153,10 @@ def check_evidence(agreement: Agreement, logs: Sequence[Log], /) -> str:
                     shown |= dict.fromkeys(_checked(agreement, node, event))
                 except (LogError, ValueError) as error:
                     made_up.append(f"node {node} shows evidence that is none: {error}")
+    try:
+        shown |= dict.fromkeys(votes_twice(agreement, logs))
+    except LogError as error:
+        made_up.append(str(error))
     words = describe_suspects(suspects(read_evidence(agreement, shown))) if shown else ""
     if made_up:
         raise LogError("; ".join([*dict.fromkeys(made_up), *([words] if words else [])]))
@@ -168,7 +174,7 @@ def _checked(agreement: Agreement, node: int, event: RequestFailed | NodeNamed) 
         if left != {event.node} or node == event.node:
             raise LogError(f"it does not prove that node {event.node} cheated")
     # A node can only have evidence that was sent to it; anything else was handed to it to be shown.
-    elif any(statement.to != node for statement in statements):
+    elif any(isinstance(each, Statement) and each.to != node for each in statements):
         raise LogError("it was not sent to this node")
     return evidence
 
@@ -198,7 +204,7 @@ class LoggedDisclosures:
     """Per objective and number the hash of the population; also of what peers were asked for."""
     begun: dict[tuple[int, Attempt], str] = field(default_factory=dict)
     """Per objective or search and attempt, the hash of the request that was begun."""
-    bound: dict[tuple[int, Attempt], str] = field(default_factory=dict)
+    decided: dict[tuple[int, Attempt], str] = field(default_factory=dict)
     """Per search and attempt whose plan the node opens, the hash of that request."""
     sent: dict[Key, dict[Attempt, list[Sent]]] = field(default_factory=dict)
     """What left the node: of a plan as often as it was asked for."""
@@ -222,8 +228,9 @@ class LoggedDisclosures:
                     found.begun[k, event.attempt] = known or ""
                 case BatchBegun(search=k):
                     found.begun[k, event.attempt] = event.request
-                case PlanBound(search=k):
-                    found.bound[k, event.attempt] = plan_hash(k, event.attempt).hex()
+                case PlanDecided():
+                    for k in event.searches:
+                        found.decided[k, event.attempt] = plan_hash(k, event.attempt).hex()
                 case Sent():
                     lines = found.sent.setdefault(key_of(event), {})
                     lines.setdefault(event.attempt, []).append(event)
@@ -266,7 +273,7 @@ class LoggedDisclosures:
 
     def has_begun(self, entry: Disclosed, /) -> bool:
         """Return whether the node began the attempt of an entry, or may have lost the line."""
-        begun = self.bound if entry.kind.opens_plan else self.begun
+        begun = self.decided if entry.kind.opens_plan else self.begun
         request = begun.get((entry.about, entry.attempt))
         # A node says itself after a power cut up to which number it may have lost lines.
         asked = request == entry.request or (request is None and self.has_lost(key_of(entry)))

@@ -25,7 +25,7 @@ from tacit.records import (
     DisclosureKind,
     HeardBoxes,
     Log,
-    PlanBound,
+    PlanDecided,
     PlanSealed,
     Sent,
     events_of,
@@ -70,7 +70,7 @@ def check_generations_asked(logs: Sequence[Log], /) -> int:
         raise LogError("the log has no sealed search; give the log of this agreement")
     generations = 0
     # Of searches that go on together, the first is asked for.
-    for search in {e.search for log in logs for e in events_of(PlanBound, log)} - searches:
+    for search in {e.search for log in logs for e in events_of(PlanDecided, log)} - searches:
         _opened_after(logs, search)
     for search in sorted(searches):
         opened = _opened_after(logs, search)
@@ -100,7 +100,7 @@ def early_words(agreement: Agreement, logs: Sequence[Log], /) -> str:
     run = agreement.sealed_run
     proved = {at for at, finished in _told(logs) if finished}
     early = []
-    for event in (event for log in logs for event in events_of(PlanBound, log)):
+    for event in (event for log in logs for event in events_of(PlanDecided, log)):
         first, number = run.group_of(event.search).searches[0], event.attempt.number
         if number < run.least_steps and (first, number) not in proved:
             early.append(number)
@@ -178,10 +178,12 @@ def _end(runs: Sequence[_Run]) -> int:
 
 def _opened_after(logs: Sequence[Log], search: int) -> int | None:
     """Return after which step the plan of a search was opened, if it was: once."""
-    bound = {e.attempt for log in logs for e in events_of(PlanBound, log) if e.search == search}
-    if len(bound) > 1:
+    opened = {
+        e.attempt for log in logs for e in events_of(PlanDecided, log) if search in e.searches
+    }
+    if len(opened) > 1:
         raise LogError(f"the nodes were asked for two plans of search {search}; one is opened")
-    return bound.pop().number if bound else None
+    return opened.pop().number if opened else None
 
 
 def _course(log: Log, *, gaps: bool) -> dict[int, list[_Run]]:
@@ -250,11 +252,15 @@ def _check_heads(
 
 def _check_releases(log: Log, entry: Disclosed, heads_of_nodes: Sequence[PlanHeads | None]) -> None:
     """Check that a node released the boxes of the ledger, and was bound to them before."""
-    bound = [event for event in events_of(PlanBound, log) if event.search == entry.about]
-    sealed = [event for event in events_of(PlanSealed, log) if event.search == entry.about]
-    attempts = {each.attempt for each in bound} | {each.attempt for each in sealed}
-    if attempts - {entry.attempt}:
+    decided = [event for event in events_of(PlanDecided, log) if entry.about in event.searches]
+    if any(each.attempt != entry.attempt for each in decided):
         raise LogError("a node was bound to another plan than the ledger says")
+    # Before all agreed on this one, a node may have sealed its parts of another.
+    sealed = [
+        event
+        for event in events_of(PlanSealed, log)
+        if (event.search, event.attempt) == (entry.about, entry.attempt)
+    ]
     known = [None if each is None else (each.commitments, each.boxes) for each in heads_of_nodes]
     roots = {root for heads in heads_of_nodes if heads is not None for root in heads.commitments}
     for event in sealed:

@@ -29,6 +29,8 @@ from tacit.records.messages import (
     EpochOpened,
     Evaluate,
     Failed,
+    OfferSealingKey,
+    Ping,
     RunAccounted,
     SealingKeyOffered,
 )
@@ -187,6 +189,11 @@ class Offering:
         pass
 
     async def ask(self, asked: Any) -> asyncio.Future[Any]:
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        answer.set_result(None if isinstance(asked, Ping) else self.offered(asked))
+        return answer
+
+    def offered(self, asked: OfferSealingKey) -> SealingKeyOffered:
         said = {
             "nonce": asked.nonce,
             "platform": asked.platform,
@@ -194,9 +201,7 @@ class Offering:
             **self.lies,
         }
         signature = sign_offer(CAST.nodes[0].signing, **said)
-        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        answer.set_result(SealingKeyOffered(id=1, sealing_key="ab" * 32, signature=signature))
-        return answer
+        return SealingKeyOffered(id=1, sealing_key="ab" * 32, signature=signature)
 
 
 @pytest.mark.parametrize("lie", ["nonce", "platform", "sealing_key"])

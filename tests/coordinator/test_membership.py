@@ -78,7 +78,7 @@ def blamed(silent: list[float | None], *, pair: bool = False) -> str:
         )
         for number, seconds in enumerate(silent)
     ]
-    loss: Any = SimpleNamespace(members=clients, is_proven=False)
+    loss: Any = SimpleNamespace(members=clients, awaited=clients, is_proven=False)
     naming = Naming(CAST.agreement)
     if pair:
         naming.hear(MismatchError("node 1", "node 2", evidence=[*map(signed, PAIR)]))

@@ -19,7 +19,7 @@ from tacit.node.policy import Asked
 from tacit.node.store import Store
 from tacit.records.events import EvaluationBegun, EvaluationRepeated
 from tacit.records.log import verify_log
-from tacit.records.requests import NO_ATTEMPT, Attempt
+from tacit.records.requests import NO_ATTEMPT, REVEAL_NUMBER, Attempt
 from tests.on_nodes.agreed_cluster import AgreedCluster, populations, problem, run
 from tests.on_nodes.fixtures import Cast, example_cast
 
@@ -175,3 +175,42 @@ def test_a_cancelled_evaluation_is_made_up_for(cluster: LocalCluster) -> None:
     bests = [int(agreed.problem.fitness(0, each).max()) for each in plans]
     assert first is True
     assert last in {bests[2] > max(bests[:2]), bests[2] > bests[0]}
+
+
+def test_what_is_told_at_the_end_is_told_once_also_after_a_restart(
+    cast: Cast, tmp_path: Path
+) -> None:
+    plans = np.array([[0, 1], [1, 0]], dtype=np.uint8)
+    first = Asked(0, 1, "top:1", "improvement", bytes(32), plans)
+    revealed, other = (
+        Asked(0, REVEAL_NUMBER, "top:1", "nothing", bytes([n]) * 32, plans) for n in (1, 2)
+    )
+    held = agreement_state(cast, tmp_path)
+    with pytest.raises(RefusedError, match="never evaluated"):
+        held.counters.check_reveal(revealed)
+    held.counters.begin(first)
+    asyncio.run(held.counters.finish(first))
+    held.counters.check_reveal(other)
+    held.counters.check_reveal(revealed)
+    held.counters.begin_reveal(revealed)
+    assert held.store.log.is_synced
+    for again in (held, agreement_state(cast, tmp_path)):
+        again.counters.check_reveal(revealed)
+        with pytest.raises(RefusedError, match="happens once"):
+            again.counters.check_reveal(other)
+
+
+@pytest.mark.parametrize("request_known", [True, False])
+def test_a_number_that_peers_used_is_used_here(
+    cast: Cast, tmp_path: Path, request_known: bool
+) -> None:
+    """Also where they have lost what was asked for under it."""
+    plans = np.array([[0, 1], [1, 0]], dtype=np.uint8)
+    asked, other = (Asked(0, 1, "top:1", "improvement", bytes([n]) * 32, plans) for n in (1, 2))
+    held = agreement_state(cast, tmp_path)
+    held.counters.adopt({0: [(1, asked.request if request_known else b"")]})
+    for again in (held, agreement_state(cast, tmp_path)):
+        with pytest.raises(RefusedError, match="was used for another request"):
+            again.counters.begin(other)
+    if request_known:
+        held.counters.begin(asked)

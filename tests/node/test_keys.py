@@ -28,7 +28,7 @@ from tacit.node.store import folder_name
 from tacit.records.events import AgreementEnded, RequestRefused
 from tacit.records.log import verify_log
 from tacit.records.messages import OfferSealingKey, RefusalKind
-from tests.node.one_node import agree, node, platform_of
+from tests.node.one_node import agree, drafted, node, platform_of
 
 
 def key_files(folder: Path) -> list[Path]:
@@ -76,6 +76,24 @@ def test_a_key_that_was_offered_for_another_agreement_is_refused(folder: Path) -
     offer(made, folder, forged.nonce)
     with pytest.raises(RefusedError, match="a sealing key that we did not offer for it"):
         asyncio.run(made.take_agreement(forged, {}, platform))
+
+
+def test_an_agreement_that_names_another_key_of_this_node_is_refused(folder: Path) -> None:
+    made = node(folder)
+    agreement, _, platform = drafted(made, folder)
+    other = load_keys(folder / "node-1.key").signing_public
+    nodes = [replace(agreement.nodes[0], signing_key=other), *agreement.nodes[1:]]
+    with pytest.raises(RefusedError, match="another signing key than we have"):
+        asyncio.run(made.take_agreement(replace(agreement, nodes=nodes), {}, platform))
+
+
+def test_a_key_is_given_back_by_the_platform_that_asked_for_it(folder: Path) -> None:
+    made, nonce = node(folder), secrets.token_hex(16)
+    offer(made, folder, nonce)
+    made.own_keys.sealing.give_back(nonce, lambda platform: platform == "ab" * 32)
+    assert len(key_files(folder)) == 1
+    made.own_keys.sealing.give_back(nonce, lambda platform: platform == platform_of(folder))
+    assert key_files(folder) == []
 
 
 def test_so_many_keys_wait_for_so_long(folder: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -249,3 +251,59 @@ def test_the_answers_to_a_range_check_are_part_of_what_an_agreement_needs() -> N
     assert working_bytes(lopsided) > 2 * 1001 * 2000 * 1000 // 4
     four = replace(lopsided, nodes=[*agreement.nodes, agreement.nodes[0]])
     assert working_bytes(four) > 1.4 * working_bytes(lopsided)  # they hold more, and send more
+
+
+BOTH = np.array([[0, 1], [1, 0]], dtype=np.uint8)
+
+
+def test_what_is_evaluated_is_as_agreed() -> None:
+    agreement = example_cast().agreement  # 2 to 100 candidates, two of them distinct
+
+    def asked(plans: Any = BOTH, disclosure: str = "top:1", best: str = "value") -> Asked:
+        return Asked(0, 1, disclosure, best, b"request", np.asarray(plans))
+
+    policy.check_disclosure(agreement, asked())
+    policy.check_population(agreement, asked())
+    for wrong in (asked(best="improvement"), asked(disclosure="none")):
+        with pytest.raises(RefusedError, match="may disclose"):
+            policy.check_disclosure(agreement, wrong)
+    for plans, words in (
+        ([[0, 1]], "a population of 1"),
+        (np.tile(BOTH, (51, 1)), "a population of 102"),
+        ([[0, 1], [0, 1]], "only 1 of 2 candidates differ"),
+        ([[0, 1], [1, 1]], "candidate 1"),
+    ):
+        with pytest.raises(RefusedError, match=words):
+            policy.check_population(agreement, asked(plans))
+    policy.check_due(asked())
+    with pytest.raises(RefusedError, match="was answered before"):
+        policy.check_due(dataclasses.replace(asked(), due=False))
+
+
+def test_what_is_revealed_was_agreed_and_evaluated_and_is_revealed_once() -> None:
+    agreement = example_cast().agreement
+    policy.check_reveal(agreement, BOTH, None, b"request")
+    policy.check_reveal(agreement, BOTH, b"request", b"request")
+    for agreed, plans, earlier, words in (
+        (replace(agreement, reveal_best=False), BOTH, None, "does not allow"),
+        (agreement, BOTH, b"other", "which happens once"),
+        (agreement, BOTH[:0], None, "0 candidates"),
+        (agreement, np.tile(BOTH, (51, 1)), None, "102 candidates"),
+        (agreement, BOTH * 0, None, "candidate 0"),
+    ):
+        with pytest.raises(RefusedError, match=words):
+            policy.check_reveal(agreed, plans, earlier, b"request")
+    policy.check_evaluated(BOTH, lambda hashes: len(hashes) == 2)
+    with pytest.raises(RefusedError, match="never evaluated"):
+        policy.check_evaluated(BOTH, lambda _: False)
+
+
+def test_steps_end_at_checkpoints_and_where_all_is_proved() -> None:
+    def check(first: int, count: int, finished: int | None = None) -> None:
+        policy.check_checkpoints(first, count, checkpoints=(4, 8), finished=finished)
+
+    for first, count, finished in ((0, 4, None), (4, 4, None), (0, 4, 4), (8, 9, None)):
+        check(first, count, finished)
+    for first, count, finished in ((0, 5, None), (3, 2, None), (4, 1, 4), (5, 1, 4), (0, 9, None)):
+        with pytest.raises(RefusedError):
+            check(first, count, finished)

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from tacit.agreement.sealing import SealedRows, seal_rows
+from tacit.equity import FIRST_HEAD, empty_book
 from tacit.errors import EngineError, RefusedError
+from tacit.mpc import ArithmeticShare
 from tacit.node.agreement_state import AgreementState
+from tacit.node.series import KeptBook
 from tacit.node.store import Store, StoredInput
 from tacit.records.ledger import DisclosureKind
 from tacit.records.messages import RefusalKind, Submit
@@ -168,3 +171,40 @@ def test_states_lie_on_the_disk_encrypted_and_only_until_the_end(tmp_path: Path)
     with pytest.raises(RefusedError, match="nothing is kept"):
         state.store.save_state("best-0", b"late")
     assert not (state.store.folder / "best-0").exists()
+
+
+def test_shares_that_are_opened_while_all_is_erased_are_in_no_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = agreed(tmp_path)
+    take(state)
+    inputs, opens = state.inputs, state.inputs._open_weights
+
+    def late(objective: int) -> ArithmeticShare:
+        opened = opens(objective)
+        inputs.erase()
+        return opened
+
+    inputs.weights(0)
+    assert inputs._weights
+    inputs.drop_weights()
+    monkeypatch.setattr(inputs, "_open_weights", late)
+    inputs.weights(0)
+    assert not inputs._weights
+
+
+def test_an_answer_that_a_crash_cut_short_does_not_hide_those_after_it(tmp_path: Path) -> None:
+    answers = agreed(tmp_path).store.answers
+    answers.add(0, [1, 0], None)
+    path = next(tmp_path.rglob("answers"))
+    path.write_bytes(path.read_bytes()[:-1])
+    assert list(answers.read()) == []
+    answers.add(0, [0, 1], None)
+    assert [each.labels for each in answers.read()] == [[0, 1]]
+
+
+def test_balances_follow_the_runs_that_were_counted_here(tmp_path: Path) -> None:
+    book = KeptBook(tmp_path / "book", empty_book(0, 3, ["north", "south", "west"]))
+    book.check_head(FIRST_HEAD)
+    with pytest.raises(RefusedError, match="other runs than were counted here"):
+        book.check_head("ff" * 32)

@@ -7,8 +7,8 @@
     dying      killed as by SIGKILL when it comes to a point
     lying      changes a bit of its own piece, or of the hash by which it vouches for another's, in
                one frame of every evaluation
-    flooding   sends another as many tiny frames as it can, once the file `flood` is beside
-               `node-0.toml`, and says of every node that it is gone
+    flooding   sends another node, or its platforms, thousands of tiny frames, once the file `flood`
+               is beside `node-0.toml`; says of every node that it is gone
     voting     votes in ballots as it likes
 """
 
@@ -33,12 +33,13 @@ from tacit.local.node_processes import NodeProcess
 from tacit.mpc import session, signed_letters
 from tacit.mpc.disclose import dominance
 from tacit.mpc.letters import Letter, frames, others_of
-from tacit.mpc.transport import Buffer, Channel, FrameKind, Header, encode
+from tacit.mpc.transport import Buffer, Channel, FrameKind, Header, Link, encode
 from tacit.node import platform_connection, process
 from tacit.node.agreement_state import AgreementState
 from tacit.node.counters import BestSoFar
 from tacit.node.inputs import Inputs
 from tacit.node.links import PeerLinks
+from tacit.node.platform_connection import PlatformConnection
 from tacit.node.policy import refuse
 from tacit.node.server import Node
 from tacit.records.ballots import MOST_BALLOTS, Phase, Vote
@@ -182,9 +183,9 @@ def _chosen(parts: list[Buffer], about: str, vouched: list[int]) -> list[int]:
 FLOOD, FLOODED = "flood", "flooded"
 
 
-def restart_flooding(cluster: LocalCluster, node: int, to: int) -> None:
-    """Start a node again that floods another once it is told to."""
-    _restart(cluster, node, "flooding", str(to))
+def restart_flooding(cluster: LocalCluster, node: int, to: int | None) -> None:
+    """Start a node again that floods another, or its platforms, once it is told to."""
+    _restart(cluster, node, "flooding", "" if to is None else str(to))
 
 
 def tiny_frames(early: int, notices: int) -> Iterator[bytes]:
@@ -196,25 +197,33 @@ def tiny_frames(early: int, notices: int) -> Iterator[bytes]:
         yield encode(Header(channel, bytes(8), 0, 0, 0))
 
 
-def _let_flood(to: int, folder: Path) -> None:
+def _let_flood(to: int | None, folder: Path) -> None:
     async def is_gone(*_: object, **__: object) -> bool:
         return True
 
-    async def flood(links: PeerLinks) -> None:
+    async def flood(link_of: Callable[[], Link]) -> None:
         while not (folder / FLOOD).exists():
             await asyncio.sleep(0.02)
         for each in tiny_frames(4096, 5038):
-            await links.lines()[to].mux.link.send(each, b"", timeout=AMPLE)
+            await link_of().send(each, b"", timeout=AMPLE)
         (folder / FLOODED).touch()
 
-    start = PeerLinks.start
+    start, serve = PeerLinks.start, PlatformConnection.serve
 
     def starts(self: PeerLinks) -> None:
         start(self)
-        self._spawn(flood(self))
+        if to is not None:
+            self._spawn(flood(lambda: self.lines()[to].mux.link))
+
+    async def serves(self: PlatformConnection) -> None:
+        flooding = asyncio.ensure_future(flood(lambda: self.mux.link))
+        await serve(self)
+        flooding.cancel()
 
     PeerLinks.is_gone = is_gone  # type: ignore[method-assign]
     PeerLinks.start = starts  # type: ignore[method-assign]
+    if to is None:
+        PlatformConnection.serve = serves  # type: ignore[method-assign]
 
 
 def restart_voting(cluster: LocalCluster, node: int, how: str) -> None:
@@ -253,7 +262,7 @@ def main(kind: str, *arguments: str) -> int:
         case "lying", about, to:
             _lie(about, int(to))
         case "flooding", to:
-            _let_flood(int(to), path.parent)
+            _let_flood(int(to) if to else None, path.parent)
         case "voting", how:
             _vote_as_it_likes(how)
     return process.main(options)

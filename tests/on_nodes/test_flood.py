@@ -41,6 +41,8 @@ def flooded(four: LocalCluster) -> Iterator[LocalCluster]:
     wait_for_start(four, 0, before)
     yield four
     four.kill(0)
+    for name in (FLOOD, FLOODED):
+        (four.folder / name).unlink(missing_ok=True)
 
 
 def test_a_flood_of_tiny_frames_removes_no_honest_node(flooded: LocalCluster) -> None:
@@ -79,37 +81,78 @@ async def platform_link(cluster: LocalCluster, node: int) -> AsyncIterator[TlsLi
         await link.close()
 
 
-def test_a_platform_that_floods_a_node_keeps_nobody_else_waiting(cluster: LocalCluster) -> None:
+def test_a_platform_that_floods_a_node_is_cut_off_and_keeps_nobody_waiting(
+    cluster: LocalCluster,
+) -> None:
+    async def flood() -> None:
+        """344 kB, and the same again on a new link whenever the node has closed the last."""
+        while True:
+            async with platform_link(cluster, 0) as link:
+                with suppress(PeerError):
+                    for each in tiny_frames(4096, 2519):
+                        await link.send(each, b"", timeout=AMPLE)
+                        await asyncio.sleep(0)  # to hear that the node has closed it
+
     async def attack() -> None:
         (client, *_) = make_clients(cluster)
         await client.connect()
-        async with platform_link(cluster, 0) as link:
-            for each in tiny_frames(4096, 2519):  # 344 kB
-                await link.send(each, b"", timeout=AMPLE)
-            for _ in range(20):
-                with takes_at_most(1.0):
-                    await ask(client, Ping())
+        flooding = asyncio.create_task(flood())
+        for _ in range(20):
+            with takes_at_most(1.0):
+                await ask(client, Ping())
+            await asyncio.sleep(0.05)
+        agreed = AgreedCluster.draft(cluster)
+        async with asyncio.timeout(AMPLE):
+            while not any("without end" in why for why in reasons(agreed)):
+                assert not flooding.done()
                 await asyncio.sleep(0.05)
+        flooding.cancel()
+        await asyncio.gather(flooding, return_exceptions=True)
         await client.disconnect()
 
     run(attack())
 
 
-def test_a_platform_that_floods_without_end_is_cut_off(cluster: LocalCluster) -> None:
-    async def attack() -> None:
-        async with platform_link(cluster, 0) as link:
-            with suppress(PeerError):
-                for each in tiny_frames(0, 1_000_000):
-                    await link.send(each, b"", timeout=AMPLE)
-                    # Where the node has closed the link, this end hears it while it waits.
-                    await asyncio.sleep(0)
+def reasons(agreed: AgreedCluster) -> list[str]:
+    """Why links of node 0 ended."""
+    return [event.what for event in agreed.node_log(0) if isinstance(event, LinkLost)]
 
-    run(attack())
-    agreed = AgreedCluster.draft(cluster)
-    deadline = time.monotonic() + AMPLE
-    while time.monotonic() < deadline:
-        lost = [e.what for e in agreed.node_log(0) if isinstance(e, LinkLost)]
-        if any("without end" in what for what in lost):
-            return
-        time.sleep(0.05)
-    pytest.fail("the log does not say that the link was closed")
+
+async def longest_turn(turns: list[float]) -> None:
+    """Note how much this process computed between two turns of its loop."""
+    while True:
+        before = time.process_time()
+        await asyncio.sleep(0)
+        turns.append(time.process_time() - before)
+
+
+def test_a_node_that_floods_the_platform_makes_no_other_seem_silent(four: LocalCluster) -> None:
+    before = starts(four, 0)
+    restart_flooding(four, 0, to=None)
+    wait_for_start(four, 0, before)
+    agreed = AgreedCluster.draft(four, on_loss="three", grace_seconds=GRACE)
+    first, second = populations(2)
+
+    async def attack() -> None:
+        async with agreed.ready() as (coordinator, evaluations):
+            await evaluations.evaluate(first, until=None)
+            turns: list[float] = []
+            watching = asyncio.create_task(longest_turn(turns))
+            (four.folder / FLOOD).touch()
+            async with asyncio.timeout(AMPLE):
+                while not (four.folder / FLOODED).exists():
+                    await asyncio.sleep(0.01)
+            told = await evaluations.evaluate(second, until=time.monotonic() + AMPLE)
+            watching.cancel()
+            # One turn took 7 s once, and every answer came as late.
+            assert max(turns) < 0.5
+            assert told.without is None
+            assert told.payload.labels == expected(agreed, second)
+            assert coordinator.loss.notes == []
+
+    try:
+        run(attack())
+    finally:
+        four.kill(0)
+        for name in (FLOOD, FLOODED):
+            (four.folder / name).unlink(missing_ok=True)

@@ -36,6 +36,7 @@ from tests.on_nodes.agreed_cluster import (
 from tests.on_nodes.altered_nodes import restart_lying
 from tests.on_nodes.deadlines import AMPLE, raises_in_time, takes_at_most
 from tests.on_nodes.sealed_agreed_cluster import PROBLEMS, Twin, begin, draft, sealed, twin
+from tests.support.mending import mend
 
 pytestmark = pytest.mark.processes
 FOUR = 4
@@ -83,6 +84,30 @@ def test_three_go_on_without_a_killed_node_and_let_it_in_again(
     run(evaluate())
     for node in others[1:]:
         assert phases(agreed, node) == [(NodeLost, lost), (NodeReturned, lost)]
+
+
+def test_a_node_that_is_back_within_the_grace_time_was_never_lost(four: LocalCluster) -> None:
+    """Until then the error names it at a deadline, although the others were asked about it."""
+    agreed = AgreedCluster.draft(four, on_loss="three")
+    plans = populations(4)
+
+    async def evaluate() -> None:
+        async with agreed.ready() as (coordinator, evaluations):
+            await evaluations.evaluate(plans[0], until=None)
+            four.kill(3)
+            waiting = asyncio.create_task(evaluations.evaluate(plans[1], until=None))
+            async with asyncio.timeout(AMPLE):
+                while coordinator.loss.without != 3:
+                    await asyncio.sleep(0.01)
+            assert "node 3: cannot be reached" in str(coordinator.blame())
+            mend(four)
+            told = await waiting
+            assert told.without is None
+            assert told.payload.labels == expected(agreed, plans[1])
+            assert coordinator.loss.notes == []
+
+    run(evaluate())
+    assert [phases(agreed, node) for node in range(FOUR)] == [[]] * FOUR
 
 
 def test_a_stopped_node_is_lost_too(four: LocalCluster) -> None:

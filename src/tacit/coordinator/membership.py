@@ -152,6 +152,7 @@ class Loss:
         elif self._phase is None and before is not None:
             self._phase = _Phase(before, None)
         if self._phase is not None and self.without is None:
+            # None is lost a second time.
             self._phase.until = self._phase.until or now
             self._may_lose = False
 
@@ -233,9 +234,9 @@ class Loss:
         return self._returning is not None and self._returning.done()
 
     def let_in(self) -> int | None:
-        """Let all take part again, and return the lost node; none is lost a second time."""
+        """Let all take part again, and return the lost node."""
         lost, self.without = self.without, None
-        self._returning, self._may_lose = None, False
+        self._returning = None
         return lost
 
     def keep_out(self, lost: int | None) -> None:

@@ -124,7 +124,7 @@ PENDING_LIMIT = 32 << 20
 """How many bytes may lie unread on the link of a platform; a peer may leave more."""
 
 
-EARLY_NOTICES = EarlyLimits(channels=256, frames=256, size=1 << 20, dropped=10_000)
+EARLY_NOTICES = EarlyLimits(channels=256, frames=256, size=1 << 20, dropped=1_000)
 """What a platform may send beside its requests: notices that it gave an evaluation up."""
 
 

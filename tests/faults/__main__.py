@@ -47,6 +47,9 @@ def run_seeds(
                 if arena_of_seed(seed) == (nodes, postgres):
                     found.append(harness.episode(seed))
                     show(found[-1])
+            if changed := harness.finish():
+                found[-1].violations += changed
+                show(found[-1])
             figures.append(harness.figures())
             if keep is not None:
                 shutil.copytree(arena.folder, keep / arena.name, dirs_exist_ok=True)

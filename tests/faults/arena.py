@@ -76,6 +76,10 @@ class ServerProcess(Server):
         if self.process is not None:
             self.process.send_signal(number)
 
+    def has_ended(self) -> bool:
+        """Whether it has ended by itself."""
+        return self.process is not None and self.process.poll() is not None
+
     @property
     def pid(self) -> int | None:
         return None if self.process is None else self.process.pid

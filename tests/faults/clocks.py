@@ -6,6 +6,7 @@ monotonic clock stays as it is, as on a machine whose time of day is corrected.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -42,6 +43,7 @@ class Clock:
     @property
     def environment(self) -> Mapping[str, str]:
         """What a process is started with, so that it looks at this clock."""
+        before = os.environ.get("PYTHONPATH")
         return {
             "LD_PRELOAD": str(library()),
             "FAKETIME_TIMESTAMP_FILE": str(self._file),
@@ -50,7 +52,7 @@ class Clock:
             # Its correction for monotonic clocks makes threads wait for each other for a second.
             "FAKETIME_FORCE_MONOTONIC_FIX": "0",
             "NO_FAKE_STAT": "1",
-            "PYTHONPATH": str(self._modules),
+            "PYTHONPATH": os.pathsep.join(filter(None, (str(self._modules), before))),
         }
 
     def jump(self, seconds: int) -> None:

@@ -116,28 +116,49 @@ def _full_disk(arena: Arena, chance: random.Random) -> Fault:
         elif (pid := party.process.pid) is not None:
             allow_writes(pid)
 
-    return Fault(
-        f"disk of {party.name} full",
-        fill,
-        make_room,
-        chance.uniform(0.5, 6.0),
-        party,
-        stops_platform=party is arena.platform,
-        may_lose_node=party in arena.nodes,
-    )
+    return _of_a_disk(arena, chance, party, "full", fill, make_room)
 
 
 def _read_only(arena: Arena, chance: random.Random) -> Fault:
     party = chance.choice(arena.nodes)
     disk = party.disk
     assert disk is not None
+    return _of_a_disk(arena, chance, party, "read-only", disk.make_read_only, disk.make_writable)
+
+
+def _of_a_disk(
+    arena: Arena,
+    chance: random.Random,
+    party: Party,
+    how: str,
+    break_it: Callable[[], None],
+    mend_it: Callable[[], None],
+) -> Fault:
+    """A disk that takes nothing more; now and then its party is killed and starts on it."""
+    server = party.process
+    killed = chance.random() < 0.35 and isinstance(server, ServerProcess)
+
+    def strike() -> None:
+        break_it()
+        if killed:
+            server.kill()
+            server.start()
+
+    def heal() -> None:
+        mend_it()
+        # Whoever starts servers does so until they stay.
+        if isinstance(server, ServerProcess) and server.has_ended():
+            server.kill()
+            server.start()
+
     return Fault(
-        f"disk of {party.name} read-only",
-        disk.make_read_only,
-        disk.make_writable,
+        f"disk of {party.name} {how}{', and killed' if killed else ''}",
+        strike,
+        heal,
         chance.uniform(0.5, 6.0),
         party,
-        may_lose_node=True,
+        stops_platform=party is arena.platform,
+        may_lose_node=party in arena.nodes,
     )
 
 

@@ -70,6 +70,7 @@ class Harness:
         with arena.client() as client:
             self._others = {each.id for each in client.runs.all()}
         """Runs that were there before, which are somebody else's."""
+        self._keys = invariants.sealing_keys(arena)
 
     def episode(self, seed: int) -> Episode:
         """One fault, from the first draft to the last check."""
@@ -119,7 +120,7 @@ class Harness:
             made.notes += [f"{run.kind}: interrupted: {each}" for each in run.reasons]
             made.notes += [f"{run.kind}: sealed again: {each}" for each in run.refused]
             made.violations += invariants.check_run(run, self.arena, fault, waits, (struck, healed))
-        made.violations += invariants.erased(runs, self.arena)
+        made.violations += invariants.erased(runs, self.arena, self._keys)
         made.violations += invariants.nothing_left_behind(self._runs, self._others, self.arena)
         made.violations += self.sizes.check(len(self._runs))
         fault.clear()
@@ -140,6 +141,15 @@ class Harness:
         if moment in reached:
             reached[moment].wait(REACHED_SECONDS)
 
+    def finish(self) -> list[str]:
+        """Say which run shows another result than when it ended: none may, whatever came later."""
+        with self.arena.client() as client:
+            return [
+                f"{run.id} ({run.kind}) shows another result than when it ended"
+                for run in self._runs
+                if run.result is not None and client.runs.result(run.id) != run.result
+            ]
+
     def figures(self) -> dict[str, object]:
         """Memory and disk, as they were at most."""
         with suppress(OSError):
@@ -149,7 +159,6 @@ class Harness:
             "runs": len(self._runs),
             "most_megabytes": {k: round(v, 1) for k, v in self.sizes.megabytes.items()},
             "kilobytes_per_run": {k: round(v, 1) for k, v in self.sizes.kilobytes_per_run.items()},
-            "pending_keys": invariants.pending_keys(self.arena),
         }
 
 

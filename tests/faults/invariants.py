@@ -11,9 +11,9 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from tacit import participant
-from tacit.agreement import agreement_hash, read_agreement
+from tacit.agreement import agreement_hash
 from tacit.errors import InputError, LogError, OverloadedError, PlatformError, UnreachableError
-from tacit.node.keys import SEALING_KEYS, owner_of, sealing_key_name
+from tacit.node.keys import SEALING_KEYS
 from tacit.node.store import folder_name
 from tacit.records import read_ledger
 from tacit.records.events import LogEvent, NodeLost, NodeNamed, Sent
@@ -190,31 +190,31 @@ def _folder(run: Run, arena: Arena, node: Party) -> Path | None:
     return folder if folder.exists() else None
 
 
-def erased(runs: list[Run], arena: Arena) -> list[str]:
-    """Nodes keep neither keys nor inputs nor shares of runs that have ended."""
+def erased(runs: list[Run], arena: Arena, before: set[Path]) -> list[str]:
+    """Nodes keep neither keys nor inputs nor shares of runs that have ended.
+
+    `before` are keys that were there before any of these runs.
+    """
     until = time.monotonic() + ERASED_SECONDS
-    while (left := list(_left(runs, arena))) and time.monotonic() < until:
+    while (left := list(_left(runs, arena, before))) and time.monotonic() < until:
         time.sleep(ASK_EVERY_SECONDS)
     return [f"not erased: {each}" for each in left]
 
 
-def _left(runs: list[Run], arena: Arena) -> Iterator[str]:
+def _left(runs: list[Run], arena: Arena, before: set[Path]) -> Iterator[str]:
     for run in runs:
         for node in arena.nodes:
             folder = _folder(run, arena, node)
-            if folder is None:
-                continue
-            terms = read_agreement((folder / "agreement.json").read_bytes())
-            if (node.data / SEALING_KEYS / sealing_key_name(owner_of(terms))).exists():
-                yield f"the key of {run.id} at {node.name}"
             for pattern in ERASED:
-                if any(folder.glob(pattern)):
+                if folder is not None and any(folder.glob(pattern)):
                     yield f"{pattern} of {run.id} at {node.name}"
+    for path in sealing_keys(arena) - before:
+        yield f"a sealing key, {path.relative_to(arena.cluster)}"
 
 
-def pending_keys(arena: Arena) -> int:
-    """Keys that nodes keep for agreements that have not come."""
-    return sum(len(list((node.data / SEALING_KEYS).iterdir())) for node in arena.nodes)
+def sealing_keys(arena: Arena) -> set[Path]:
+    """The keys that nodes keep, also for agreements that never came."""
+    return {path for node in arena.nodes for path in (node.data / SEALING_KEYS).iterdir()}
 
 
 def nothing_left_behind(known: list[Run], others: set[str], arena: Arena) -> list[str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tacit.errors import LogError
+from tacit.records.events import StartDrawn
+from tacit.records.requests import Attempt
 from tacit.verify.sealed import check_generations_asked
 from tacit.verify.verdict import WOULD_SHOW, Finding, Verdict
 from tests.verify.test_sealed import batch_begun
@@ -28,3 +30,10 @@ def test_the_last_generations_may_have_reached_one_node_alone() -> None:
     assert check_generations_asked([[one], [one, two], [one]]) == 6
     with pytest.raises(LogError, match="asked for different steps"):
         check_generations_asked([[one, two], [one, three]])
+
+
+def test_a_plan_may_be_opened_before_the_first_step() -> None:
+    start = StartDrawn(search=0, attempt=Attempt.of(0, 7, 1))
+    assert check_generations_asked([[start], [start], [start]]) == 0
+    with pytest.raises(LogError, match="no sealed search"):
+        check_generations_asked([[], [], []])

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         RevealBegun,
         RunCounted,
         Sent,
+        StartDrawn,
         Voted,
     )
     from tacit.records.evidence import describe_suspects, read_evidence, suspects

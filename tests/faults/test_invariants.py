@@ -124,10 +124,10 @@ def test_a_second_plan_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
             """Nothing was opened."""
 
     arena = cast(Arena, SimpleNamespace(client=Client, nodes=NODES))
+    other = [sent("5:1:0")]
     monkeypatch.setattr(
-        invariants, "logs_of", lambda run, arena: [(NODES[0], [sent("5:1:0")]), (NODES[1], logs)]
+        invariants, "logs_of", lambda run, arena: [(NODES[0], [sent("5:1:0")]), (NODES[1], other)]
     )
-    logs = [sent("5:1:0")]
     assert invariants.one_plan(run_of(), arena) == []
-    logs = [sent("6:1:0")]
+    other.append(sent("6:1:0"))
     assert invariants.one_plan(run_of(), arena)

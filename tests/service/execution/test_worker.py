@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tacit.errors import EngineError, FileError
+from tacit.errors import EngineError, FileError, RefusedError
+from tacit.records.messages import RefusalKind
 from tacit.service.execution import worker as working
 from tacit.service.execution.report import Report, RunRequest, decode_report
 from tacit.service.execution.worker import Worker, work
@@ -37,11 +38,13 @@ def last_report(error: Exception, folder: Path, monkeypatch: pytest.MonkeyPatch)
     [
         (OSError(errno.ENOSPC, "No space left on device"), True),
         (FileError("ledger.jsonl", None, "cannot be written", "make room"), True),
-        (EngineError("the agreement has expired"), False),
+        (RefusedError("node 1", "0 steps were made", kind=RefusalKind.EARLY), True),
+        (RefusedError("node 1", "the agreement has expired"), False),
+        (EngineError("the agreement contradicts itself"), False),
         (KeyError("a mistake"), False),
     ],
 )
-def test_a_disk_without_room_ends_no_run_for_good(
+def test_what_may_pass_ends_no_run_for_good(
     error: Exception, *, can_retry: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     report = last_report(error, tmp_path, monkeypatch)

@@ -66,6 +66,9 @@ def work(line: socket.socket, request: RunRequest, /) -> None:
     worker = Worker(line, request)
     try:
         worker.run()
+    except RefusedError as error:
+        # Nodes name the kind of what they may grant later, such as a plan before its least steps.
+        worker.fail(str(error), can_retry=bool(error.kind))
     except TacitError as error:
         # Nodes may come back, and a disk may have room again.
         worker.fail(str(error), can_retry=isinstance(error, MpcError | FileError))

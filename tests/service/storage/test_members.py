@@ -11,13 +11,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tacit.agreement import canonical, seal_rows
 from tacit.client import RunTerms, converted
-from tacit.errors import NotThereError, SealError, WrongStateError
+from tacit.errors import NotThereError, SealError, ServiceError, WrongStateError
 from tacit.service.access.credentials import Requester
 from tacit.service.api.watching import _Visibility
 from tacit.service.storage import (
+    Account,
     Database,
     StoredBoxes,
     add_members,
@@ -33,6 +35,7 @@ from tacit.service.storage import (
 )
 from tacit.service.storage.accounts import MOST_WEBHOOKS, add_webhook, remove_webhook, webhooks_of
 from tacit.service.workflow import submitting
+from tacit.service.workflow.inviting import accounts_of, invite_to_run, keep_draft
 from tacit.service.workflow.submitting import sealed_from, submit
 from tests.on_nodes.owners_cast import owners_cast
 from tests.service.example_terms import plain_terms
@@ -164,3 +167,33 @@ def test_events_are_those_of_ones_own_runs(database: Database) -> None:
             ]
 
     assert asyncio.run(seen()) == [True, False]
+
+
+def test_invitations_and_rows_are_for_participants_of_the_run(database: Database) -> None:
+    run_id = new_run(database, "north")
+    settings: Any = SimpleNamespace(
+        invitation_hours=1.0, certificate_to_pin=None, url="https://example.org"
+    )
+    with database.writing() as session:
+        set_state(session, run_id, "invited")
+        assert invite_to_run(session, settings, run_id, "north").account == "north"
+        for name in ("south", "op"):
+            with pytest.raises(NotThereError):
+                invite_to_run(session, settings, run_id, name)
+        assert [each.name for each in accounts_of(session, ["north", "new"])] == ["north", "new"]
+        with pytest.raises(ServiceError):
+            accounts_of(session, ["north", "op"])
+
+
+def test_a_draft_is_kept_if_it_has_the_keys_of_now(database: Database) -> None:
+    run_id = new_run(database, "north")
+    (participant, *_), key = CAST.agreement.participants, "ab" * 32
+    mine = replace(participant, name="north", signing_key=key)
+    agreement = replace(CAST.agreement, participants=[mine])
+    with database.writing() as session:
+        set_state(session, run_id, "invited").cluster = "main"
+        account = session.get_one(Account, "north")
+        for signing_key, kept in ((None, False), ("cd" * 32, False), (key, True)):
+            account.signing_key = signing_key
+            session.flush()
+            assert keep_draft(session, run_id, agreement) is kept

@@ -67,6 +67,6 @@ def test_more_plans_tell_more_and_the_words_count_them() -> None:
         assert more.close > less.close
         assert more.spread >= less.spread
     assert words_for_plans(1, 1) == []
-    (said,) = words_for_plans(6, 7)
-    assert "Of the 7 plans, one for each weighting of the objectives, 6 are of this" in said
+    counted, said = words_for_plans(6, 7)
+    assert "Of the 7 plans, one for each weighting of the objectives, 6 are of this" in counted
     assert "16 plans told 0.45 to 0.60 of an objective where one told 0.26" in said

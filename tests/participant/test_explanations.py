@@ -105,6 +105,8 @@ def test_of_each_objective_it_is_said_how_many_plans_are_of_it() -> None:
     weightings = [(1, 0), (1, 1)]
     _, second = sealed_words(problem=problem, weightings=weightings).inferred
     assert "Of the 2 plans, one for each weighting of the objectives, 1 is of this" in second
+    owners = owners_cast(problem=problem, weightings=weightings).agreement
+    assert "Of the 2 plans" in search_words(owners).inferred[0]
 
 
 def test_how_a_sealed_assignment_comes_about() -> None:

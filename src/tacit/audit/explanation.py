@@ -123,7 +123,7 @@ def plans_together(plans: int, /) -> PlansTogether:
 
 
 def words_for_plans(plans: int, opened: int, /) -> list[str]:
-    """Explain how much the plans that an objective has a say in add to the figure of one.
+    """Count the plans that an objective has a say in, then say what they add to the figure of one.
 
     >>> words_for_plans(1, 2)
     ['Of the 2 plans, one for each weighting of the objectives, 1 is of this objective.']
@@ -132,18 +132,19 @@ def words_for_plans(plans: int, opened: int, /) -> list[str]:
         return []
     counted = (
         f"Of the {opened} plans, one for each weighting of the objectives, {plans} "
-        f"{'is' if plans == 1 else 'are'} of this objective"
+        f"{'is' if plans == 1 else 'are'} of this objective."
     )
     if plans < 2:
-        return [f"{counted}."]
+        return [counted]
     one, together = MEASURED[0], plans_together(plans)
     return [
-        f"{counted}, and they add up: on 40 x 40 independent values, {together.plans} plans told "
+        counted,
+        f"They add up: on 40 x 40 independent values, {together.plans} plans told "
         f"{together.spread:.2f} to {together.close:.2f} of an objective where one told "
         f"{one.close:.2f}, the more the closer the weightings are to each other, or the less the "
         "other objectives vary: the true weights of one may be far below its bound, and all plans "
         "are then of the rest. That is after few steps, as plans are opened where the deadline "
-        f"comes first; after a third of all iterations they told at most {AFTER_LEAST:.2f}."
+        f"comes first; after a third of all iterations they told at most {AFTER_LEAST:.2f}.",
     ]
 
 
@@ -296,7 +297,7 @@ curious node learns what the platform does. The published plan alone tells 0.16.
     words = _Words(expected, f"your {costs}")
     # The platform gets no plan, so the figures of an opened one would overstate what it learns.
     if plan_for != "everybody":
-        return " ".join([*words.known_before(), *words.of_owners(best, plan_for)])
+        return " ".join([*words.known_before(), *words.of_owners(best, plan_for), *of_plans[:1]])
     if disclosure in OPEN_ONLY_A_PLAN:
         more = [*words_for_start(start, plan=words.plan), *of_plans]
         return " ".join([*words.known_before(), *words.of_sealed(best, more)])

@@ -205,6 +205,19 @@ def test_a_node_starts_without_scipy_and_matplotlib() -> None:
 
 
 @pytest.mark.processes
+def test_the_operator_of_a_node_needs_none_of_what_participants_need(tmp_path: Path) -> None:
+    """Its installation has no HTTP client, and it makes, shows and rotates keys."""
+    folder = tmp_path / "alpha"
+    for words in (
+        ["node", "init", str(folder), "--name", "alpha", "--address", "127.0.0.1:9000"],
+        ["keys", "show", str(folder / "alpha.public.toml")],
+        ["keys", "show", str(folder / "alpha.pem")],
+    ):
+        code = "import sys; sys.modules['httpx'] = None; from tacit.cli.main import main; main()"
+        subprocess.run([sys.executable, "-c", code, *words], check=True, timeout=240)
+
+
+@pytest.mark.processes
 def test_importing_the_package_alone_imports_no_room_of_it() -> None:
     code = "import sys, tacit; print([m for m in sys.modules if m.startswith('tacit.')])"
     done = subprocess.run(

@@ -124,8 +124,7 @@ def _certificate_tables(path: Path, pem: str | None = None) -> list[dict[str, An
 def _certificate_table(path: Path, pem: str) -> dict[str, Any]:
     import time
 
-    from tacit.client import certificate_fingerprint
-    from tacit.identity import expires
+    from tacit.identity import expires, short_fingerprints
     from tacit.mpc.transport import certificate_hosts, fingerprint
 
     return {
@@ -134,7 +133,7 @@ def _certificate_table(path: Path, pem: str) -> dict[str, Any]:
         "hosts": certificate_hosts(pem),
         "expires": time.strftime("%Y-%m-%d", time.gmtime(expires(pem))),
         "sha256": fingerprint(pem),
-        "to_compare": certificate_fingerprint(pem),
+        "to_compare": short_fingerprints(pem)[0],
     }
 
 

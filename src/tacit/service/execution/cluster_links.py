@@ -86,9 +86,9 @@ class ClusterLinks:
         )
         return offers, platform
 
-    async def give_back(self, nonce: str, /, *, within: float) -> None:
-        """Give back the sealing keys of a run that came to no agreement."""
-        await end_at_nodes(self._clients, End(agreement=b"", nonce=nonce), within=within)
+    async def end_run(self, end: End, /, *, within: float) -> None:
+        """Tell all nodes that a run is over; raise if one does not confirm it."""
+        await end_at_nodes(self._clients, end, within=within)
 
     def start(self, tasks: Supervisor, /) -> None:
         """Look at the nodes every few seconds, and at their certificates once a day."""

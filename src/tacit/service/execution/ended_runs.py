@@ -1,6 +1,7 @@
 """Tell nodes that a run is over, so that they delete its inputs and all that came of them.
 
-A node that is away is told when it is back; one that is never told deletes everything when the
+They give up the sealing keys that were drawn for it, too, whether it came to an agreement or not. A
+node that is away is told when it is back; one that is never told deletes everything when the
 agreement expires. An interrupted run is not over, since it can be resumed.
 """
 
@@ -11,37 +12,37 @@ import logging
 import time
 from collections.abc import Callable
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from tacit.errors import NotThereError, RefusedError, TacitError
-from tacit.service.execution.agreed_runs import stored_agreement
+from tacit.errors import NotThereError, TacitError
+from tacit.records import End
 from tacit.service.execution.cluster_links import ClusterLinks
-from tacit.service.storage import Database, list_runs, read_run
+from tacit.service.storage import Database, Run, read_run
 from tacit.supervisor import Supervisor
 
-OVER = frozenset({"finished", "failed", "cancelled"})
+OVER = ("finished", "failed", "cancelled")
 TELL_SECONDS = 5.0
 RETRY_SECONDS = 10.0
 LOOK_BACK_SECONDS = 86400.0
 """After a start, runs that ended since then may not have been told everywhere."""
+MARGIN_SECONDS = 60.0
+"""A run is stored with the time of its end a moment later, or much later on a slow disk."""
 log = logging.getLogger("tacit.service.execution")
 
 
-def lately_over(session: Session, now: float, /) -> list[str]:
-    """The runs that have ended a short while ago."""
-    return [
-        run.id
-        for run in list_runs(session)
-        if run.state in OVER and run.ended is not None and run.ended > now - LOOK_BACK_SECONDS
-    ]
+def ended_since(session: Session, since: float, /) -> set[str]:
+    """The runs that have ended since then."""
+    query = select(Run.id).where(Run.state.in_(OVER), Run.ended > since)
+    return set(session.scalars(query))
 
 
-def drawn_in_vain(session: Session, run_id: str, /) -> tuple[str, str] | None:
-    """The cluster and the nonce of a run that is over and was never drafted."""
+def end_of(session: Session, run_id: str, /) -> tuple[str, End] | None:
+    """The cluster of a run that is over, and what its nodes are told; None if they know nothing."""
     run = read_run(session, run_id)
-    if run.state not in OVER or run.agreement is not None:
+    if run.state not in OVER or run.cluster is None or run.nonce is None:
         return None
-    return None if run.nonce is None or run.cluster is None else (run.cluster, run.nonce)
+    return run.cluster, End(agreement=bytes.fromhex(run.agreement_hash or ""), nonce=run.nonce)
 
 
 class EndedRuns:
@@ -50,12 +51,13 @@ class EndedRuns:
     def __init__(self, database: Database, links_of: Callable[[str], ClusterLinks], /) -> None:
         self._database, self._links_of = database, links_of
         self._untold: set[str] = set()
-        self._remembered = False
-        """Whether the runs that ended before the start are among these."""
+        self._told: set[str] = set()
+        """Those that the next look at the database would find again."""
+        self._since = time.time() - LOOK_BACK_SECONDS
         self._news = asyncio.Event()
 
     def add(self, run_id: str, /) -> None:
-        """A run may be over."""
+        """A run may be over; it need not wait for the next look at the database."""
         self._untold.add(run_id)
         self._news.set()
 
@@ -65,28 +67,25 @@ class EndedRuns:
 
     async def tell(self) -> None:
         """Tell the nodes of all runs that they do not know of yet, once."""
-        if not self._remembered:
-            self._untold |= set(await self._database.read(lately_over, time.time()))
-            self._remembered = True
+        begun = time.time()
+        # A run may also end in the database alone, as one of a series whose agreement expires.
+        found = await self._database.read(ended_since, self._since)
+        self._told &= found
+        self._untold |= found - self._told
+        self._since = max(self._since, begun - MARGIN_SECONDS)
         for run_id in list(self._untold):
             if await self._tell_about(run_id):
                 self._untold.discard(run_id)
+                self._told.add(run_id)
 
     async def _tell_about(self, run_id: str) -> bool:
         try:
-            # Keys that were drawn for a run which came to no agreement.
-            drawn = await self._database.read(drawn_in_vain, run_id)
-            if drawn is not None:
-                cluster, nonce = drawn
-                await self._links_of(cluster).give_back(nonce, within=TELL_SECONDS)
-                return True
-            stored = await self._database.read(stored_agreement, run_id)
-            if stored.state not in OVER or stored.agreement.limits.expires <= time.time():
-                return True
-            links = self._links_of(stored.cluster)
-            await links.coordinator(stored).end_agreement(within=TELL_SECONDS)
-        except (NotThereError, RefusedError):
-            return True  # no cluster has the run, or a node has deleted everything already
+            end = await self._database.read(end_of, run_id)
+            if end is not None:
+                cluster, message = end
+                await self._links_of(cluster).end_run(message, within=TELL_SECONDS)
+        except NotThereError:
+            return True  # no cluster has the run
         except (TacitError, TimeoutError, OSError) as error:
             fields = {"run": run_id, "what": str(error) or "a node did not answer in time"}
             log.warning("the end of a run is told again", extra={"fields": fields})

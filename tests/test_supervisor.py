@@ -141,9 +141,8 @@ def test_a_mistake_is_logged_with_its_trace_and_what_may_pass_in_a_line(
 
 
 SHORT_LIVED: Mapping[str, str] = {
-    "node/links.py:_heard": "the answer to one question of a peer",
-    "node/opening.py:confirm_binding": "one question to a peer",
     "node/platform_connection.py:_begin": "one request, whose errors all become replies",
+    "node/presence.py:ask": "one question to a peer",
     "node/process.py:serve": "waits for the end of the input, and ends the node",
     "node/threads.py:_loop": "a thread that only runs an event loop",
     "node/threads.py:start": "one computation, for which the caller waits",

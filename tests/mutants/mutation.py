@@ -72,7 +72,7 @@ def _mutation(entry: dict[str, Any]) -> Mutation:
     return Mutation(edits=tuple(Edit(**edit) for edit in edits), **entry)
 
 
-def mutations(folder: Path = LISTS) -> list[Mutation]:
-    """All lists, in the order of their rooms."""
-    lists = [tomllib.loads(path.read_text()) for path in sorted(folder.glob("*.toml"))]
-    return [_mutation(entry) for each in lists for entry in each["mutation"]]
+def mutations(*lists: Path) -> list[Mutation]:
+    """The mutations of these lists, or of all, in the order of their rooms."""
+    read = [tomllib.loads(each.read_text()) for each in lists or sorted(LISTS.glob("*.toml"))]
+    return [_mutation(entry) for each in read for entry in each["mutation"]]

@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 # Tests start hundreds of interpreters; compiling all modules in each costs more than many tests.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo check test lint format typecheck quick unit debian kernels bytecode bench bench-platform reproduce leakage equity figures lock release docs clean fuzz mutants hosts-test postgres-test upgrade-test deploy-test faults first-run pictures equity-test many-runs
+.PHONY: help demo check test lint format typecheck quick unit debian kernels bytecode bench bench-platform reproduce leakage equity figures lock release docs clean fuzz mutants hosts-test postgres-test upgrade-test deploy-test faults first-run pictures equity-test many-runs models
 
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -124,6 +124,16 @@ many-runs: .venv/ready-dev ## 500 short runs, one after the other, on nodes that
 
 mutants: .venv/ready-dev ## Break the sources in small ways: some test must notice each (25 minutes)
 	@$(BIN)/python -m tests.mutants --write
+
+models: .venv/ready-dev ## Check what nodes agree on in its full state space, with Debian's spin (10 minutes)
+	@missing=; \
+	command -v spin >/dev/null || missing="$$missing spin"; \
+	command -v gcc >/dev/null || missing="$$missing gcc"; \
+	test -z "$$missing" || { \
+		echo "installing Debian's$$missing" >&2; \
+		SUDO=$$(test "$$(id -u)" = 0 || echo sudo); \
+		$$SUDO apt-get update -qq && $$SUDO apt-get install -y -qq $$missing >/dev/null; }
+	@nice $(BIN)/python -m tests.models
 
 reproduce: .venv/ready-studies ## The paper's whole evaluation, our figures beside its own (30 minutes)
 	@$(BIN)/tacit experiment reproduce --out out/reproduce --latex

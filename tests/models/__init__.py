@@ -1,0 +1,1 @@
+"""Promela models of what nodes agree on, which docs/models.md describes."""

@@ -154,6 +154,7 @@ def test_what_the_review_says(world: World, tacit: Tacit) -> None:
     told = json.loads(tacit("review", RUN, "--json", "--profile", world.north.folder).out)
     assert told["may_sign"]
     assert told["pinned"]
+    assert (told["on_loss"], told["grace_seconds"]) == ("wait", 10.0)
     assert told["rows"] == {"delay": [0, 1, 2]}
     assert told["limits"]["evaluations"] == 6
 

@@ -139,10 +139,10 @@ def test_objectives_are_compared_together_where_that_fits() -> None:
     form, _ = form_of([{**each, "disclosure": "pareto:top:7"} for each in both], nodes=4)
     assert disclosed(form) == [("pareto:top:7", "nothing")] * 2
     form._together.method.value = "quantiles"
-    form._advanced.field.value = "on_loss=three"
+    form._advanced.field.value = "on_loss=three\ngrace_seconds=20"
     terms = checked_terms(form.terms())
     assert [each.disclosure for each in terms.objectives] == ["pareto:quantiles:20"] * 2
-    assert terms.on_loss == "three"
+    assert (terms.on_loss, terms.grace_seconds) == ("three", 20.0)
     form._compared.value = "each"
     form._each[1].method.value = "sealed"
     assert {each.disclosure for each in form.terms().objectives} == {"sealed"}

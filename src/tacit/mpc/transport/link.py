@@ -56,6 +56,10 @@ TURN_SECONDS = 0.002
 """So long a receiver handles frames that are ready before others run."""
 
 
+FEW = 8
+"""So many frames in a row are handled in any case."""
+
+
 class Inbox:
     """Frames from one peer in order, then the error that ended the link.
 
@@ -74,11 +78,9 @@ class Inbox:
         self.failure: PeerError | None = None
         self._frames: deque[Frame] = deque()
         self._waiter: asyncio.Future[bool] | None = None
-        self._turn_began = 0.0
+        self._in_a_row, self._turn_began = 0, 0.0
 
     def put(self, frame: Frame) -> None:
-        if not self._frames:
-            self._turn_began = time.monotonic()
         self._frames.append(frame)
         self.pending += kept_bytes(frame)
         self._wake()
@@ -98,16 +100,30 @@ class Inbox:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(is_late)
 
+    def _is_turn_over(self) -> bool:
+        """Whether several frames in a row were ready, and handling them took long."""
+        if not self._frames:
+            self._in_a_row = 0
+            return False
+        if not self._in_a_row:
+            self._turn_began = time.monotonic()
+        self._in_a_row += 1
+        # A session reads few in a row. If it stopped after each of its long steps, those of several
+        # sessions would hold their memory at the same time.
+        if self._in_a_row <= FEW or time.monotonic() - self._turn_began <= TURN_SECONDS:
+            return False
+        self._in_a_row = 0
+        return True
+
     async def get(self, *, timeout: float | None) -> Frame:
         """The next frame, the error that ended the queue, or `PeerTimeoutError`.
 
         Where frames are always ready, others run after every `TURN_SECONDS`.
         """
         is_late = False
-        if self._frames and time.monotonic() - self._turn_began > TURN_SECONDS:
+        if self._is_turn_over():
             # Without this a peer that sends faster than its frames are handled stops the loop.
             await asyncio.sleep(0)
-            self._turn_began = time.monotonic()
         if not self._frames and self.failure is None:
             loop = asyncio.get_running_loop()
             self._waiter = loop.create_future()

@@ -10,7 +10,7 @@ import pytest
 
 from tacit.agreement.draft import check_agreement
 from tacit.agreement.signatures import sealing_public
-from tacit.agreement.terms import Agreement
+from tacit.agreement.terms import SAFE_GRACE, Agreement
 from tacit.client import converted
 from tacit.client.models import Generate
 from tacit.client.terms import RunTerms
@@ -58,6 +58,15 @@ def test_an_agreement_names_every_setting_of_the_search() -> None:
     changed = plain_terms()
     changed["parameters"]["ties"] = "first"
     assert agreed(converted(changed, RunTerms)).search.parameters["ties"] == "first"
+
+
+def test_a_node_is_lost_after_the_time_that_the_terms_give() -> None:
+    assert agreed(example_terms()).grace_seconds == SAFE_GRACE
+    terms = converted({**plain_terms(), "on_loss": "three", "grace_seconds": 3.0}, RunTerms)
+    agreement = agreed(terms, nodes=4)
+    assert (agreement.on_loss, agreement.grace_seconds) == ("three", 3.0)
+    with pytest.raises(ParameterError, match="grace_seconds"):
+        converted({**plain_terms(), "grace_seconds": 0.01}, RunTerms)
 
 
 def test_a_plan_is_for_its_owners_where_the_terms_say_so() -> None:

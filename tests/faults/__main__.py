@@ -9,51 +9,16 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from studies.benchmarks.measuring import write_json
 
 from tests.deployment.hosts import why_not
-from tests.faults.arena import open_arena
 from tests.faults.clocks import library
-from tests.faults.faults import KINDS
-from tests.faults.harness import Episode, Harness, line_of, show
-
-NODES = (4, 3)
-
-
-def arena_of_seed(seed: int) -> tuple[int, bool]:
-    """How many nodes a fault has, and whether the platform uses PostgreSQL."""
-    names = list(KINDS)
-    if names[seed % len(names)] == "database":
-        return 4, True
-    nodes = NODES[seed // len(names) % len(NODES)]
-    return nodes, nodes == 4
-
-
-def run_seeds(
-    seeds: Sequence[int], figures: list[dict[str, object]], keep: Path | None
-) -> list[Episode]:
-    """Strike all of them, those of one arena after the other."""
-    found: list[Episode] = []
-    for nodes, postgres in sorted(set(map(arena_of_seed, seeds)), reverse=True):
-        with open_arena(nodes=nodes, postgres=postgres) as arena:
-            harness = Harness(arena, list(KINDS))
-            for seed in seeds:
-                if arena_of_seed(seed) == (nodes, postgres):
-                    found.append(harness.episode(seed))
-                    show(found[-1])
-            if changed := harness.finish():
-                found[-1].violations += changed
-                show(found[-1])
-            figures.append(harness.figures())
-            if keep is not None:
-                shutil.copytree(arena.folder, keep / arena.name, dirs_exist_ok=True)
-    return sorted(found, key=lambda each: each.seed)
+from tests.faults.harness import line_of
+from tests.faults.seeds import run_seeds
 
 
 def main() -> int:
@@ -69,9 +34,9 @@ def main() -> int:
         parser.error(reason)
     if library() is None:
         parser.error("there is no libfaketime; install Debian's faketime")
-    begun, figures = time.monotonic(), list[dict[str, object]]()
+    begun = time.monotonic()
     seeds = range(given.seed, given.seed + given.faults)
-    episodes = run_seeds(seeds, figures, given.keep)
+    episodes, figures = run_seeds(seeds, given.keep)
     print("\nAll faults:")
     for each in episodes:
         print(line_of(each))

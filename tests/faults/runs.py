@@ -27,6 +27,15 @@ from tests.faults.arena import ASK_EVERY_SECONDS, NAMES, Arena
 
 T = TypeVar("T")
 
+# Loaded before there are threads, which would load them at once.
+LOADED = (
+    participant.check_logs,
+    participant.result,
+    participant.review,
+    participant.sign,
+    participant.submissions,
+    participant.submit,
+)
 ROWS = 12
 KINDS = ("top:15", "sealed", "owners")
 SEALED_SECONDS = 2.0

@@ -49,6 +49,21 @@ CLOSING_SECONDS = 2.0
 log = logging.getLogger("tacit.client")
 
 
+_READ_ERROR = msgspec.json.Decoder(ErrorAnswer)
+_describing = threading.Lock()
+
+
+_decoders: dict[object, msgspec.json.Decoder[Any]] = {}
+
+
+def _decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
+    # msgspec describes a type at its first use. Two threads that did so at once have crashed there.
+    with _describing:
+        if kind not in _decoders:
+            _decoders[kind] = msgspec.json.Decoder(kind)
+        return _decoders[kind]
+
+
 class Connection:
     """An account's connection to a platform. Use it in a `with` statement."""
 
@@ -208,7 +223,7 @@ class Connection:
 
     def _read(self, data: bytes, kind: type[T]) -> T:
         try:
-            return msgspec.json.decode(data, type=kind)
+            return _decoder(kind).decode(data)
         except msgspec.DecodeError as error:
             raise UnreadableError(
                 f"{self.url} answers something that is not understood here ({error}); check the "
@@ -263,7 +278,7 @@ def refusal(answer: httpx.Response, content: bytes, /) -> ServiceError:
     # A proxy in front of the platform may answer in its place, with any body.
     status = answer.status_code
     try:
-        said = msgspec.json.decode(content, type=ErrorAnswer)
+        said = _READ_ERROR.decode(content)
     except msgspec.DecodeError:
         said = ErrorAnswer()
     kind, message = service_error(said.error), plain_line(said.message)

@@ -144,8 +144,9 @@ def test_a_node_that_floods_the_platform_makes_no_other_seem_silent(four: LocalC
                     await asyncio.sleep(0.01)
             told = await evaluations.evaluate(second, until=time.monotonic() + AMPLE)
             watching.cancel()
-            # One turn took 7 s once, and every answer came as late.
-            assert max(turns) < 0.5
+            # One turn took 7 s once, and every answer came as late; a large garbage collection
+            # takes half a second.
+            assert max(turns) < 2.0
             assert told.without is None
             assert told.payload.labels == expected(agreed, second)
             assert coordinator.loss.notes == []

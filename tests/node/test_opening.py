@@ -18,7 +18,7 @@ from tacit.errors import PeerTimeoutError, RefusedError
 from tacit.local.engine import all_sign
 from tacit.mpc import ArithmeticShare
 from tacit.node.agreement_state import AgreementState
-from tacit.node.opening import open_for_owners
+from tacit.node.opening import open_for_owners, open_plan
 from tacit.node.plan_boxes import PlanBoxes, StoredParts, differing, sealed_parts
 from tacit.node.sealed_progress import KeptState
 from tacit.node.store import Store
@@ -26,6 +26,7 @@ from tacit.records.ballots import Phase, Subject, SubjectKind, Vote, heads_diges
 from tacit.records.events import PlanSealed, Sent
 from tacit.records.ledger import HeardBoxes
 from tacit.records.messages import OpenPlan
+from tacit.records.recording_mux import sent_digest
 from tacit.records.requests import Attempt
 from tests.on_nodes.agreed_cluster import run
 from tests.on_nodes.owners_cast import OwnersCast, owners_cast
@@ -249,5 +250,69 @@ def test_boxes_of_another_state_replace_those_that_were_not_released(tmp_path: P
         again.plan_boxes[0].release(second, [])
         with pytest.raises(RefusedError, match="of another plan of this search"):
             await sealed_parts(cluster.node(0), again, 0, kept)
+
+    run(work())
+
+
+class ForEverybody:
+    """One node of four, with two states that it could open a plan of."""
+
+    def __init__(self, folder: Path) -> None:
+        self.cast = owners_cast(4, plan_for="everybody")
+        agreement = self.cast.agreement
+        store = Store.create(folder, agreement, all_sign(agreement, self.cast.participants))
+        self.held = AgreementState(store, node=0, key=X25519PrivateKey.generate())
+        self.held.inputs.seed_contributions[0] = "00"
+        words = np.zeros(8, dtype=np.uint32)
+        shares = [ArithmeticShare(dict.fromkeys((1, 2, 3), words))]
+        states = [KeptState(at.number, at, shares, {}) for at in (EARLIER, ATTEMPT)]
+        self.held.searches[0]._kept = states
+
+    async def opened(self, attempt: Attempt, *, bound: list[int], to: Attempt) -> Any:
+        subject = Subject(SubjectKind.PLAN, 0)
+        votes = [
+            Vote(node, subject, 0, Phase.BOUND, to).sign(
+                self.cast.nodes[node].signing, self.held.hash
+            )
+            for node in bound
+        ]
+        request = OpenPlan(
+            agreement=self.held.hash, search=0, attempt=attempt, votes=votes, heads={}
+        )
+        return await open_plan(SimpleNamespace(number=0), self.held, request)  # type: ignore[arg-type]
+
+
+EARLIER = Attempt("8:1:1")
+
+
+def test_a_part_leaves_by_the_votes_of_a_quorum_and_with_a_line(tmp_path: Path) -> None:
+    async def work() -> None:
+        node = ForEverybody(tmp_path)
+        for attempt, bound in ((EARLIER, [1, 2, 3]), (ATTEMPT, [1, 2])):
+            with pytest.raises(RefusedError, match="no quorum is bound to this state"):
+                await node.opened(attempt, bound=bound, to=ATTEMPT)
+        opened = await node.opened(ATTEMPT, bound=[1, 2, 3], to=ATTEMPT)
+        *_, line = node.held.store.log.recent()
+        assert isinstance(line, Sent)
+        assert line.digest == sent_digest(bytes.fromhex(line.salt), [(0, opened.components)])
+        with pytest.raises(RefusedError, match="another plan of this search was opened"):
+            await node.opened(EARLIER, bound=[1, 2, 3], to=EARLIER)
+
+    run(work())
+
+
+def test_no_part_leaves_before_the_run_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work() -> None:
+        node = ForEverybody(tmp_path)
+
+        def not_yet() -> None:
+            raise RefusedError("the node", "the run is not counted yet")
+
+        monkeypatch.setattr(node.held, "check_counted", not_yet)
+        with pytest.raises(RefusedError, match="not counted yet"):
+            await node.opened(ATTEMPT, bound=[1, 2, 3], to=ATTEMPT)
+        assert not any(isinstance(each, Sent) for each in node.held.store.log.recent())
 
     run(work())

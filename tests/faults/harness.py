@@ -137,7 +137,7 @@ class Harness:
         return run
 
     def _await(self, moment: str, run: Run) -> None:
-        reached = {"signed": run.agreed, "running": run.running, "end": run.over}
+        reached = {"signed": run.agreed, "running": run.running, "end": run.stopped}
         if moment in reached:
             reached[moment].wait(REACHED_SECONDS)
 

@@ -77,7 +77,8 @@ class Run(threading.Thread):
         self.pauses = [chance.uniform(0.0, 0.2) for _ in NAMES]
         self.id = ""
         self.state, self.reason = "draft", ""
-        self.agreed, self.running, self.over = (threading.Event() for _ in range(3))
+        self.agreed, self.running, self.stopped, self.over = (threading.Event() for _ in range(4))
+        """`stopped` is set by the first end, which may be one that it is resumed from."""
         self.reasons: list[str] = []
         """Why it was interrupted, each time."""
         self.refused: list[str] = []
@@ -102,7 +103,7 @@ class Run(threading.Thread):
         except Exception as error:
             self.troubles.append(f"it was given up: {type(error).__name__}: {error}")
         finally:
-            for event in (self.agreed, self.running, self.over):
+            for event in (self.agreed, self.running, self.stopped, self.over):
                 event.set()
 
     def _live(self) -> None:
@@ -185,6 +186,7 @@ class Run(threading.Thread):
                 self.running.set()
             elif seen.state == "interrupted":
                 self.reasons.append(self.reason)
+                self.stopped.set()
                 self._calm.wait(ALLOWED_SECONDS)
                 self._until(
                     lambda: self._client.runs.resume(self.id),

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tacit.agreement.terms import agreement_hash
 from tacit.coordinator.node_client import NodeClient
-from tacit.errors import FileError, PeerError, RefusedError
+from tacit.errors import FileError, PeerError, PeerTimeoutError, RefusedError
 from tacit.local.cluster import LocalCluster
 from tacit.mpc import Epoch
 from tacit.mpc.transport import make_certificate
@@ -27,6 +29,7 @@ from tacit.records.messages import Ping
 from tacit.records.node_log import LineLimit, NodeLog
 from tests.node.one_node import agree, lines, node
 from tests.on_nodes.agreed_cluster import AgreedCluster, ask, make_clients, run
+from tests.on_nodes.deadlines import AMPLE
 
 MOST_LINKS = 64
 
@@ -98,7 +101,7 @@ def test_a_platform_has_only_so_many_links(cluster: LocalCluster) -> None:
         clients = [make_clients(cluster)[2] for _ in range(MOST_LINKS + 4)]
         alive = []
         for client in clients:
-            await client.connect()
+            await shake_hands(client)
             try:
                 await ask(client, Ping())
             except PeerError:
@@ -110,6 +113,13 @@ def test_a_platform_has_only_so_many_links(cluster: LocalCluster) -> None:
         await answers(make_clients(cluster)[2])
         for client in clients:
             await client.disconnect()
+
+    async def shake_hands(client: NodeClient) -> None:
+        """However long that takes: a client gives up after 2 s, which a busy machine may need."""
+        async with asyncio.timeout(AMPLE):
+            while not client.connected:
+                with suppress(PeerTimeoutError):
+                    await client.connect()
 
     async def answers(client: NodeClient) -> None:
         """Whoever leaves makes room."""

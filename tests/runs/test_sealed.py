@@ -387,7 +387,8 @@ def test_a_tour_on_nodes_uses_its_time_and_is_not_late() -> None:
     begun = called + found.timing.set_up_seconds
     assert late_by(found.timing, begun, waits, deadline=1.5) < LATE
     if found.stopped == "deadline":
-        assert found.timing.seconds > 1.0
+        # No batch is begun that would not fit any more, and waiting for a core makes them longer.
+        assert found.timing.seconds > 1.0 - waits.between(begun, begun + 1.5)
     else:
         assert found.generations == 40 * 40
     # Nodes that wait for a core do as much less.

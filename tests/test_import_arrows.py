@@ -18,13 +18,14 @@ from tacit.lazy import public_names
 ROOT = Path(tacit.__file__).parent
 
 COMMON = {
-    *("tacit.errors", "tacit.files", "tacit.jit", "tacit.lazy", "tacit.plain_text"),
+    *("tacit.errors", "tacit.files", "tacit.jit", "tacit.lazy", "tacit.names", "tacit.plain_text"),
     "tacit.supervisor",
 }
 """What stands beside the rooms, for all of them."""
 ARROWS: dict[str, set[str]] = {
     "tacit.errors": set(),
     "tacit.lazy": set(),
+    "tacit.names": set(),
     "tacit.plain_text": set(),
     "tacit.files": {"tacit.errors"},
     "tacit.jit": {"tacit.errors"},

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -37,12 +36,12 @@ from tacit.agreement.terms import (
 from tacit.disclosure import SEALED
 from tacit.errors import AgreementError, InputError
 from tacit.mpc import CLUSTER_SIZES, Spec, check_bound_fits
+from tacit.names import check_label, check_seen, first_look_alikes
 from tacit.problems import MOST_PAIRS, Objective, Problem, public_problem
 from tacit.search.moves import SealedParameters
 
 MOST_COLUMNS = 1 << 16
 """Candidates travel as numbers of at most 16 bits."""
-_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Kinds of characters that change what a text looks like and are not seen themselves."""
 _KEY_CHARACTERS = frozenset("0123456789abcdef")
 MIN_GRACE, MAX_GRACE = 0.1, 3600.0
@@ -127,24 +126,33 @@ def _check_names(agreement: Agreement) -> None:
     ):
         if labels is not None and len(labels) != count:
             raise AgreementError(f"{len(labels)} names for {count} {what}; give each one, or none")
-    names = [problem.name, *(problem.row_names or []), *(problem.column_names or [])]
-    names += [each.name for each in agreement.participants]
-    names += [each.name for each in agreement.objectives]
-    names += [node.host for node in agreement.nodes]
-    for name in names:
+    for name in (*(problem.row_names or []), *(problem.column_names or [])):
+        _check_name(name, check_seen)
+    participants = [each.name for each in agreement.participants]
+    objectives = [each.name for each in agreement.objectives]
+    for name in (problem.name, *participants, *objectives):
         check_name(name)
+    for node in agreement.nodes:
+        check_name(node.host)
+    for what, names in (("participants", participants), ("objectives", objectives)):
+        if (alike := first_look_alikes(names)) is not None:
+            raise AgreementError(
+                f"two {what} share a name or look alike, {alike[0]!a} and {alike[1]!a}; name each "
+                "apart"
+            )
 
 
 def check_name(name: str, /) -> None:
     """Refuse a name that is too long to be read, or shows something else than it is."""
+    _check_name(name, check_label)
+
+
+def _check_name(name: str, check: Callable[[str], None]) -> None:
     check_name_length(name)
-    # What is printable has none of these, and that is quickly seen.
-    if not name.isprintable() and any(
-        unicodedata.category(character) in _UNSEEN for character in name
-    ):
-        raise AgreementError(
-            f"the name {ascii(name)[:70]} has characters that cannot be seen; leave them out"
-        )
+    try:
+        check(name)
+    except ValueError as error:
+        raise AgreementError(str(error)) from None
 
 
 def _check_keys(agreement: Agreement) -> None:

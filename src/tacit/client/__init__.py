@@ -81,7 +81,6 @@ if TYPE_CHECKING:
     )
     from tacit.client.terms import (
         MOST_CELLS,
-        NAME_PATTERN,
         EquitySettings,
         LimitTerms,
         NextRun,
@@ -93,9 +92,7 @@ if TYPE_CHECKING:
         SeriesTerms,
         VaryingTerms,
         checked,
-        checked_name,
         converted,
-        one_form,
         plain_trouble,
         read_request,
     )

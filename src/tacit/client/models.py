@@ -13,13 +13,14 @@ import msgspec
 from msgspec import Meta, Struct
 
 from tacit.client.terms import (
+    UNSEEN,
     RunObjective,
     RunTerms,
     SeriesTerms,
     ShortName,
-    checked_name,
 )
 from tacit.errors import InputError, RunEndedError
+from tacit.names import checked_name
 
 Disclosed = float | bool | None
 """What an objective disclosed, in the users' unit; None where it disclosed nothing."""
@@ -61,7 +62,7 @@ class Health(Struct, frozen=True):
 class Reason(Struct, frozen=True, kw_only=True):
     """An optional reason."""
 
-    reason: Annotated[str, Meta(max_length=500, pattern=r"^[^\x00-\x1f\x7f]*\Z")] | None = None
+    reason: Annotated[str, Meta(max_length=500, pattern=rf"^[^{UNSEEN}]*\Z")] | None = None
 
     def of(self, what: str, /) -> str:
         return f"{what}: {self.reason}" if self.reason else what
@@ -80,7 +81,7 @@ class Join(Struct, frozen=True, kw_only=True):
     code: Annotated[str, Meta(min_length=1, max_length=200)]
     signing_key: HexKey | None = None
     signature: HexSignature | None = None
-    account: str | None = None
+    account: Annotated[str, Meta(max_length=200)] | None = None
     """As whom a participant joins."""
     platform: Annotated[str, Meta(max_length=300)] | None = None
     """Where it joins: scheme, host and port."""
@@ -112,7 +113,7 @@ class Me(Struct, frozen=True):
 class NewAccount(Struct, frozen=True):
     """An account to be invited."""
 
-    name: str
+    name: Annotated[str, Meta(max_length=200)]
     role: Role
 
     def __post_init__(self) -> None:

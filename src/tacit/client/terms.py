@@ -7,13 +7,17 @@ with the same types; the dashboard and the commands fill them in.
 from __future__ import annotations
 
 import re
-import unicodedata
-from typing import Annotated, Any, Literal, TypeVar
+from collections.abc import Iterable
+from functools import cache, reduce
+from operator import or_
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 from msgspec import Meta, Struct
 
 from tacit.errors import ParameterError
+from tacit.names import check_label, checked_name, first_look_alikes
 from tacit.plain_text import decoders_words
 
 T = TypeVar("T")
@@ -21,10 +25,12 @@ T = TypeVar("T")
 MOST_CELLS = 4_000_000
 """Rows times columns; beyond that boxes would not fit any request."""
 MOST_DEADLINE_SECONDS = 7 * 24 * 3600.0
-NAME_PATTERN = r"^[^\W_][\w.-]{0,62}\Z"
-"""Letters and digits of any script, dots, dashes and underscores."""
+UNSEEN = (
+    r"\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+)
+"""Control characters, and those that take no width or turn the direction of text around."""
 
-Label = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+\Z")]
+Label = Annotated[str, Meta(min_length=1, max_length=200, pattern=rf"^[^{UNSEEN}]+\Z")]
 ShortName = Annotated[str, Meta(max_length=40)]
 Index = Annotated[int, Meta(ge=0, lt=1 << 16)]
 Size = Annotated[int, Meta(ge=1, lt=1 << 16)]
@@ -49,26 +55,18 @@ Part = Literal["rows", "columns", "forbidden", "data"]
 USUALLY_VARY: tuple[Part, ...] = ("rows", "columns", "forbidden")
 
 
-def one_form(name: str, /) -> str:
-    """A name as it is kept: letters with marks have one form (NFC), however they were typed.
-
-    >>> one_form("ce\u0301leste") == "c\u00e9leste"
-    True
-    """
-    return unicodedata.normalize("NFC", name)
-
-
-def checked_name(name: str, /) -> str:
-    """The name of an account in its one form; a `ValueError` if it cannot be one."""
-    # Two spellings of one name would be two accounts that nobody can tell apart.
-    kept = one_form(name)
-    if re.match(NAME_PATTERN, kept) is None:
-        raise ValueError("a name has letters, digits, dots, dashes and underscores; correct it")
-    return kept
-
-
 def _names_of(owners: dict[str, list[int]]) -> dict[str, list[int]]:
-    return {checked_name(name): rows for name, rows in owners.items()}
+    checked = {checked_name(name): rows for name, rows in owners.items()}
+    # Two spellings of one name would otherwise leave the rows of one of them to nobody.
+    if len(checked) < len(owners):
+        raise ValueError("two participants share a name; name them apart")
+    _check_apart("participants", checked)
+    return checked
+
+
+def _check_apart(what: str, names: Iterable[str]) -> None:
+    if (alike := first_look_alikes(names)) is not None:
+        raise ValueError(f"two {what} look alike, {alike[0]!a} and {alike[1]!a}; name them apart")
 
 
 class ProblemTerms(Struct, frozen=True, kw_only=True):
@@ -92,6 +90,7 @@ class ProblemTerms(Struct, frozen=True, kw_only=True):
     """What the kind knows besides, such as capacities."""
 
     def __post_init__(self) -> None:
+        check_label(self.name)
         if self.rows * self.columns > MOST_CELLS:
             raise ValueError(f"rows times columns exceed {MOST_CELLS}; make the problem smaller")
         if self.coordinates is not None and len(self.coordinates) != self.rows:
@@ -115,6 +114,7 @@ class RunObjective(Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Keep confidential weights out of the terms."""
+        check_label(self.name)
         if self.confidential and self.weights is not None:
             raise ValueError("its weights are its owners' and come sealed; leave them out")
 
@@ -166,7 +166,9 @@ class RunTerms(Rules, frozen=True, kw_only=True):
     """In a series with equity whose runs give one."""
 
     def __post_init__(self) -> None:
+        check_label(self.name)
         msgspec.structs.force_setattr(self, "participants", _names_of(self.participants))
+        _check_apart("objectives", [each.name for each in self.objectives])
 
     @property
     def confidential(self) -> list[RunObjective]:
@@ -250,6 +252,9 @@ class SeriesTerms(Struct, frozen=True, kw_only=True):
     cluster: Label | None = None
     """The cluster in service.toml whose nodes compute; left out: the least busy one."""
 
+    def __post_init__(self) -> None:
+        check_label(self.name)
+
 
 class NextRun(Struct, frozen=True, kw_only=True):
     """Changes in a run of a series; what is left out is copied from the last one."""
@@ -263,6 +268,8 @@ class NextRun(Struct, frozen=True, kw_only=True):
     """If not, it stays a draft until the schedule's next time."""
 
     def __post_init__(self) -> None:
+        if self.name is not None:
+            check_label(self.name)
         if self.participants is not None:
             msgspec.structs.force_setattr(self, "participants", _names_of(self.participants))
 
@@ -278,28 +285,49 @@ def read_request(content: bytes, kind: type[T], /) -> T:
     Traceback (most recent call last):
     msgspec.ValidationError: Object contains unknown field `expiry`
     """
-    known = msgspec.json.decode(content, type=kind)
-    # `forbid_unknown_fields` would hold wherever a type is decoded, and clients decode answers with
-    # the same types.
-    check_known(msgspec.json.decode(content), msgspec.to_builtins(known), "$")
-    return known
+    msgspec.json.decode(content, type=_strict(kind))
+    # A strict record is of a subclass, which would equal no record that was stored.
+    return msgspec.json.decode(content, type=kind)
 
 
-def check_known(given: object, known: object, place: str, /) -> None:
-    """Refuse fields in what was given that are not in what was understood."""
-    if isinstance(given, dict) and isinstance(known, dict):
-        for name, value in given.items():
-            if name in known:
-                check_known(value, known[name], f"{place}.{name}")
-            # Participants' names are fields as well, and were brought into their one form when
-            # decoded.
-            elif one_form(name) not in known:
-                at = "" if place == "$" else f" - at `{place}`"
-                raise msgspec.ValidationError(f"Object contains unknown field `{name[:100]}`{at}")
-    elif isinstance(given, list) and given and isinstance(given[0], dict):
-        assert isinstance(known, list)
-        for i, (one, other) in enumerate(zip(given, known, strict=True)):
-            check_known(one, other, f"{place}[{i}]")
+@cache
+def _strict(kind: Any, /) -> Any:  # noqa: ANN401 - a type
+    """Return a type of the same records, at any depth, that knows no other fields.
+
+    The records themselves have no `forbid_unknown_fields`: clients decode answers with them, and an
+    answer may have more than an older client knows. The first unknown field ends the decoding,
+    before anything is built of what it holds.
+    """
+    origin, within = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return Annotated[_strict(within[0]), *kind.__metadata__]
+    if origin in (list, dict, tuple):
+        return origin[tuple(map(_strict, within))]
+    if origin in (Union, UnionType):
+        return reduce(or_, map(_strict, within))
+    if not (isinstance(kind, type) and issubclass(kind, Struct)):
+        return kind
+    fields: list[Any] = [
+        (field.name, _strict(field.type), _default_of(field))
+        for field in msgspec.structs.fields(kind)
+        if _strict(field.type) != field.type
+    ]
+    config = kind.__struct_config__
+    return msgspec.defstruct(
+        kind.__name__,
+        fields,
+        bases=(kind,),
+        module=kind.__module__,
+        frozen=config.frozen,
+        kw_only=True,
+        forbid_unknown_fields=True,
+    )
+
+
+def _default_of(field: msgspec.structs.FieldInfo) -> Any:  # noqa: ANN401 - of any type
+    if field.default_factory is not msgspec.NODEFAULT:
+        return msgspec.field(default_factory=field.default_factory)
+    return msgspec.field() if field.required else field.default
 
 
 def checked(record: T, /) -> T:

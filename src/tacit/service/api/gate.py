@@ -17,8 +17,8 @@ from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from pydantic import BeforeValidator
 
-from tacit.client import NAME_PATTERN, one_form
 from tacit.errors import CredentialError, NotThereError
+from tacit.names import NAME_PATTERN, one_form
 from tacit.service.access.credentials import Requester, requester_of
 from tacit.service.access.limits import ConcurrencyLimit, RateLimit
 from tacit.service.access.permissions import PERMISSIONS, Endpoint, check_role

@@ -11,8 +11,8 @@ from tacit.client import (
     InvitedAccount,
     NewAccount,
     Role,
-    checked_name,
 )
+from tacit.names import checked_name
 from tacit.service.dashboard.fields import choice
 from tacit.service.dashboard.frame import (
     Visitor,

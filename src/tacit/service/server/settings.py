@@ -16,6 +16,7 @@ from tacit.identity import (
     parse_address,
     write_https_certificate,
 )
+from tacit.names import check_label
 from tacit.plain_text import decoders_words
 
 FILE_NAME = "service.toml"
@@ -128,6 +129,11 @@ def _check(settings: Settings, path: Path) -> None:
     names = [cluster.name for cluster in settings.cluster]
     if not names or len(set(names)) < len(names):
         raise FileError(path, "cluster", "are missing or share a name", "name each cluster apart")
+    for name in names:
+        try:
+            check_label(name)
+        except ValueError as error:
+            raise FileError(path, "cluster", str(error), "see docs/configuration.md") from None
     if (settings.tls_certificate is None) != (settings.tls_key is None):
         raise FileError(path, "tls", "certificate without key or key without certificate", "both")
     mail = settings.mail

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from tacit.errors import NotThereError, WrongStateError
+from tacit.names import by_skeleton, look_alike
 from tacit.service.storage.models import (
     Account,
     Contact,
@@ -21,9 +22,13 @@ from tacit.service.storage.models import (
 
 
 def create_account(session: Session, name: str, role: str, /) -> Account:
-    """Add an account. Names that differ in case alone would be confused, so they are refused."""
-    if session.scalar(select(Account).where(func.lower(Account.name) == name.lower())):
-        raise WrongStateError(f"there is an account {name!r} already; choose another name")
+    """Add an account whose name looks like no other."""
+    # Against all names, since no database knows which of them look alike.
+    known = by_skeleton(session.scalars(select(Account.name)))
+    if (other := look_alike(name, known)) is not None:
+        what = "there is an" if other == name else f"{name!r} looks like the"
+        already = " already" if other == name else ""
+        raise WrongStateError(f"{what} account {other!r}{already}; choose another name")
     account = add_account(session, name, role)
     session.flush()
     return account

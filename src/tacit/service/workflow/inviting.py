@@ -22,6 +22,7 @@ from tacit.client import InvitationFile, RunState, RunTerms, certificate_to_pin
 from tacit.equity import FIRST_HEAD
 from tacit.errors import ServiceError, WrongStateError
 from tacit.identity import read_certificate
+from tacit.names import by_skeleton, look_alike
 from tacit.service.access.credentials import (
     JoiningKey,
     accounts_with_open_invitation,
@@ -80,14 +81,14 @@ def invite_members(
 def accounts_of(session: Session, names: list[str], /) -> list[Account]:
     """The participants' accounts; those who have none get one."""
     known = {account.name: account for account in list_accounts(session)}
-    # Names that differ in case alone are confused by people, and are one file on some systems.
-    folded = {name.lower() for name in known}
+    seen = by_skeleton(known)
     for name in names:
         if name in known and known[name].role != "participant":
             raise ServiceError(f"{name!r} is a {known[name].role}; only participants own rows")
-        if name not in known and name.lower() in folded:
-            raise ServiceError(f"an account differs from {name!r} in case alone; correct the name")
         if name not in known:
+            # The terms have been checked: of their own participants no two look alike.
+            if (other := look_alike(name, seen)) is not None:
+                raise ServiceError(f"{name!r} looks like the account {other!r}; correct the name")
             known[name] = add_account(session, name, "participant")
     session.flush()
     return [known[name] for name in names]

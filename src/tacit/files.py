@@ -7,11 +7,12 @@ returns, and where it is `private`, only its owner can read it.
 from __future__ import annotations
 
 import os
+import resource
 import secrets
 import stat
 import tomllib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -279,3 +280,13 @@ def erase(path: Path, /) -> None:
     os.truncate(path, 0)
     path.unlink()
     _sync_folder(path.parent)
+
+
+def forbid_core_files() -> None:
+    """Have this process and those that it starts leave no image of their memory when they crash.
+
+    Keys and shares would be on the disk, outside of what is erased. Units say so too; a node or a
+    platform that is started by hand has no unit.
+    """
+    with suppress(OSError, ValueError):  # a unit's filter may forbid the call, and has a limit of 0
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

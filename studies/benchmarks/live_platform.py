@@ -124,7 +124,7 @@ class PlatformProcess:
     def stored_late(self) -> dict[str, float]:
         """How long after its deadline each run's answer was stored, as the platform logged it."""
         lines = (line for line in self.log().splitlines() if '"run ended"' in line)
-        return {entry["run"]: entry["stored_late_by"] for entry in map(json.loads, lines)}
+        return {entry["run"]: entry["late_by"] for entry in map(json.loads, lines)}
 
     def workers(self) -> list[int]:
         """The processes whose parent is the server that this platform's workers come from."""

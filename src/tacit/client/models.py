@@ -290,7 +290,7 @@ class SubmitRows(Struct, frozen=True):
     objective: Annotated[int, Meta(ge=0, le=1000)]
     manifest: Annotated[str, Meta(pattern=r"^([0-9a-f]{2})+\Z", max_length=20_000)]
     signature: HexSignature
-    boxes: Annotated[list[str], Meta(min_length=3, max_length=4)]
+    boxes: Annotated[list[bytes], Meta(min_length=3, max_length=4)]
     """Base64, one per node."""
 
 

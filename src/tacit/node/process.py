@@ -14,6 +14,7 @@ import threading
 from pathlib import Path
 
 from tacit.errors import TacitError
+from tacit.files import forbid_core_files
 from tacit.identity.cluster import LOCAL_PREFIX
 from tacit.identity.config import NodeConfig, load_node_config
 from tacit.node.server import Node
@@ -27,6 +28,7 @@ def run_node(config: NodeConfig, /, *, until_input_ends: bool = False) -> None:
 
     The latter ties a node to the process that started it: a pipe closes even if that is killed.
     """
+    forbid_core_files()
 
     async def serve() -> None:
         # The default of 5 ms would delay every message by that, while a thread computes.

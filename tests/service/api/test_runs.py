@@ -194,6 +194,7 @@ def test_other_rows_are_taken_only_after_the_nodes_refused_the_first(world: Worl
     assert world.call("POST", f"/runs/{run_id}/submission", "north", json=other).status_code == 201
 
 
+@pytest.mark.processes
 def test_what_is_not_ones_own_cannot_be_submitted(world: World) -> None:
     run_id = world.agreed()
     norths = world.sealed(run_id, "north")

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 from playwright.sync_api import Browser, expect
 
@@ -20,9 +21,9 @@ from tacit.participant import Profile, review, sign, submit
 from tacit.problems import Assignment, Problem
 from tacit.problems.files.load_and_save import save_participants
 from tacit.service.dashboard.drafts import drawn_problem
-from tacit.service.dashboard.log_check import verdict_of
 from tacit.service.demo import join_as, pin_keys
 from tacit.service.local_platform import LocalPlatform
+from tacit.service.workflow.large_input import verdict_of
 from tacit.verify import Verdict, read_bundle, write_bundle
 from tests.service.dashboard.browser import PHONE, Watched, opened, sign_in
 
@@ -202,7 +203,7 @@ def check_logs(at: Watched) -> None:
 def verdict(packed: bytes) -> Verdict:
     """In a thread, since the browser's loop runs in this one."""
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(verdict_of, packed).result()
+        return msgspec.json.decode(pool.submit(verdict_of, packed).result(), type=Verdict)
 
 
 def look_everywhere(at: Watched, run: str) -> None:

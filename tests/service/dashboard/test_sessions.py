@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from urllib.parse import urlencode
 
 import httpx
+import msgspec
 import pytest
 from fastapi import Response
 from nicegui import Client
@@ -17,8 +18,10 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
 from tacit.service.access.credentials import invite
-from tacit.service.dashboard.log_check import verdict_markup, verdict_of
+from tacit.service.dashboard.log_check import verdict_markup
 from tacit.service.dashboard.sessions import MOST_PER_ACCOUNT, BrowserSession, Sessions
+from tacit.service.workflow.large_input import verdict_of
+from tacit.verify import Verdict
 from tests.service.dashboard.conftest import PER_MINUTE
 from tests.service.dashboard.plain_browser import FORM, browser, sign_in
 from tests.service.world import World
@@ -307,12 +310,14 @@ def test_who_sees_which_files(dashboard: World) -> None:
         sign_in(client, dashboard.tokens["eye"])
         assert client.get(f"/runs/{run}/files/audit.zip").status_code == 403
     # Made-up logs, as this platform without nodes has them, are noticed.
-    verdict = verdict_of(bundle)
+    verdict = msgspec.json.decode(verdict_of(bundle), type=Verdict)
     assert not verdict.ok
     verdict.notes.append("<b>")
     said = verdict_markup(verdict)
     assert "Something is off" in said
-    assert "is not an audit bundle" in verdict_markup(verdict_of(b"PK"))
+    assert "is not an audit bundle" in verdict_markup(
+        msgspec.json.decode(verdict_of(b"PK"), type=Verdict)
+    )
     assert "&lt;b&gt;" in said
 
 

@@ -1,22 +1,18 @@
-"""Limit what one account or address may use: requests, long work, the processor."""
+"""Limit what one account or address may use: requests, bytes, long work."""
 
 from __future__ import annotations
 
 import asyncio
 import math
-import os
-import sys
 import time
 from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from tacit.errors import BusyError, TooManyError
 
 MOST_BUCKETS = 10_000
-BACKGROUND_NICENESS = 10
-"""Added to the platform's own priority, which may be above that of other processes."""
 
 
 @dataclass(slots=True)
@@ -26,7 +22,7 @@ class _Bucket:
 
 
 class RateLimit:
-    """Allow each key a number of requests a minute; they may come all at once.
+    """Allow each key a number of requests, or bytes, a minute; they may come all at once.
 
     >>> limit = RateLimit(2, clock=lambda: 0.0)
     >>> limit.take("north"), limit.take("north")
@@ -36,22 +32,34 @@ class RateLimit:
     tacit.errors.TooManyError: more than 2 requests in a minute; retry in 30 s
     """
 
-    def __init__(self, per_minute: int, /, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._per_minute, self._clock = per_minute, clock
+    def __init__(
+        self,
+        per_minute: int,
+        /,
+        *,
+        what: str = "requests",
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._per_minute, self._what, self._clock = per_minute, what, clock
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
 
-    def take(self, key: str, /) -> None:
-        """Count a request, or refuse it."""
+    def take(self, key: str, count: int = 1, /) -> None:
+        """Count a request or so many bytes, or refuse them."""
         bucket = self._filled(key)
-        if bucket.left < 1:
-            wait = math.ceil((1 - bucket.left) * 60 / self._per_minute)
+        if bucket.left < count:
+            wait = math.ceil((count - bucket.left) * 60 / self._per_minute)
             # A refused request takes nothing, or a client that retries too soon would never get
             # through.
             raise TooManyError(
-                f"more than {self._per_minute} requests in a minute; retry in {wait} s",
+                f"more than {self._per_minute} {self._what} in a minute; retry in {wait} s",
                 retry_after=wait,
             )
-        bucket.left -= 1
+        bucket.left -= count
+
+    def give_back(self, key: str, /) -> None:
+        """Uncount a request that turned out to be none of those that are limited."""
+        bucket = self._filled(key)
+        bucket.left = min(self._per_minute, bucket.left + 1)
 
     def _filled(self, key: str) -> _Bucket:
         now = self._clock()
@@ -101,44 +109,3 @@ class ConcurrencyLimit:
             raise BusyError(
                 f"too many others have asked for {self.what}; retry in a minute"
             ) from None
-
-
-def background_priority() -> int:
-    """Return the priority of background processes: the main process has deadlines to keep."""
-    return min(os.getpriority(os.PRIO_PROCESS, 0) + BACKGROUND_NICENESS, 19)
-
-
-async def compute_in_background(
-    module: str, given: bytes, /, *, within: float, failed: str
-) -> bytes:
-    """Run a module of ours in a process of its own, and return what it prints about its input.
-
-    A process that fails, or takes longer than `within` seconds, is a `BusyError` that says
-    `failed`.
-    """
-    # A thread could not be killed when its time is over, and would share the interpreter with the
-    # answers that are due.
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        module,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
-    with suppress(ProcessLookupError, PermissionError):
-        os.setpriority(os.PRIO_PROCESS, process.pid, background_priority())
-    printed = b""
-    try:
-        async with asyncio.timeout(within):
-            printed, _ = await process.communicate(given)
-    except TimeoutError:
-        pass  # the process is killed below, and then counts as one that failed
-    finally:
-        # Also when the request is cancelled: a client that leaves must not leave work behind.
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    if process.returncode != 0:
-        raise BusyError(failed)
-    return printed

@@ -68,6 +68,11 @@ PERMISSIONS: dict[Endpoint, frozenset[str]] = {
     ("GET", "/metrics"): OPERATORS,
 }
 
+LARGE_BODIES: frozenset[Endpoint] = frozenset(
+    {("POST", "/runs"), ("PUT", "/runs/{run_id}"), ("POST", "/runs/{run_id}/submission")}
+)
+"""Drafts may have public matrices, submissions are boxes; whatever else is sent is small."""
+
 
 def check_role(endpoint: Endpoint, role: str, /) -> None:
     allowed = PERMISSIONS[endpoint]

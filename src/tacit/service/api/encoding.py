@@ -1,8 +1,8 @@
 """Decode request bodies into records, and encode answers and errors as JSON.
 
 An endpoint names records in its signature as FastAPI's endpoints name their models: a parameter
-that is a record is the request's body, and the record that it returns is the answer. Bodies are
-validated here and nowhere else. An error is a code and a sentence, never a stack trace.
+that is a record is the request's body, which `Intake` decodes and validates, and the record that it
+returns is the answer. An error is a code and a sentence, never a stack trace.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
 
-from tacit.client import ErrorAnswer, plain_trouble, read_request
+from tacit.client import ErrorAnswer
 from tacit.errors import (
     EngineError,
     FileError,
@@ -106,20 +105,12 @@ def _reader(kind: Any) -> Callable[[Request], Awaitable[msgspec.Struct | None]]:
     assert record is not None
 
     async def read(request: Request) -> msgspec.Struct | None:
-        try:
-            content = await request.body()
-        except ClientDisconnect:
-            raise MalformedError("the body did not come whole; send it again") from None
-        if not content and NoneType in get_args(kind):
-            return None
-        try:
-            return read_request(content, record)
-        except msgspec.ValidationError as error:
-            raise MalformedError(f"{plain_trouble(error)}; see the API's document") from None
-        # Deeply nested JSON exceeds the recursion limit, which is a fault of the request and not of
-        # ours.
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            raise MalformedError("the body cannot be read as JSON; correct it") from None
+        found: msgspec.Struct | None = await request.app.state.platform.intake.record(
+            request, record
+        )
+        if found is None and NoneType not in get_args(kind):
+            raise MalformedError("the request has no body; see the API's document")
+        return found
 
     return read
 

@@ -24,6 +24,8 @@ from tacit.service.access.limits import ConcurrencyLimit, RateLimit
 from tacit.service.access.permissions import PERMISSIONS, Endpoint, check_role
 from tacit.service.api.answers import SummaryCache
 from tacit.service.api.encoding import TypedRouter, error_responses
+from tacit.service.api.intake import PREFIX, Intake
+from tacit.service.background import Background
 from tacit.service.execution.port import Execution
 from tacit.service.server.settings import Settings
 from tacit.service.storage import Database, read_member, read_series_member
@@ -44,6 +46,8 @@ class Platform:
     by_account: RateLimit
     by_address: RateLimit
     """For requests without a token that counts."""
+    background: Background
+    intake: Intake
     streams: dict[str, int] = field(default_factory=dict)
     """The number of open event streams per account."""
     summaries: SummaryCache = field(default_factory=SummaryCache)
@@ -55,7 +59,6 @@ class Platform:
     """For fetching the nodes' logs."""
 
 
-PREFIX = "/api/v1"
 METRICS: Endpoint = ("GET", "/metrics")
 HEALTH: Endpoint = ("GET", "/health")
 RUN_ID = r"^r-[a-z2-7]{10}$"

@@ -15,12 +15,11 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tacit.service.api.encoding import error_answer
-from tacit.service.api.gate import PREFIX
+from tacit.service.api.intake import PREFIX, SMALL_BYTES, may_be_large
 
-SMALL_BYTES = 64 * 1024
-"""Most of what the API takes is a few lines; runs and submissions may be larger."""
-BODY_SECONDS = 20.0
-"""The longest pause within a body; a slower client holds a connection on purpose."""
+BODY_SECONDS, BODY_BYTES_PER_SECOND = 20.0, 32_000
+"""What a body may take in all: so long, and a second more for so many bytes that have come. A
+slower client holds a connection on purpose."""
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
 """Others are counted together, since clients can invent any number of them."""
 API_POLICY = "default-src 'none'; frame-ancestors 'none'"
@@ -81,7 +80,8 @@ class SizeLimit:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        most, taken = self._limit(scope["path"]), 0
+        is_large = may_be_large(scope["method"], scope["path"])
+        most, taken, waited = (self._most if is_large else min(self._most, SMALL_BYTES)), 0, 0.0
         announced = dict(scope["headers"]).get(b"content-length", b"0")
         # 18 digits are more than any limit; Python refuses to convert thousands of them.
         if not announced.isdigit() or int(announced[:18]) > most:
@@ -93,15 +93,19 @@ class SizeLimit:
         is_complete = False
 
         async def receive_counted() -> Message:
-            nonlocal taken, is_complete
+            nonlocal taken, waited, is_complete
             if is_complete:
                 # Only a disconnect can come now, at any time: an event stream waits for hours.
                 return await receive()
+            # The waits for the client alone: before it is read, a body may wait for its turn.
+            begun = time.monotonic()
+            left = BODY_SECONDS + taken / BODY_BYTES_PER_SECOND - waited
             try:
-                async with asyncio.timeout(BODY_SECONDS):
+                async with asyncio.timeout(left):
                     message = await receive()
             except TimeoutError:
                 raise HTTPException(408) from None
+            waited += time.monotonic() - begun
             is_complete = not message.get("more_body", False)
             taken += len(message.get("body", b""))
             if taken > most:
@@ -109,10 +113,6 @@ class SizeLimit:
             return message
 
         await self._app(scope, receive_counted, send)
-
-    def _limit(self, path: str) -> int:
-        may_be_large = not path.startswith(PREFIX) or path.startswith(f"{PREFIX}/runs")
-        return self._most if may_be_large else min(self._most, SMALL_BYTES)
 
 
 class RequestLog:

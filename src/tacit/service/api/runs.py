@@ -37,7 +37,6 @@ from tacit.service.storage import (
     set_state,
 )
 from tacit.service.storage.states import BEFORE_RUNNING, check_state
-from tacit.service.workflow.drafting import checked_terms
 from tacit.service.workflow.inviting import invite_members, invite_to_run
 from tacit.service.workflow.series import begin_run, draft_in_series, fitting_draft
 from tacit.service.workflow.submitting import (
@@ -95,7 +94,7 @@ def runs_router() -> APIRouter:
     @router.post("/runs", status_code=201, responses=error_responses(422))
     async def draft(body: RunTerms, who: Asker, platform: ThePlatform) -> RunView:
         """Draft a run; terms that no agreement could be made of are refused here."""
-        terms = await asyncio.to_thread(checked_terms, body)
+        terms = await platform.intake.checked(body)
         return await platform.database.write(_create, terms, who.account)
 
     @router.get("/runs/{run_id}", responses=error_responses(404))
@@ -108,7 +107,7 @@ def runs_router() -> APIRouter:
         """Change a draft; one of a series' run within what was signed with the series."""
         in_series = await platform.database.read(draft_in_series, run_id, body)
         if in_series is None:
-            terms = await asyncio.to_thread(checked_terms, body)
+            terms = await platform.intake.checked(body)
         else:
             terms = await asyncio.to_thread(fitting_draft, *in_series)
         return await platform.database.write(_change, run_id, terms)

@@ -6,15 +6,15 @@ priority. The platform checks here what it shows itself; participants check on t
 
 from __future__ import annotations
 
-import sys
 from html import escape
 
 import msgspec
 from nicegui import ui
 
 from tacit.client import ENDS, RunView
-from tacit.errors import BusyError, TacitError, TooManyError
-from tacit.service.access.limits import ConcurrencyLimit, compute_in_background
+from tacit.errors import BusyError, TooManyError
+from tacit.service.access.limits import ConcurrencyLimit
+from tacit.service.background import Background
 from tacit.service.dashboard.frame import (
     Visitor,
     button,
@@ -26,7 +26,8 @@ from tacit.service.dashboard.frame import (
     show_problem,
 )
 from tacit.service.dashboard.words import sentence
-from tacit.verify import Finding, Verdict, check_bundle, read_bundle
+from tacit.service.workflow.large_input import verdict_of
+from tacit.verify import Finding, Verdict
 
 CHECK_SECONDS = 600.0
 _READ_VERDICT = msgspec.json.Decoder(Verdict)
@@ -35,30 +36,14 @@ _READ_VERDICT = msgspec.json.Decoder(Verdict)
 class LogChecks:
     """Checks bundles, one at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, background: Background, /) -> None:
+        self._background = background
         self._turns = ConcurrencyLimit("checks", at_once=1, each=1, within=30.0)
 
     async def verdict(self, account: str, packed: bytes, /) -> Verdict:
         async with self._turns.slot(account):
-            failed = "the logs cannot be checked now; download them, or try again later"
-            verdict = await compute_in_background(
-                __name__, packed, within=CHECK_SECONDS, failed=failed
-            )
+            verdict = await self._background.compute(verdict_of, packed, within=CHECK_SECONDS)
         return _READ_VERDICT.decode(verdict)
-
-
-def verdict_of(packed: bytes, /) -> Verdict:
-    # A file that is no bundle is a finding like any other, and no error of the platform.
-    verdict = Verdict("", "")
-    try:
-        verdict = check_bundle(read_bundle(packed))
-    except TacitError as error:
-        verdict.findings.append(Finding("bundle", False, str(error)))
-    return verdict
-
-
-if __name__ == "__main__":
-    sys.stdout.buffer.write(msgspec.json.encode(verdict_of(sys.stdin.buffer.read())))
 
 
 WHAT = (

@@ -61,7 +61,7 @@ def mount(app: FastAPI, settings: Settings, /) -> None:
     ui.add_css(STYLE.read_text(), shared=True)
     add_session_pages(app, sessions)
     _add_pages(app)
-    _add_pages_of_one(app, Curves(), LogChecks())
+    _add_pages_of_one(app, Curves(), LogChecks(platform.background))
     _add_downloads(app)
     _add_plain_errors()
     # What NiceGUI could keep of visitors in files or cookies is not used, hence no secret for it.

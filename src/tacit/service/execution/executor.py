@@ -16,6 +16,7 @@ from tacit.service.execution.answer import result_of
 from tacit.service.execution.cluster_links import ClusterLinks
 from tacit.service.execution.drafter import Drafter
 from tacit.service.execution.ended_runs import EndedRuns
+from tacit.service.execution.execution_thread import UntilServed
 from tacit.service.execution.provisioner import Provisioner
 from tacit.service.execution.queue import FairQueue, Waiting
 from tacit.service.execution.recovery import interrupt, recover
@@ -42,10 +43,16 @@ LOG_SECONDS = 10.0
 log = logging.getLogger("tacit.service.execution")
 
 
+async def _at_once() -> None:
+    """Requests are served on the same loop, which is not busy with another while this runs."""
+
+
 class Executor:
     """Executes the runs of one service; see `port.Execution`."""
 
-    def __init__(self, settings: Settings, database: Database, /) -> None:
+    def __init__(
+        self, settings: Settings, database: Database, until_served: UntilServed = _at_once, /
+    ) -> None:
         self._database = database
         self._links = {
             cluster.name: ClusterLinks(
@@ -64,6 +71,7 @@ class Executor:
             on_progress=self._progress.__setitem__,
             metrics=self.metrics,
             tasks=self.tasks,
+            until_served=until_served,
         )
         self._ended_runs = EndedRuns(database, self._links_of)
         self._drafter = Drafter(database, self._links_of, self._ended_runs.add)

@@ -20,8 +20,9 @@ from tacit.problems import (
 )
 from tacit.search import PRESETS, warm_up
 from tacit.service.execution import worker
+from tacit.service.workflow import large_input
 
-__all__ = ["worker"]
+__all__ = ["large_input", "worker"]
 BEHIND = 10
 """The main process comes first: it is near-idle and has to answer on time. Workers inherit it.
 

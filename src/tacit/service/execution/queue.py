@@ -78,7 +78,8 @@ class FairQueue:
 
     def running(self, cluster: str, /) -> int:
         """How many slots of a cluster are taken."""
-        return sum(each == cluster for each in self._running.values())
+        # A copy, since other threads ask too.
+        return sum(each == cluster for each in list(self._running.values()))
 
     def waiting(self, cluster: str, /) -> int:
         """How many runs wait for a cluster."""

@@ -21,11 +21,13 @@ from tacit.service.api.accounts import (
 )
 from tacit.service.api.encoding import add_error_handlers, add_schemas
 from tacit.service.api.gate import GatedRoute, Platform
+from tacit.service.api.intake import Intake
 from tacit.service.api.middleware import RequestLog, SecurityHeaders, SizeLimit
 from tacit.service.api.results import results_router
 from tacit.service.api.runs import runs_router, taking_part_router
 from tacit.service.api.series import series_router, series_steps_router
 from tacit.service.api.watching import status_router, watching_router
+from tacit.service.background import Background
 from tacit.service.execution.port import Execution
 from tacit.service.notices.notifier import Notifier
 from tacit.service.server.settings import Settings
@@ -40,6 +42,7 @@ def make_app(settings: Settings, /, *, execution: MakeExecution) -> FastAPI:
     """Return the API with its database open; execution starts with the app."""
     database = Database(settings.database_url)
     announcer = Announcer(database)
+    background = Background()
     platform = Platform(
         settings,
         database,
@@ -47,6 +50,8 @@ def make_app(settings: Settings, /, *, execution: MakeExecution) -> FastAPI:
         execution(settings, database),
         by_account=RateLimit(settings.requests_per_minute),
         by_address=RateLimit(settings.anonymous_requests_per_minute),
+        background=background,
+        intake=Intake(background, bytes_per_minute=int(settings.mb_per_minute * MEGABYTE)),
     )
     app = _PlatformApp(
         title="tacit",
@@ -125,5 +130,6 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     finally:
         # The database is closed last: execution stores where the interrupted runs stand.
         await platform.execution.stop()
+        await platform.background.close()
         platform.announcer.stop()
         platform.database.close()

@@ -30,12 +30,13 @@ from fastapi import FastAPI
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from tacit.errors import TacitError
-from tacit.files import check_secret
+from tacit.files import check_secret, forbid_core_files
 from tacit.identity import expires, expiry_warnings, parse_address, read_certificate
 from tacit.service.access.credentials import without_secrets
 from tacit.service.api.gate import Platform, network_of
+from tacit.service.execution.execution_thread import ExecutionThread, MakeExecutionApart
 from tacit.service.execution.executor import Executor
-from tacit.service.server.app import MakeExecution, make_app
+from tacit.service.server.app import make_app
 from tacit.service.server.settings import Settings, load_settings
 from tacit.service.server.single_instance import LOOK_SECONDS, AdvisoryLock, the_single_instance
 
@@ -49,6 +50,8 @@ CERTIFICATE_SECONDS = 30.0
 DAY = 86400.0
 GRACE_SECONDS = 5
 """How long open requests may take to end when the server stops."""
+SWITCH_SECONDS = 0.0005
+"""After so long a thread lets another go on."""
 log = logging.getLogger("tacit.service")
 
 
@@ -265,12 +268,16 @@ def make_server(
     return _Server(config, app.state.platform, lock)
 
 
-def serve(settings: Settings, /, *, execution: MakeExecution = Executor) -> None:
+def serve(settings: Settings, /, *, execution: MakeExecutionApart = Executor) -> None:
     """Serve until Ctrl-C or SIGTERM."""
     set_up_logs()
+    forbid_core_files()
+    # The default of 5 ms would delay an answer that is due by that, at each of its steps, while
+    # another thread computes.
+    sys.setswitchinterval(SWITCH_SECONDS)
     # The lock comes before the database: the start marks what was running as interrupted.
     with the_single_instance(settings) as lock:
-        app = make_app(settings, execution=execution)
+        app = make_app(settings, execution=partial(ExecutionThread, make=execution))
         if find_spec("tacit.service.dashboard") is not None:
             from tacit.service.dashboard import mount  # type: ignore[import-not-found, unused-ignore]
 

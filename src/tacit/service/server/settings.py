@@ -63,6 +63,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     invitation_hours: Positive = 72.0
     token_days: Positive = 30.0
     request_limit_mb: Positive = 16.0
+    mb_per_minute: Positive = 64.0
+    """What one account may send."""
     requests_per_minute: Count = 600
     """Per account."""
     anonymous_requests_per_minute: Count = 60
@@ -136,6 +138,9 @@ def _check(settings: Settings, path: Path) -> None:
             raise FileError(path, "cluster", str(error), "see docs/configuration.md") from None
     if (settings.tls_certificate is None) != (settings.tls_key is None):
         raise FileError(path, "tls", "certificate without key or key without certificate", "both")
+    if settings.mb_per_minute < settings.request_limit_mb:
+        what = "is less than request_limit_mb, so that no such request would ever get through"
+        raise FileError(path, "mb_per_minute", what, "give more")
     mail = settings.mail
     if mail is not None and (mail.user is None) != (mail.password_file is None):
         raise FileError(path, "mail", "user without password_file or the reverse", "give both")
@@ -162,7 +167,8 @@ tls_certificate = "service.pem"
 tls_key = "service.tls.key"
 invitation_hours = 72.0  # how long an invitation is valid
 token_days = 30.0  # how long a token is valid
-request_limit_mb = 16.0  # body of runs and submissions
+request_limit_mb = 16.0  # body of drafts, submissions and uploads; of all else 64 kB
+mb_per_minute = 64.0  # of all bodies of an account
 requests_per_minute = 600  # per account
 anonymous_requests_per_minute = 60  # per address, for requests without a valid token
 connections_per_address = 250  # at a time; not counted with behind_proxy

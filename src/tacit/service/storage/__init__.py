@@ -38,6 +38,7 @@ from tacit.service.storage.runs import (
     sealed_of,
     sealed_rows,
     set_agreement,
+    set_lateness,
     set_progress,
     set_signature,
     set_state,

@@ -135,6 +135,13 @@ def set_agreement(session: Session, run_id: str, agreement: bytes, agreement_has
     return run
 
 
+def set_lateness(session: Session, run_id: str, late_by: float, /) -> None:
+    """Correct when the result of a run could be fetched, which its first write cannot know."""
+    run = read_run(session, run_id, for_update=True)
+    if run.result is not None:
+        run.result = msgspec.structs.replace(run.result, late_by_seconds=round(late_by, 4))
+
+
 def set_progress(session: Session, run_id: str, progress: RunProgress, /) -> None:
     """Store the last report of a running run, with its event."""
     # This happens twice a second, so it does not read the run, which has its agreement in it.

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import binascii
 import time
-from base64 import b64decode
 from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
@@ -110,7 +108,7 @@ def sealed_from(
     objective: int,
     manifest: bytes,
     signature: bytes,
-    boxes: Sequence[str],
+    boxes: Sequence[bytes],
 ) -> StoredBoxes:
     """Return sealed rows, after checking all that can be seen from outside the boxes."""
     agreement = read_agreement(agreement_bytes(session, run_id)[0])
@@ -119,14 +117,13 @@ def sealed_from(
         raise SealError(f"the manifest is one of {named.participant!r}; seal rows of your own")
     if named.objective != objective:
         raise SealError(f"the manifest is for objective {named.objective}, not for {objective}")
-    opened = [_decoded(box) for box in boxes]
     rows = len(agreement.rows_of(participant, objective))
     per_weight = BYTES_PER_COMPONENT * (len(agreement.nodes) - 1)
     most = per_weight * rows * agreement.problem.columns + ROOM_PER_ROW * rows + ROOM_PER_BOX
     # The size of a box follows from its rows. What is larger would only fill disks.
-    if any(len(box) > most for box in opened):
+    if any(len(box) > most for box in boxes):
         raise SealError(f"a box is larger than {rows} rows need; seal your rows again")
-    if [box_hash(box) for box in opened] != named.boxes:
+    if [box_hash(box) for box in boxes] != named.boxes:
         raise SealError("the boxes are not those that the manifest names; seal your rows again")
     return StoredBoxes(
         run=run_id,
@@ -134,7 +131,7 @@ def sealed_from(
         objective=objective,
         manifest=manifest,
         signature=signature,
-        **{f"box{node}": box for node, box in enumerate(opened)},
+        **{f"box{node}": box for node, box in enumerate(boxes)},
     )
 
 
@@ -160,11 +157,3 @@ def submit(session: Session, rows: StoredBoxes, /) -> tuple[StoredBoxes, bool]:
     check_state(run.state, frozenset({"agreed"}), to="submit")
     store_sealed(session, rows)
     return rows, True
-
-
-def _decoded(box: str) -> bytes:
-    try:
-        # Otherwise Python would skip foreign characters, and one box could be written in many ways.
-        return b64decode(box, validate=True)
-    except (binascii.Error, ValueError):
-        raise SealError("a box is not base64; encode it again") from None

@@ -18,8 +18,10 @@ from __future__ import annotations
 
 import hashlib
 import io
+import struct
 import time
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -40,7 +42,13 @@ from tacit.verify.verdict import Finding, Verdict, check_inputs, check_run
 FORMAT: Literal["tacit-bundle/1"] = "tacit-bundle/1"
 MOST_BYTES = 1 << 30
 """Unpacked, of all files in it: a small file could unpack to more than there is room for."""
+MOST_TIMES = 200
+"""As large as the file itself; what was written here shrinks to a tenth at most."""
+ROOM_BYTES = 16 << 20
+"""A small file may unpack to so much anyway."""
 MOST_NODES = 4
+MOST_FILES, DIRECTORY_BYTES = 5 + MOST_NODES, 1 << 16
+_END, _END_FORMAT = b"PK\x05\x06", "<4s4H2LH"
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
@@ -146,8 +154,9 @@ def _head(data: bytes) -> _BundleHead:
 def read_bundle(data: bytes, /) -> Bundle:
     """Read a bundle, which anybody may have made."""
     try:
+        _check_directory(data)
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            files = _Unpacking(archive)
+            files = _Unpacking(archive, most=min(MOST_BYTES, MOST_TIMES * len(data) + ROOM_BYTES))
             head = _head(files.entry("bundle.json"))
             nodes = [each.node for each in head.logs]
             _check_nodes(nodes)
@@ -166,10 +175,25 @@ def read_bundle(data: bytes, /) -> Bundle:
             )
             bundle.claimed()
             return bundle
-    except (zipfile.BadZipFile, KeyError, msgspec.DecodeError, OSError, EOFError) as error:
+    except (*_NOT_ONE, msgspec.DecodeError, LookupError, RecursionError) as error:
         raise LogError(f"this is not an audit bundle ({error}); fetch it again") from None
     except (NotImplementedError, RuntimeError, ValueError) as error:
         raise LogError(f"this bundle cannot be unpacked ({error}); fetch it again") from None
+
+
+_NOT_ONE = (zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError)
+"""What unpacking raises where bytes were changed."""
+
+
+def _check_directory(data: bytes) -> None:
+    """Refuse an archive of many files before its directory is read, which takes memory for each."""
+    at = data.rfind(_END)
+    if at < 0 or len(data) < at + struct.calcsize(_END_FORMAT):
+        raise zipfile.BadZipFile("it has no directory")
+    entries, size = struct.unpack_from(_END_FORMAT, data, at)[4:6]
+    # The larger format of ZIP has the largest numbers here, and is not needed for any bundle.
+    if entries > MOST_FILES or size > DIRECTORY_BYTES:
+        raise ValueError(f"it has more than {MOST_FILES} files")
 
 
 def _check_nodes(nodes: Sequence[int]) -> None:
@@ -179,11 +203,21 @@ def _check_nodes(nodes: Sequence[int]) -> None:
         raise ValueError("it names a node twice")
 
 
+_METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
+
+
 class _Unpacking:
     """The files of a bundle, as long as all that was read has room."""
 
-    def __init__(self, archive: zipfile.ZipFile, /) -> None:
-        self._archive, self._left = archive, MOST_BYTES
+    def __init__(self, archive: zipfile.ZipFile, /, *, most: int) -> None:
+        self._archive, self._left = archive, most
+        entries = archive.infolist()
+        # Readers would disagree about which of two files of one name counts.
+        if len({each.filename for each in entries}) < len(entries):
+            raise ValueError("it has two files of one name")
+        # Other methods than ours shrink what repeats without any bound.
+        if any(each.compress_type not in _METHODS for each in entries):
+            raise ValueError("it is packed in another way than bundles are")
 
     def entry(self, name: str, /) -> bytes:
         # What a file says of its own size need not be true.

@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 from sqlalchemy import update
+from sqlalchemy.orm import Session
 
 from tacit.agreement.signatures import Joining, sign
 from tacit.identity import write_https_certificate
 from tacit.identity.keys import Keys
-from tacit.service.access.credentials import own_addresses
+from tacit.service.access.credentials import Requester, own_addresses, requester_of
+from tacit.service.api import gate
 from tacit.service.server.serve import JsonLines
 from tacit.service.server.settings import Settings
 from tacit.service.storage import AccessToken, Invitation
@@ -220,6 +222,49 @@ def test_requests_are_limited_per_account_and_per_address(
     world.address = "192.0.2.9"
     world.refused("unauthorized", "POST", "/join", json={"code": "tci_x"})
     assert world.call("GET", "/health").status_code == 200
+
+
+def test_wrong_tokens_beyond_the_limit_cost_no_query(
+    make_world: MakeWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = make_world()
+    first.add("op", "operator")
+    first.add("eye", "viewer")
+    # A restart does not forget whose tokens are no guesses.
+    world = make_world(requests_per_minute=5, anonymous_requests_per_minute=4)
+    world.tokens = {**first.tokens, "guess": "tct_guess", "long": "x" * 300}
+    for limit in (world.platform.by_account, world.platform.by_address):
+        monkeypatch.setattr(limit, "_clock", lambda: 0.0)
+    queried = []
+
+    def counted(session: Session, token: str) -> Requester:
+        queried.append(token)
+        return requester_of(session, token)
+
+    monkeypatch.setattr(gate, "requester_of", counted)
+    codes = [world.call("GET", "/me", "guess").status_code for _ in range(9)]
+    assert codes == [401] * 4 + [429] * 5
+    assert queried == ["tct_guess"] * 4
+    world.refused("too_many", "GET", "/me", "long")
+    world.refused("too_many", "GET", "/me")
+    assert world.call("GET", "/me", "eye").status_code == 200
+    # The same of those who have a token: what is too much is not looked up either.
+    queried.clear()
+    codes = [world.call("GET", "/me", "op").status_code for _ in range(9)]
+    assert codes == [200] * 5 + [429] * 4
+    assert len(queried) == 5
+
+
+def test_a_revoked_token_counts_as_a_guess(
+    make_world: MakeWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = make_world(anonymous_requests_per_minute=3)
+    monkeypatch.setattr(world.platform.by_address, "_clock", lambda: 0.0)
+    world.add("op", "operator")
+    assert world.call("DELETE", "/me/token", "op").status_code == 204
+    codes = [world.call("GET", "/me", "op").status_code for _ in range(4)]
+    # Joining took one of the three.
+    assert codes == [401, 401, 429, 429]
 
 
 def test_a_restart_keeps_everything(make_world: MakeWorld) -> None:

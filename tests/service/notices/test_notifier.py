@@ -15,8 +15,9 @@ from msgspec.structs import replace
 from tacit.client import check_webhook
 from tacit.client.models import ClusterView, NodeView
 from tacit.errors import ServiceError, TrustError
+from tacit.local import free_addresses
 from tacit.service.notices import notifier
-from tacit.service.notices.delivery import checked_webhook_url, is_public
+from tacit.service.notices.delivery import NOT_DELIVERED, checked_webhook_url, is_public
 from tacit.service.notices.notifier import WATCHED, Notifier
 from tacit.service.server.app import make_app
 from tacit.service.server.settings import MailSettings, Settings
@@ -137,9 +138,33 @@ def test_no_webhook_reaches_into_the_platforms_own_network(
             return found
 
         until(lambda: error() is not None)
-        assert "127.0.0.1 is not on the public internet" in str(error())
+        assert error() == NOT_DELIVERED
         hook = world.ok("GET", "/me/notifications", "op")["webhooks"][0]["id"]
         assert world.call("DELETE", f"/me/webhooks/{hook}", "op").status_code == 204
+    assert receiver.calls == []
+
+
+def test_a_webhook_does_not_tell_which_names_the_platform_finds(
+    open_settings: Settings, receiver: Receiver
+) -> None:
+    """Nor which of them are in its own network, and what answers there."""
+    closed = free_addresses(1)[0]
+    urls = ["http://no-such-host.invalid/", receiver.url, f"http://{closed}/", "http://0.0.0.0:1/"]
+    settings = replace(open_settings, webhooks_to_private_addresses=False)
+    with opened(make_app(settings, execution=StandIn)) as world:
+        world.add("op", "operator")
+        for url in urls:
+            with_webhook(world, "op", url)
+        run_id = world.draft()
+        world.ok("POST", f"/runs/{run_id}/invite", "op")
+        world.ok("POST", f"/runs/{run_id}/cancel", "op")
+
+        def errors() -> list[str | None]:
+            hooks = world.ok("GET", "/me/notifications", "op")["webhooks"]
+            return [each["error"] for each in hooks]
+
+        until(lambda: None not in errors())
+        assert errors() == [NOT_DELIVERED] * len(urls)
     assert receiver.calls == []
 
 
@@ -222,6 +247,12 @@ def test_mail_says_what_is_needed(open_settings: Settings, inbox: tuple[Inbox, i
         bad = world.call("PUT", "/me/notifications", "op", json={"mail": "a@b\r\nBcc: c@d"})
         assert bad.status_code == 400
         world.ok("PUT", "/accounts/north/mail", "op", json={"mail": "north@example.org"})
+        # Whoever has joined, or was shut out, is not for an operator to have mail sent for.
+        world.add("eye", "viewer")
+        for name in ("eye", "south"):
+            world.ok("DELETE", "/accounts/south", "op")
+            body = {"mail": "mallory@example.org"}
+            world.refused("wrong_state", "PUT", f"/accounts/{name}/mail", "op", json=body)
         world.ok("POST", f"/runs/{run_id}/cancel", "op")
         until(lambda: len(received.mail) == 2)
     texts = [text for _, text in received.mail]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from sqlalchemy import select, update
+from sqlalchemy import ColumnElement, select, update
 from sqlalchemy.orm import Session
 
 from tacit.agreement import Joining, is_joining_signed
@@ -224,6 +224,13 @@ def requester_of(session: Session, token: str, /) -> Requester:
     return Requester(account.name, account.role, account.signing_key, row.expires, row.hash)
 
 
+def valid_tokens(session: Session, /) -> dict[str, str]:
+    """Return the accounts of all valid tokens, by the tokens' hashes."""
+    query = select(AccessToken.hash, AccessToken.account).where(*_valid_now())
+    rows = session.execute(query)
+    return {digest: account for digest, account in rows}  # noqa: C416 - rows are not tuples
+
+
 def is_still_valid(session: Session, who: Requester, /) -> bool:
     """Return whether a token that was valid still is."""
     row = session.get(AccessToken, who.token_hash)
@@ -236,6 +243,15 @@ def _is_valid(row: AccessToken) -> bool:
 
 def accounts_that_joined(session: Session, /) -> set[str]:
     return set(session.scalars(select(AccessToken.account).distinct()))
+
+
+def has_valid_token(session: Session, account: str, /) -> bool:
+    query = select(AccessToken.hash).where(AccessToken.account == account, *_valid_now()).limit(1)
+    return session.scalar(query) is not None
+
+
+def _valid_now() -> tuple[ColumnElement[bool], ...]:
+    return AccessToken.revoked.is_(None), AccessToken.expires > time.time()
 
 
 def revoke_token(session: Session, token_hash: str, /) -> None:

@@ -27,7 +27,9 @@ from tacit.errors import TacitError, WrongStateError
 from tacit.service.access.credentials import (
     JoiningKey,
     accounts_that_joined,
+    accounts_with_open_invitation,
     check_account,
+    has_valid_token,
     invite,
     revoke_all,
     revoke_token,
@@ -177,6 +179,12 @@ def _check_sends_mail(platform: Platform, mail: str | None) -> None:
 
 def _set_others(session: Session, name: str, mail: str | None) -> None:
     check_account(session, name)
+    # Whoever has joined says by itself where it wants its mail; whoever was shut out gets none.
+    if name not in accounts_with_open_invitation(session) or has_valid_token(session, name):
+        raise WrongStateError(
+            f"{name!r} does not wait for an invitation; it sets its own address once it has "
+            "joined, or invite it again"
+        )
     set_contact(session, name, mail)
 
 

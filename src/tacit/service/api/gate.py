@@ -19,7 +19,7 @@ from pydantic import BeforeValidator
 
 from tacit.errors import CredentialError, NotThereError
 from tacit.names import NAME_PATTERN, one_form
-from tacit.service.access.credentials import Requester, requester_of
+from tacit.service.access.credentials import Requester, requester_of, secret_hash
 from tacit.service.access.limits import ConcurrencyLimit, RateLimit
 from tacit.service.access.permissions import PERMISSIONS, Endpoint, check_role
 from tacit.service.api.answers import SummaryCache
@@ -50,6 +50,8 @@ class Platform:
     intake: Intake
     streams: dict[str, int] = field(default_factory=dict)
     """The number of open event streams per account."""
+    known_tokens: dict[str, str] = field(default_factory=dict)
+    """The accounts of tokens that are or were valid, by their hashes."""
     summaries: SummaryCache = field(default_factory=SummaryCache)
     logs: ConcurrencyLimit = field(
         default_factory=lambda: ConcurrencyLimit(
@@ -102,16 +104,7 @@ async def admit(request: Request, endpoint: Endpoint, /) -> None:
         return
     if endpoint == METRICS and _is_local(request, platform, address):
         return
-    try:
-        who = await platform.database.read(requester_of, _token(request))
-    except CredentialError:
-        # Guesses are counted by address. Requests with a valid token are not, so that a crowd
-        # behind one address cannot lock out those there who have joined.
-        platform.by_address.take(network)
-        raise
-    request.state.who = who
-    # Before the role is checked, so that refused requests count as well.
-    platform.by_account.take(who.account)
+    request.state.who = who = await _authenticated(request, platform, network)
     check_role(endpoint, who.role)
     # A run that one takes no part in gets the same answer as a name that cannot be one.
     for name, pattern, read, what in (
@@ -124,6 +117,39 @@ async def admit(request: Request, endpoint: Endpoint, /) -> None:
             raise NotThereError(f"there is no such {what} for you; see the list of {LISTS[what]}")
         if who.role == "participant":
             await platform.database.read(read, named, who.account)
+
+
+async def _authenticated(request: Request, platform: Platform, network: str) -> Requester:
+    """Count a request, then find out who makes it.
+
+    Guesses are counted by address, requests with a valid token by account: a crowd behind one
+    address cannot lock out those there who have joined. Each is counted before the database is
+    asked, so tokens that were valid when they were last seen are remembered. A token that is not
+    among them counts as a guess until the database knows it.
+    """
+    try:
+        token = _token(request)
+    except CredentialError:
+        platform.by_address.take(network)
+        raise
+    digest = secret_hash(token)
+    account = platform.known_tokens.get(digest)
+    if account is None:
+        platform.by_address.take(network)
+    else:
+        platform.by_account.take(account)
+    try:
+        who = await platform.database.read(requester_of, token)
+    except CredentialError:
+        if account is not None:  # it was revoked or has expired, and is a guess from now on
+            platform.known_tokens.pop(digest, None)
+            platform.by_address.take(network)
+        raise
+    if account is None:
+        platform.by_address.give_back(network)
+        platform.by_account.take(who.account)
+        platform.known_tokens[digest] = who.account
+    return who
 
 
 def _token(request: Request) -> str:

@@ -38,8 +38,19 @@ _UNICAST = ipaddress.ip_network("2000::/3")
 """Other addresses are of this machine or network, or are translated into such."""
 
 
+NOT_DELIVERED = "it was not delivered; the operator finds the reason in the platform's log"
+
+
 class UndeliveredError(TacitError):
-    """A notice did not arrive; it is tried again."""
+    """A notice did not arrive; it is tried again.
+
+    Its message is for operators. `shown` is what the account sees that chose the address: it must
+    not tell which names the platform can resolve, nor what answers in the platform's network.
+    """
+
+    def __init__(self, message: str, /, *, shown: str = NOT_DELIVERED) -> None:
+        self.shown = shown
+        super().__init__(message)
 
 
 def webhook_key(folder: Path, /) -> bytes:
@@ -172,7 +183,8 @@ async def call_webhook(
     except (httpx.HTTPError, OSError, ValueError) as error:
         raise UndeliveredError(f"{type(error).__name__}: {error}"[:200]) from None
     if not answer.is_success:
-        raise UndeliveredError(f"the answer was {answer.status_code}")
+        what = f"the answer was {answer.status_code}"
+        raise UndeliveredError(what, shown=what)
 
 
 def message_about(text: str, /, *, to: str, settings: Settings, mail: MailSettings) -> EmailMessage:

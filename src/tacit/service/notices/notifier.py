@@ -19,6 +19,7 @@ from sqlalchemy.orm import Session
 from tacit.client import ClusterView
 from tacit.errors import TacitError
 from tacit.service.notices.delivery import (
+    NOT_DELIVERED,
     UndeliveredError,
     call_webhook,
     message_about,
@@ -122,7 +123,9 @@ def _due(session: Session, now: float) -> list[tuple[Notice, str | None, str | N
     return [(notice, *_address(session, notice)) for notice in due]
 
 
-def _store_attempt(session: Session, notice_id: int, error: str | None, now: float) -> None:
+def _store_attempt(
+    session: Session, notice_id: int, error: str | None, shown: str | None, now: float
+) -> None:
     notice = session.get(Notice, notice_id)
     if notice is None:
         return  # its webhook was removed meanwhile
@@ -132,7 +135,7 @@ def _store_attempt(session: Session, notice_id: int, error: str | None, now: flo
     pause = None if error is None or given_up else PAUSES_SECONDS[notice.attempts - 1]
     notice.next_at = None if pause is None else now + pause
     if notice.webhook is not None and (webhook := session.get(Webhook, notice.webhook)):
-        webhook.error = error
+        webhook.error = shown
 
 
 class Notifier:
@@ -194,7 +197,7 @@ class Notifier:
     ) -> None:
         # The attempt is stored after the delivery. A crash in between repeats the delivery under
         # the same number, by which a receiver recognizes it; the other order would lose it.
-        error: str | None = None
+        error = shown = None
         try:
             if url is not None:
                 await self._call(notice, url)
@@ -202,17 +205,17 @@ class Notifier:
                 await self._mail(notice, mail)
             # Otherwise the account wants to hear no more.
         except UndeliveredError as failed:
-            error = str(failed)
+            error, shown = str(failed), failed.shown
         except TacitError as failed:
-            error = f"the platform's own settings: {failed}"
+            error, shown = f"the platform's own settings: {failed}", NOT_DELIVERED
             log.error(error, extra={"fields": {"notice": notice.id}})
         except Exception:  # whatever it is, it counts as an attempt and holds up no other
-            error = "it failed within the platform; see its log"
+            error, shown = "it failed within the platform; see its log", NOT_DELIVERED
             log.exception(error, extra={"fields": {"notice": notice.id}})
         if error is not None:
             fields = {"notice": notice.id, "kind": notice.kind, "what": error}
             log.warning("a notice was not delivered", extra={"fields": fields})
-        await self._database.write(_store_attempt, notice.id, error, now)
+        await self._database.write(_store_attempt, notice.id, error, shown, now)
 
     async def _call(self, notice: Notice, url: str) -> None:
         key = await asyncio.to_thread(webhook_key, self._settings.data_folder)

@@ -13,6 +13,7 @@ from starlette.routing import BaseRoute, Match, Mount
 from starlette.types import Receive, Scope, Send
 
 import tacit
+from tacit.service.access.credentials import valid_tokens
 from tacit.service.access.limits import RateLimit
 from tacit.service.api.accounts import (
     accounts_router,
@@ -120,6 +121,7 @@ class _NothingHere:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     platform: Platform = app.state.platform
+    platform.known_tokens.update(await platform.database.read(valid_tokens))
     # Events have listeners before execution begins to change runs.
     platform.announcer.start()
     await platform.execution.start()

@@ -136,3 +136,13 @@ def test_a_base_image_is_named_by_its_digest(base: str, taken: bool) -> None:
     )
     assert (done.returncode == 0) == taken, done.stderr
     assert taken or "give the image by its digest" in done.stderr
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.stem)
+def test_memory_is_limited_in_units_and_containers(unit: Path) -> None:
+    settings = dict(re.findall(r"^(\w+)=(.*)$", unit.read_text(), flags=re.MULTILINE))
+    most = settings["MemoryMax"]
+    assert (settings["MemorySwapMax"], settings["LimitCORE"]) == ("0", "0")
+    document = (DEPLOY.parent / "docs" / "deploy.md").read_text()
+    (command,) = re.findall(rf"podman run -d --name {unit.stem} (?:.*\\\n)*.*", document)
+    assert f"--memory {most.lower()} --memory-swap {most.lower()}" in command

@@ -32,8 +32,10 @@ UNSEEN = (
 
 Label = Annotated[str, Meta(min_length=1, max_length=200, pattern=rf"^[^{UNSEEN}]+\Z")]
 ShortName = Annotated[str, Meta(max_length=40)]
-Index = Annotated[int, Meta(ge=0, lt=1 << 16)]
-Size = Annotated[int, Meta(ge=1, lt=1 << 16)]
+MOST_ROWS = 1 << 16
+Index = Annotated[int, Meta(ge=0, lt=MOST_ROWS)]
+Size = Annotated[int, Meta(ge=1, lt=MOST_ROWS)]
+Names = Annotated[list[Label], Meta(max_length=MOST_ROWS)]
 Pair = tuple[Index, Index]
 Point = tuple[float, float]
 Datum = Annotated[int, Meta(ge=0, le=10**9)]
@@ -42,10 +44,11 @@ Weight = Annotated[int, Meta(ge=0, le=2**48)]
 Bound = Annotated[int, Meta(ge=1, le=2**48)]
 Whole = Annotated[int, Meta(ge=-(2**53), le=2**53)]
 Owners = Annotated[
-    dict[str, Annotated[list[Index], Meta(min_length=1)]], Meta(min_length=1, max_length=1000)
+    dict[str, Annotated[list[Index], Meta(min_length=1, max_length=MOST_ROWS)]],
+    Meta(min_length=1, max_length=1000),
 ]
 """The rows of each participant, by name; who owns none takes no part."""
-Reference = Annotated[list[Index], Meta(max_length=1 << 16)]
+Reference = Annotated[list[Index], Meta(max_length=MOST_ROWS)]
 """The column of each row under the plan that savings are counted from."""
 TimeOfDay = Annotated[str, Meta(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]\Z")]
 
@@ -76,9 +79,9 @@ class ProblemTerms(Struct, frozen=True, kw_only=True):
     kind: Label
     rows: Size
     columns: Size
-    row_names: list[Label] | None = None
-    column_names: list[Label] | None = None
-    forbidden: list[Pair] = []
+    row_names: Names | None = None
+    column_names: Names | None = None
+    forbidden: Annotated[list[Pair], Meta(max_length=MOST_CELLS)] = []
     """Pairs of a row and a column that it may not take."""
     symmetric: bool | None = None
     """Whether ways between places cost the same in both directions; left out, they count so."""
@@ -86,7 +89,7 @@ class ProblemTerms(Struct, frozen=True, kw_only=True):
     """Where the places lie, for a map alone."""
     version: Annotated[int, Meta(ge=1, le=10**6)] = 1
     """Of the kind."""
-    data: dict[Label, Datum | list[Datum]] = {}
+    data: Annotated[dict[Label, Datum | list[Datum]], Meta(max_length=16)] = {}
     """What the kind knows besides, such as capacities."""
 
     def __post_init__(self) -> None:
@@ -134,7 +137,7 @@ class Rules(Struct, frozen=True, kw_only=True):
 
     preset: ShortName | None = None
     """A set of parameters; left out, the one that fits the problem."""
-    parameters: dict[ShortName, bool | Whole | Label] = {}
+    parameters: Annotated[dict[ShortName, bool | Whole | Label], Meta(max_length=100)] = {}
     """Single parameters that differ from the preset."""
     weightings: Annotated[list[Weighting], Meta(max_length=128)] = []
     """Of a sealed search of several objectives, the factors of one plan each, such as 3:1."""
@@ -285,7 +288,8 @@ def read_request(content: bytes, kind: type[T], /) -> T:
     Traceback (most recent call last):
     msgspec.ValidationError: Object contains unknown field `expiry`
     """
-    msgspec.json.decode(content, type=_strict(kind))
+    known: Any = kind
+    msgspec.json.decode(content, type=_strict(known))
     # A strict record is of a subclass, which would equal no record that was stored.
     return msgspec.json.decode(content, type=kind)
 

@@ -27,7 +27,7 @@ Work = Callable[[bytes], bytes]
 AT_ONCE = 2
 """More would take the processors from what has deadlines."""
 WAIT_SECONDS = 30.0
-MOST_MEMORY = 2 << 30
+MOST_MEMORY = 1 << 30
 """Above what the process has when it begins."""
 _ANSWER, _ERROR = b"a", b"e"
 

@@ -6,6 +6,8 @@ import logging
 import resource
 import socket
 import ssl
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -219,3 +221,35 @@ def test_a_new_certificate_is_shown_without_a_restart(
     with caplog.at_level(logging.WARNING):
         server.warn_of_expiry(files[0])  # type: ignore[attr-defined]
     assert "the certificate of the platform's website expires in 5 days" in caplog.text
+
+
+LIMITS = "import resource; print(resource.getrlimit(resource.RLIMIT_CORE))"
+STARTED = {
+    "node": f"""
+import tacit.node.process as process
+def serve(work):
+    work.close()
+    {LIMITS}
+process.asyncio.run = serve
+process.run_node(None)
+""",
+    "platform": f"""
+import tacit.service.server.serve as serve
+def locked(_):
+    {LIMITS}
+    raise SystemExit
+serve.the_single_instance = locked
+serve.serve(None)
+""",
+}
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("what", STARTED)
+def test_what_holds_keys_leaves_no_core_file(what: str) -> None:
+    """Also where it is started by hand: processes that it starts have the same limit."""
+    if resource.getrlimit(resource.RLIMIT_CORE)[1] == 0:
+        pytest.skip("there are no core files here anyway")
+    command = f"ulimit -c $(ulimit -Hc); exec {sys.executable} -c '{STARTED[what]}'"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "(0, 0)", done.stderr

@@ -13,6 +13,7 @@ from nicegui import ui
 from tacit.client import ClusterView, PublicWeights, RunTerms, RunView, SeriesTerms, SeriesView
 from tacit.errors import ServiceError, TacitError
 from tacit.problems import Problem
+from tacit.service.background import Background
 from tacit.service.dashboard.drafts import (
     ObjectiveRule,
     costs_archive,
@@ -140,22 +141,27 @@ async def _page(
     nodes = max((len(each.nodes) for each in clusters), default=3)
     with page_frame(purpose.title, visitor, here=purpose.here):
         native("h1", purpose.title)
-        _DraftPage(purpose, nodes, problem, terms)
+        _DraftPage(visitor.background, purpose, nodes, problem, terms)
 
 
 class _DraftPage:
     def __init__(
-        self, purpose: Purpose, nodes: int, problem: Problem | None, terms: RunTerms | None
+        self,
+        background: Background,
+        purpose: Purpose,
+        nodes: int,
+        problem: Problem | None,
+        terms: RunTerms | None,
     ) -> None:
         self._purpose, self._nodes, self._terms_then = purpose, nodes, terms
         with section("1. The problem"):
             if problem is None:
-                ProblemForm(self._taken)
+                ProblemForm(background, self._taken)
             else:
                 native("p", "It is the problem of what you copy or change, as shown below.")
                 with ui.element("details").classes("more-fields"):
                     native("summary", "Take another problem")
-                    ProblemForm(self._taken)
+                    ProblemForm(background, self._taken)
         self._rest = ui.element("div")
         if problem is not None and terms is not None:
             self._show(problem, terms, is_drawn=False, was_file=False)

@@ -6,18 +6,21 @@ spreadsheet does.
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import dataclasses
 import io
 import json
+import pickle
 import re
 import tempfile
 import unicodedata
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from msgspec.structs import replace
@@ -36,9 +39,14 @@ from tacit.problems import (
     load_problem,
     save_participants,
 )
+from tacit.service.api.intake import SMALL_BYTES
+from tacit.service.background import Background
 from tacit.service.workflow.drafting import budget_of_terms
 from tacit.service.workflow.terms import problem_of_terms, terms_of_problem
 
+T = TypeVar("T")
+READ_SECONDS = 30.0
+LONGEST_CELL = 1000
 KINDS = {
     "delays": "Flights and landing slots",
     "ap": "Assignment, uniform weights",
@@ -93,6 +101,19 @@ def _rule_in_file(entry: dict[str, str], objective: Objective) -> ObjectiveRule:
     disclosure = objective.disclosure.text
     usual = "value" if disclosure == "none" else "nothing"
     return ObjectiveRule(disclosure, entry.get("best") or usual)
+
+
+async def found_in(background: Background, read: Callable[[bytes], T], content: bytes, /) -> T:
+    """Return what a function of this module reads in a file; in another process if it is large."""
+    if len(content) <= SMALL_BYTES:
+        return await asyncio.to_thread(read, content)
+    packed = await background.compute(partial(_packed, read), content, within=READ_SECONDS)
+    found: T = pickle.loads(packed)  # as our own function packed it
+    return found
+
+
+def _packed(read: Callable[[bytes], T], content: bytes) -> bytes:
+    return pickle.dumps(read(content))
 
 
 def usual_rule(problem: Problem, /) -> ObjectiveRule:
@@ -234,8 +255,8 @@ def read_table(content: bytes, /) -> Table:
     (('F1', 'north'), ('F2', 'south'))
     """
     try:
-        # Spreadsheets write a mark for the order of bytes; and one letter can be two signs.
-        text = unicodedata.normalize("NFC", content.decode("utf-8-sig"))
+        # Spreadsheets write a mark for the order of bytes.
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ParameterError("the text is not UTF-8; save it as CSV UTF-8") from None
     first = text.partition("\n")[0]
@@ -262,7 +283,12 @@ def read_table(content: bytes, /) -> Table:
 
 def _plain(cell: str) -> str:
     """Strip a cell, and drop characters that cannot be shown."""
-    return "".join(sign for sign in cell.strip() if sign.isprintable())
+    # Bringing marks into order takes the square of their number.
+    if len(cell) > LONGEST_CELL:
+        raise ParameterError(f"a cell has {len(cell)} characters; give {LONGEST_CELL} at most")
+    # One letter can be two signs.
+    kept = unicodedata.normalize("NFC", cell.strip())
+    return "".join(sign for sign in kept if sign.isprintable())
 
 
 def cell(column: int, row: int, /) -> str:

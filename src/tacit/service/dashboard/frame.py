@@ -14,6 +14,7 @@ from nicegui.element import Element
 
 from tacit.client import Role
 from tacit.errors import CredentialError, ServiceError
+from tacit.service.background import Background
 from tacit.service.dashboard.sessions import ApiClient, BrowserSession
 from tacit.service.dashboard.words import sentence
 
@@ -34,6 +35,8 @@ class Visitor:
     role: Role
     session: BrowserSession
     api: ApiClient
+    background: Background
+    """Where files that it gives are read."""
 
     @property
     def is_operator(self) -> bool:

@@ -24,7 +24,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tacit.errors import TooManyError
 from tacit.service.access.limits import RateLimit
-from tacit.service.api.gate import network_of
+from tacit.service.api.gate import Platform, network_of
+from tacit.service.api.intake import may_be_large
 from tacit.service.dashboard.frame import STYLE
 from tacit.service.dashboard.sessions import BrowserSession, Sessions
 
@@ -77,11 +78,9 @@ OPEN_MESSAGE = {"sid": "none", "upgrades": [], "pingInterval": 25000, "pingTimeo
 class Gate:
     """Lets through whoever has a session, and others to the sign-in."""
 
-    def __init__(
-        self, app: ASGIApp, *, sessions: Sessions, by_address: RateLimit, url: str
-    ) -> None:
+    def __init__(self, app: ASGIApp, *, sessions: Sessions, platform: Platform, url: str) -> None:
         """`url` is the platform's address for browsers."""
-        self._app, self._sessions, self._by_address, self._url = app, sessions, by_address, url
+        self._app, self._sessions, self._platform, self._url = app, sessions, platform, url
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -112,18 +111,33 @@ class Gate:
 
         await (refused or self._app)(scope, receive, send_with_headers)
 
+    def _count(self, scope: Scope, headers: Headers, session: BrowserSession | None) -> None:
+        """Count a request before anything else is done for it, or raise a `TooManyError`."""
+        path = scope["path"]
+        if session is None:
+            # Guesses of codes cost strangers their rate.
+            client = (scope.get("client") or ("unknown",))[0]
+            self._platform.by_address.take(network_of(client))
+        elif scope["type"] == "http" and may_be_large(scope["method"], path):
+            # Browsers say how long a file is; what does not, counts as the longest.
+            announced = headers.get("content-length", "")
+            most = int(self._platform.settings.request_limit_mb * 1_000_000)
+            size = int(announced) if announced.isdigit() else most
+            self._platform.intake.by_account.take(session.account, min(size, most))
+        elif not path.startswith(FILES):
+            # A page is built for each; styles and scripts come from a cache.
+            self._platform.by_account.take(session.account)
+
     def _refusal(
         self, scope: Scope, headers: Headers, session: BrowserSession | None
     ) -> Response | None:
         path, is_socket = scope["path"], scope["type"] == "websocket"
-        # Before anything else is done for strangers: guesses of codes cost them their rate.
-        if session is None:
-            try:
-                self._by_address.take(network_of((scope.get("client") or ("unknown",))[0]))
-            except TooManyError as error:
-                wait = {"Retry-After": str(error.retry_after)}
-                text = "<p>Wait a minute, then try again.</p>"
-                return plain_page("Too many requests", text, status=429, headers=wait)
+        try:
+            self._count(scope, headers, session)
+        except TooManyError as error:
+            wait = {"Retry-After": str(error.retry_after)}
+            text = "<p>Wait a minute, then try again.</p>"
+            return plain_page("Too many requests", text, status=429, headers=wait)
         if (is_socket or scope["method"] not in ("GET", "HEAD")) and not comes_from(
             headers, self._url, is_socket=is_socket
         ):
@@ -205,23 +219,35 @@ async def ask_to_reload(receive: Receive, send: Send, /) -> None:
     await send({"type": "websocket.close", "code": 1008})
 
 
+MESSAGES_PER_MINUTE = 1800
+"""Of one account. Somebody who types fast in a form that is looked through sends ten a second."""
+
+
 def guard_socket() -> None:
     """Check that each message on the pages' web socket is about a page of its own session.
+
+    Whoever sends more than people do loses the connection.
 
     NiceGUI takes a page's number in a message for a proof; these numbers are in addresses, though,
     which a proxy may write down.
     """
     # In place of NiceGUI's handlers, after it has registered them; an unknown one is a KeyError.
     handlers = core.sio.handlers["/"]
+    by_account = RateLimit(MESSAGES_PER_MINUTE)
     for name in MESSAGES:
-        core.sio.on(name, _guarded(handlers[name]))
+        core.sio.on(name, _guarded(handlers[name], by_account))
 
 
-def _guarded(handle: Callable[..., Any]) -> Callable[..., Any]:
+def _guarded(handle: Callable[..., Any], by_account: RateLimit) -> Callable[..., Any]:
     async def guarded(socket_id: str, message: object) -> object:
         scope = core.sio.get_environ(socket_id)["asgi.scope"]
         asked = message.get("client_id") if isinstance(message, dict) else None
         if scope.get(SESSION) is None or not has_page(scope[SESSION], asked):
+            return False
+        try:
+            by_account.take(scope[SESSION].account)
+        except TooManyError:
+            await core.sio.disconnect(socket_id)
             return False
         # Some handlers are coroutines, and some are not.
         done = handle(socket_id, message)

@@ -78,7 +78,7 @@ def mount(app: FastAPI, settings: Settings, /) -> None:
     # A web socket says once whose it is. The gate refuses polling.
     pages.config.socket_io_js_transports = ["websocket"]
     guard_socket()
-    pages.add_middleware(Gate, sessions=sessions, by_address=platform.by_address, url=settings.url)
+    pages.add_middleware(Gate, sessions=sessions, platform=platform, url=settings.url)
 
 
 def _add_pages(app: FastAPI) -> None:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Generic, TypeVar
 
 from nicegui import events, ui
 
 from tacit.errors import ParameterError, TacitError
 from tacit.problems import Objective, Problem
+from tacit.service.background import Background
 from tacit.service.dashboard.drafts import (
     KINDS,
     KINDS_OF_TABLES,
     USUAL_BOUND,
     ObjectiveRule,
+    Table,
     Tables,
     drawn_problem,
+    found_in,
     mask_of,
     owners_of,
     problem_of_tables,
@@ -26,6 +30,7 @@ from tacit.service.dashboard.fields import choice, first_wrong, name_field, whol
 from tacit.service.dashboard.frame import button, focus_on, native, show_problem
 from tacit.service.dashboard.words import number, sentence
 
+T = TypeVar("T")
 WAYS = {"tables": "From tables", "upload": "From a problem file", "draw": "Drawn, to try it out"}
 TABLES = (
     "CSV files as a spreadsheet saves them, with a line of names on top. They hold no costs: "
@@ -65,7 +70,12 @@ LEFT = "(event) => event.currentTarget.classList.remove('over')"
 class ProblemForm:
     """Three ways to a problem; `take` gets it, what its file says of rules, and if it is drawn."""
 
-    def __init__(self, take: Callable[[Problem, tuple[ObjectiveRule, ...], bool], None], /) -> None:
+    def __init__(
+        self,
+        background: Background,
+        take: Callable[[Problem, tuple[ObjectiveRule, ...], bool], None],
+        /,
+    ) -> None:
         self._take = take
         way = ui.toggle(WAYS, value="tables").props(
             'no-caps unelevated aria-label="Where the problem comes from"'
@@ -73,18 +83,19 @@ class ProblemForm:
         with ui.element("div") as tables:
             tables.bind_visibility_from(way, "value", value="tables")
             native("p", TABLES)
-            TableForm(lambda problem: take(problem, (), False))
+            TableForm(background, lambda problem: take(problem, (), False))
         with ui.element("div") as file:
             file.bind_visibility_from(way, "value", value="upload")
             self._upload: tuple[Problem, tuple[ObjectiveRule, ...]] | None = None
-            DropZone("A problem file", FILE, self._read, ending=".json", after=self._file_was_taken)
+            zone = DropZone(background, uploaded, self._read, after=self._file_was_taken)
+            zone.show("A problem file", FILE, ending=".json")
         with ui.element("div").classes("fields") as draw:
             draw.bind_visibility_from(way, "value", value="draw")
             self._draw_fields()
 
-    def _read(self, content: bytes) -> str:
-        self._upload = uploaded(content)
-        problem, _ = self._upload
+    def _read(self, found: tuple[Problem, tuple[ObjectiveRule, ...]]) -> str:
+        self._upload = found
+        problem, _ = found
         return f"it is about {problem.name!r}, {problem.rows} rows and {problem.columns} columns"
 
     def _file_was_taken(self) -> None:
@@ -141,18 +152,19 @@ class _ObjectiveLine:
 class TableForm:
     """Collects tables until they make a problem, which `take` gets."""
 
-    def __init__(self, take: Callable[[Problem], None], /) -> None:
+    def __init__(self, background: Background, take: Callable[[Problem], None], /) -> None:
         self._take, self._tables = take, Tables()
         self._objectives: list[_ObjectiveLine] = []
         with ui.element("div").classes("fields"):
             self._name = name_field("Name of the problem", "problem")
             self._kind = choice("Kind", KINDS_OF_TABLES, "assignment", self._kind_chosen)
         with ui.element("div").classes("drops"):
-            self._rows = DropZone("Rows and their owners", ROWS, self._take_rows, ending=".csv")
-            self._columns = DropZone(
-                "Columns", COLUMNS["assignment"], self._take_columns, ending=".csv"
-            )
-            self._mask = DropZone("Who may not have what", MASK, self._take_mask, ending=".csv")
+            self._rows = DropZone(background, read_table, self._take_rows)
+            self._rows.show("Rows and their owners", ROWS, ending=".csv")
+            self._columns = DropZone(background, read_table, self._take_columns)
+            self._columns.show("Columns", COLUMNS["assignment"], ending=".csv")
+            self._mask = DropZone(background, read_table, self._take_mask)
+            self._mask.show("Who may not have what", MASK, ending=".csv")
         self._symmetric = ui.checkbox("Ways cost the same in both directions", value=True)
         native("h3", "Objectives")
         self._lines = ui.element("div")
@@ -174,24 +186,21 @@ class TableForm:
             name = "Vehicles" if kind == "routing" else "Columns"
             self._columns.explain(COLUMNS[kind], name)
 
-    def _take_rows(self, content: bytes) -> str:
-        table = read_table(content)
+    def _take_rows(self, table: Table) -> str:
         owners = owners_of(table)
         self._tables.rows = table
         who = ", ".join(f"{each.name} ({number(len(each.rows))})" for each in owners[:8])
         more = f" and {len(owners) - 8} more" if len(owners) > 8 else ""
         return f"{number(len(table.names))} rows of {number(len(owners))} owners: {who}{more}"
 
-    def _take_columns(self, content: bytes) -> str:
-        table = read_table(content)
+    def _take_columns(self, table: Table) -> str:
         names = table.names
         self._tables.columns = table
         return f"{number(len(names))} of them, from {names[0]} to {names[-1]}"
 
-    def _take_mask(self, content: bytes) -> str:
+    def _take_mask(self, table: Table) -> str:
         if self._tables.rows is None:
             raise ParameterError("give the rows first, so that their names can be looked up")
-        table = read_table(content)
         named = self._tables.columns.names if self._tables.columns else list(table.heads[1:])
         mask = mask_of(table, self._tables.rows.names, named)
         self._tables.mask = table
@@ -231,24 +240,26 @@ class TableForm:
         self._take(problem)
 
 
-class DropZone:
-    """Takes one file at a time; `take` reads it in a thread and says what was found in it."""
+class DropZone(Generic[T]):
+    """Takes one file at a time: `read` reads it elsewhere, `take` says what was found in it."""
 
     def __init__(
         self,
-        title: str,
-        explained: str,
-        take: Callable[[bytes], str],
+        background: Background,
+        read: Callable[[bytes], T],
+        take: Callable[[T], str],
         /,
         *,
-        ending: str,
         after: Callable[[], None] = lambda: None,
     ) -> None:
-        """`ending` is that of files which are taken, such as .csv; `after` is called when one was.
+        """`read` is a function of a module; `after` is called when a file was taken.
 
-        A file that `take` refuses, by an error of tacit's, changes nothing.
+        A file that one of them refuses, by an error of tacit's, changes nothing.
         """
-        self._take, self._after = take, after
+        self._background, self._read, self._take, self._after = background, read, take, after
+
+    def show(self, title: str, explained: str, /, *, ending: str) -> None:
+        """Make the zone; `ending` is that of files which are taken, such as .csv."""
         with ui.element("div").classes("drop") as self.box:
             self._title = native("strong", title)
             self._explained = native("p", explained).classes("hint")
@@ -289,8 +300,9 @@ class DropZone:
         self._upload.reset()
         try:
             content = await event.file.read()
-            # Large tables take seconds, and the loop has other pages and deadlines.
-            status = await asyncio.to_thread(self._take, content)
+            found = await found_in(self._background, self._read, content)
+            # Large tables take seconds, and the loop has other pages.
+            status = await asyncio.to_thread(self._take, found)
         except TacitError as error:
             self._show_status(str(error), False)
             return

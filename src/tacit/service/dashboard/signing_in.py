@@ -76,7 +76,7 @@ async def visitor_or_sign_in(app: FastAPI, request: Request, /) -> Visitor | Red
         if isinstance(error, CredentialError):
             why, session.token = "expired", None
         return RedirectResponse(f"/sign-in?why={why}", status_code=303)
-    return Visitor(me.account, me.role, session, api)
+    return Visitor(me.account, me.role, session, api, app.state.platform.background)
 
 
 def add_session_pages(app: FastAPI, sessions: Sessions, /) -> None:

@@ -191,7 +191,8 @@ class RunSupervisor:
         log.info("run ended", extra={"fields": fields})
         # What the answer says was measured before it was on disk. Whoever waited longer for it than
         # it says must be able to see that.
-        if answer.result is not None and late - answer.result.late_by_seconds > LATENESS_SECONDS:
+        said = 0.0 if answer.result is None else answer.result.late_by_seconds or 0.0
+        if answer.result is not None and late - said > LATENESS_SECONDS:
             await retry_until_written(
                 lambda: self._services.database.write(set_lateness, self._run_id, late),
                 run=self._run_id,

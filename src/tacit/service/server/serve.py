@@ -34,6 +34,7 @@ from tacit.files import check_secret, forbid_core_files
 from tacit.identity import expires, expiry_warnings, parse_address, read_certificate
 from tacit.service.access.credentials import without_secrets
 from tacit.service.api.gate import Platform, network_of
+from tacit.service.api.intake import SMALL_BYTES
 from tacit.service.execution.execution_thread import ExecutionThread, MakeExecutionApart
 from tacit.service.execution.executor import Executor
 from tacit.service.server.app import make_app
@@ -263,7 +264,7 @@ def make_server(
         timeout_keep_alive=30,
         h11_max_incomplete_event_size=64 * 1024,
         limit_concurrency=MOST_CONNECTIONS,
-        ws_max_size=int(settings.request_limit_mb * 1_000_000),
+        ws_max_size=SMALL_BYTES,
     )
     return _Server(config, app.state.platform, lock)
 

@@ -36,7 +36,7 @@ async def decoded_apart(background: Background, content: bytes, kind: type[T], /
     return msgspec.msgpack.decode(packed, type=kind)
 
 
-def _decode(kind: type[msgspec.Struct], content: bytes) -> bytes:
+def _decode(kind: type[object], content: bytes) -> bytes:
     return msgspec.msgpack.encode(decoded(content, kind))
 
 

@@ -70,8 +70,9 @@ bench: .venv/ready-studies ## Speed against pymoo and MPyC, as ratios in one run
 	@$(BIN)/python -m studies.benchmarks.search
 	@$(BIN)/tacit bench engine --against mpyc
 
-bench-platform: .venv/ready-dev ## Twenty runs of fifty participants at once (2 minutes)
+bench-platform: .venv/ready-dev ## Twenty runs of fifty participants at once, then hostile requests (4 minutes)
 	@$(BIN)/python -m studies.benchmarks.platform
+	@$(BIN)/python -m studies.benchmarks.hostile_requests
 
 figures: .venv/ready-studies ## Measure again what README and docs say of speed and quality (an idle machine, two hours)
 	@$(BIN)/tacit bench engine --against mpyc --json > docs/figures/engine.json

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.fuzz import agreements, boxes, files, frames, nodes, records, requests
+from tests.fuzz import agreements, boxes, files, frames, nodes, platform, records, requests
 
 TARGETS = [
     *frames.TARGETS,
@@ -12,4 +12,5 @@ TARGETS = [
     *records.TARGETS,
     *files.TARGETS,
     *nodes.TARGETS,
+    *platform.TARGETS,
 ]

@@ -172,6 +172,9 @@ class RunTerms(Rules, frozen=True, kw_only=True):
         check_label(self.name)
         msgspec.structs.force_setattr(self, "participants", _names_of(self.participants))
         _check_apart("objectives", [each.name for each in self.objectives])
+        public = (row for each in self.objectives for row in each.weights or ())
+        if sum(map(len, public)) > MOST_CELLS:
+            raise ValueError(f"public weights exceed {MOST_CELLS} in all; make the problem smaller")
 
     @property
     def confidential(self) -> list[RunObjective]:

@@ -114,6 +114,15 @@ def test_a_large_draft_is_taken(world: World) -> None:
     assert "mixes" in world.refused("malformed", "POST", "/runs", "op", content=spoilt)
 
 
+def test_public_weights_are_bounded_together() -> None:
+    (only,) = plain_terms()["objectives"]
+    public = {**only, "confidential": False, "weights": [[1] * 60_000] * 40}
+    terms = {**plain_terms(), "objectives": [public, {**public, "name": "other"}]}
+    assert len(json.dumps(terms, separators=(",", ":"))) < LARGE
+    with pytest.raises(ValueError, match="public weights exceed"):
+        read_request(json.dumps(terms).encode(), RunTerms)
+
+
 def test_only_drafts_and_submissions_may_be_large(world: World) -> None:
     run_id = world.draft()
     read = []

@@ -13,11 +13,14 @@ import msgspec
 import pytest
 from fastapi import Response
 from nicegui import Client
-from websockets.exceptions import InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
 from tacit.service.access.credentials import invite
+from tacit.service.access.limits import RateLimit
+from tacit.service.api.intake import SMALL_BYTES
+from tacit.service.dashboard import gate
 from tacit.service.dashboard.log_check import verdict_markup
 from tacit.service.dashboard.sessions import MOST_PER_ACCOUNT, BrowserSession, Sessions
 from tacit.service.workflow.large_input import verdict_of
@@ -287,6 +290,60 @@ def test_messages_are_about_pages_of_their_own_session(
             opened.send(f"421{message}")
             assert until_answered(opened) == "431[false]"
             assert len(heard) == 1
+
+
+def test_a_page_that_sends_more_than_people_do_loses_its_socket(
+    dashboard: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gate, "by_account", RateLimit(3, clock=lambda: 0.0))
+    with browser(dashboard) as client, browser(dashboard) as viewer:
+        sign_in(client, dashboard.tokens["op"])
+        sign_in(viewer, dashboard.tokens["eye"])
+        page, other = page_of(client), page_of(viewer)
+        with socket(client, page) as opened, socket(viewer, other) as stranger:
+            assert answer_of(opened).startswith("40{")
+            assert answer_of(stranger).startswith("40{")
+            for _ in range(4):
+                opened.send(f'42["ack",{{"client_id":"{page}","next_message_id":0}}]')
+            until_closed(opened)
+            # Others have limits of their own.
+            stranger.send(f'421["ack",{{"client_id":"{other}","next_message_id":0}}]')
+            assert until_answered(stranger).startswith("431[")
+
+
+def test_no_message_of_a_page_is_large(dashboard: World) -> None:
+    with browser(dashboard) as client:
+        sign_in(client, dashboard.tokens["op"])
+        with socket(client, page_of(client)) as opened:
+            assert answer_of(opened).startswith("40{")
+            opened.send("42" + "[" * (SMALL_BYTES + 1))
+            until_closed(opened)
+
+
+def test_pages_and_files_count_for_their_account(
+    dashboard: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with browser(dashboard) as client:
+        sign_in(client, dashboard.tokens["outsider"])
+        page = page_of(client)
+        sizes: list[int] = []
+        monkeypatch.setattr(
+            dashboard.platform.intake.by_account, "take", lambda _, count: sizes.append(count)
+        )
+        # There is no such upload, and it has cost its sender what it would have been.
+        answer = client.post(
+            f"/_nicegui/client/{page}/upload/1",
+            content=b"x" * 5000,
+            headers={"Origin": str(client.base_url).rstrip("/")},
+        )
+        assert (answer.status_code, sizes) == (404, [5000])
+        monkeypatch.setattr(dashboard.platform.by_account, "_per_minute", 1)
+        assert [client.get("/").status_code for _ in range(2)][-1] == 429
+
+
+def until_closed(opened: ClientConnection) -> None:
+    with pytest.raises(ConnectionClosed):
+        list(iter(lambda: answer_of(opened), None))
 
 
 def until_answered(opened: ClientConnection) -> str:

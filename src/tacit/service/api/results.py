@@ -168,7 +168,9 @@ def results_router() -> APIRouter:
     async def result_csv(run_id: RunId, platform: ThePlatform) -> Response:
         """The plan as CSV."""
         run = await _ended(platform, run_id)
-        return _download(_result_csv(run), f"{run.id}-result.csv", "text/csv")
+        # In a thread: large plans take longer than others may wait for their answers.
+        text = await asyncio.to_thread(_result_csv, run)
+        return _download(text, f"{run.id}-result.csv", "text/csv")
 
     @router.get(
         "/runs/{run_id}/progress.csv",

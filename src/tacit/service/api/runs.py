@@ -46,7 +46,6 @@ from tacit.service.workflow.submitting import (
     sign,
     submit,
 )
-from tacit.service.workflow.terms import public_weights
 
 DRAFT: frozenset[RunState] = frozenset({"draft"})
 
@@ -140,9 +139,9 @@ def _add_weights_and_invitations(router: APIRouter) -> None:
     @router.get("/runs/{run_id}/public-weights", responses=error_responses(404))
     async def public(run_id: RunId, platform: ThePlatform) -> PublicWeights:
         """The weights of public objectives, which the search and its checks need."""
-        run = await platform.database.read(read_run, run_id)
-        found = public_weights(run.terms)
-        return PublicWeights({k: weights.tolist() for k, weights in found.items()})
+        objectives = (await platform.database.read(read_run, run_id)).terms.objectives
+        given = {k: each.weights for k, each in enumerate(objectives)}
+        return PublicWeights({k: rows for k, rows in given.items() if rows is not None})
 
     @router.post(
         "/runs/{run_id}/invitations/{name}",

@@ -219,8 +219,9 @@ async def ask_to_reload(receive: Receive, send: Send, /) -> None:
     await send({"type": "websocket.close", "code": 1008})
 
 
-MESSAGES_PER_MINUTE = 1800
-"""Of one account. Somebody who types fast in a form that is looked through sends ten a second."""
+by_account = RateLimit(1800, what="messages")
+"""Of pages, one limit per process as there is one NiceGUI. Somebody who types fast in a form that
+is looked through sends ten a second."""
 
 
 def guard_socket() -> None:
@@ -233,12 +234,11 @@ def guard_socket() -> None:
     """
     # In place of NiceGUI's handlers, after it has registered them; an unknown one is a KeyError.
     handlers = core.sio.handlers["/"]
-    by_account = RateLimit(MESSAGES_PER_MINUTE)
     for name in MESSAGES:
-        core.sio.on(name, _guarded(handlers[name], by_account))
+        core.sio.on(name, _guarded(handlers[name]))
 
 
-def _guarded(handle: Callable[..., Any], by_account: RateLimit) -> Callable[..., Any]:
+def _guarded(handle: Callable[..., Any]) -> Callable[..., Any]:
     async def guarded(socket_id: str, message: object) -> object:
         scope = core.sio.get_environ(socket_id)["asgi.scope"]
         asked = message.get("client_id") if isinstance(message, dict) else None

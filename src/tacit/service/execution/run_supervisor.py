@@ -77,7 +77,8 @@ class RunSupervisor:
         stored = await self._services.database.read(stored_agreement, self._run_id)
         if stored.state != "submitted":
             return True
-        worker = self._worker = WorkerHandle(self._services.workers, self._request(stored))
+        request = await asyncio.to_thread(self._request, stored)
+        worker = self._worker = WorkerHandle(self._services.workers, request)
         try:
             await worker.start()
             if not await self._is_ready(worker):
@@ -99,7 +100,8 @@ class RunSupervisor:
             agreement=stored.data,
             signatures=stored.signatures,
             manifests=stored.manifests(),
-            public={k: weights.tolist() for k, weights in stored.public.items()},
+            # Row by row, so that other threads have their turn.
+            public={k: [row.tolist() for row in each] for k, each in stored.public.items()},
         )
 
     async def _is_ready(self, worker: WorkerHandle) -> bool:

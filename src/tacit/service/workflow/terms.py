@@ -100,7 +100,7 @@ def _objective(terms: RunObjective, factor: int) -> Objective:
     if terms.weights is not None:
         if len({len(row) for row in terms.weights}) != 1:
             raise ParameterError(f"{terms.name!r}: the rows of its weights differ in length")
-        weights = np.array(terms.weights, dtype=np.int64)
+        weights = _matrix(terms.weights)
     return Objective(
         terms.name,
         weights,
@@ -111,6 +111,11 @@ def _objective(terms: RunObjective, factor: int) -> Objective:
         scale=terms.scale,
         weight_bound=terms.weight_bound * factor,
     )
+
+
+def _matrix(rows: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+    # Row by row: one call for a large matrix would keep the interpreter from every other thread.
+    return np.stack([np.array(row, dtype=np.int64) for row in rows])
 
 
 def parameters_of_terms(terms: RunTerms, /) -> SearchParameters:
@@ -143,7 +148,7 @@ def plans_of_terms(terms: RunTerms, /) -> tuple[int, list[int]]:
 def public_weights(terms: RunTerms, /) -> Weights:
     """Return the matrix of each public objective of a run."""
     return {
-        k: np.array(objective.weights, dtype=np.int64)
+        k: _matrix(objective.weights)
         for k, objective in enumerate(terms.objectives)
         if objective.weights is not None
     }

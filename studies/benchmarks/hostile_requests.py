@@ -216,7 +216,7 @@ def measure(*, runs: int, deadline: float) -> dict[str, Any]:
             for each in attackers:
                 each.kill()
                 each.join()
-        statuses = Counter()
+        statuses: Counter[str] = Counter()
         while not answered.empty():
             kind, status = answered.get()
             statuses[f"{kind} {status}"] += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -149,6 +149,9 @@ def test_an_answer_says_when_it_could_be_fetched(
     def run_ended(*_: object, late_by: float, **__: object) -> None:
         counted.append(late_by)
 
+    def once(_name: str, work: Coroutine[Any, Any, None]) -> None:
+        background.append(asyncio.ensure_future(work))
+
     services = RunServices(
         database=cast(Database, database),
         data=Path(),
@@ -156,7 +159,7 @@ def test_an_answer_says_when_it_could_be_fetched(
         on_progress=lambda *_: None,
         metrics=cast(Any, SimpleNamespace(run_ended=run_ended)),
         until_served=until_served,
-        in_background=lambda work: background.append(asyncio.ensure_future(work)),
+        tasks=cast(Any, SimpleNamespace(once=once)),
     )
 
     async def answer() -> None:

@@ -12,8 +12,11 @@ import asyncio
 import os
 import resource
 import socket
+import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
+from math import ceil
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -27,9 +30,19 @@ Work = Callable[[bytes], bytes]
 AT_ONCE = 2
 """More would take the processors from what has deadlines."""
 WAIT_SECONDS = 30.0
+WALL_TIMES = 10.0
+"""By the clock so many times as long as it may compute: others have the processors first."""
 MOST_MEMORY = 1 << 30
 """Above what the process has when it begins."""
 _ANSWER, _ERROR = b"a", b"e"
+
+
+@dataclass(frozen=True)
+class CallLimits:
+    """What one call may take: seconds of a processor, and bytes of memory."""
+
+    seconds: float
+    memory: int
 
 
 class Background:
@@ -45,7 +58,7 @@ class Background:
     ) -> bytes:
         """Return what a function of a module makes of its input; its `TacitError` is raised here.
 
-        A function that takes more than `within` seconds, or too much memory, ends in a
+        A function that computes for more than `within` seconds, or takes too much memory, ends in a
         `ServiceError`. Waiting for a process counts apart, and ends in a `BusyError`.
         """
         try:
@@ -54,32 +67,31 @@ class Background:
         except TimeoutError:
             raise BusyError("the platform reads other large requests; retry in a minute") from None
         try:
-            async with asyncio.timeout(within):
-                said = await self._said(work, given, most_memory)
-        except TimeoutError:
-            raise ServiceError(f"this takes longer than {within:g} s; send less") from None
+            said = await self._said(work, given, CallLimits(within, most_memory))
         finally:
             self._room.release()
         if said[:1] == _ERROR:
             raise _error(*msgspec.json.decode(said[1:], type=tuple[str, str]))
         if said[:1] != _ANSWER:
-            raise ServiceError("this takes more memory than there is for it; send less")
+            raise ServiceError("this takes more time or memory than there is for it; send less")
         return said[1:]
 
-    async def _said(self, work: Work, given: bytes, most_memory: int) -> bytes:
+    async def _said(self, work: Work, given: bytes, limits: CallLimits) -> bytes:
         # The process ends as soon as this pair is closed, as it also is when the platform crashes.
         ours, theirs = socket.socketpair()
         reader, writer = await asyncio.open_connection(sock=ours)
-        starting = asyncio.ensure_future(self._pool.start(_run, theirs, work, most_memory))
+        starting = asyncio.ensure_future(self._pool.start(_run, theirs, work, limits))
         starting.add_done_callback(lambda _: theirs.close())
         try:
             # Shielded: whatever becomes of the request, the process is ended below.
             await asyncio.shield(starting)
-            writer.write(given)
-            writer.write_eof()
-            return await reader.read()
-        except ConnectionError:
-            return b""  # it was killed, or did not read what it was given
+            # The first process may wait long for its server, which imports everything.
+            async with asyncio.timeout(limits.seconds * WALL_TIMES):
+                writer.write(given)
+                writer.write_eof()
+                return await reader.read()
+        except (ConnectionError, TimeoutError):
+            return b""  # it was killed, or did not read what it was given, or hangs
         finally:
             writer.close()
             # A client that leaves must not leave work behind, nor wait for its end.
@@ -107,9 +119,9 @@ def _error(name: str, message: str) -> TacitError:
     return InputError(message)
 
 
-def _run(line: socket.socket, work: Work, most_memory: int) -> None:
+def _run(line: socket.socket, work: Work, limits: CallLimits) -> None:
     """Work in the process; what it prints besides goes to the platform's log."""
-    _limit_memory(most_memory)
+    _limit(limits)
     with line, line.makefile("rwb") as both:
         given = both.read()
         try:
@@ -121,12 +133,14 @@ def _run(line: socket.socket, work: Work, most_memory: int) -> None:
         both.write(said)
 
 
-def _limit_memory(most: int) -> None:
+def _limit(limits: CallLimits) -> None:
     """Limit what this process may take above what it has, where the system says how much that is.
 
     Otherwise one request could have the system kill whatever it likes.
     """
     with suppress(OSError, ValueError):
+        seconds = ceil(time.process_time() + limits.seconds)
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         pages = int(Path("/proc/self/statm").read_text().split()[0])
-        most += pages * os.sysconf("SC_PAGE_SIZE")
+        most = limits.memory + pages * os.sysconf("SC_PAGE_SIZE")
         resource.setrlimit(resource.RLIMIT_AS, (most, most))

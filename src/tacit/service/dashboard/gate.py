@@ -247,7 +247,8 @@ def _guarded(handle: Callable[..., Any]) -> Callable[..., Any]:
         try:
             by_account.take(scope[SESSION].account)
         except TooManyError:
-            await core.sio.disconnect(socket_id)
+            # The connection below it: without that one it could go on to send.
+            await core.sio.eio.disconnect(core.sio.manager.eio_sid_from_sid(socket_id, "/"))
             return False
         # Some handlers are coroutines, and some are not.
         done = handle(socket_id, message)

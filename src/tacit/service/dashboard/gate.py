@@ -71,6 +71,8 @@ SOCKET = "/_nicegui_ws/"
 OF_CLIENT = "/_nicegui/client/"
 FILES = "/_nicegui/"
 MESSAGES = ("handshake", "event", "javascript_response", "ack", "log")
+MESSAGES_PER_MINUTE = 1800
+"""Of one account. Somebody who types fast in a form that is looked through sends ten a second."""
 PATIENCE_SECONDS = 5.0
 OPEN_MESSAGE = {"sid": "none", "upgrades": [], "pingInterval": 25000, "pingTimeout": 20000}
 
@@ -81,6 +83,7 @@ class Gate:
     def __init__(self, app: ASGIApp, *, sessions: Sessions, platform: Platform, url: str) -> None:
         """`url` is the platform's address for browsers."""
         self._app, self._sessions, self._platform, self._url = app, sessions, platform, url
+        self._by_message = RateLimit(MESSAGES_PER_MINUTE, what="messages")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -93,6 +96,8 @@ class Gate:
         refused = self._refusal(scope, headers, session)
         if scope["type"] == "websocket":
             if refused is None:
+                if session is not None:
+                    receive = self._counted(session.account, receive, send)
                 await self._app(scope, receive, send)
             # Whoever signed out elsewhere still has pages open; those are told to reload.
             elif refused.status_code == HTTPStatus.UNAUTHORIZED:
@@ -110,6 +115,21 @@ class Gate:
             await send(message)
 
         await (refused or self._app)(scope, receive, send_with_headers)
+
+    def _counted(self, account: str, receive: Receive, send: Send) -> Receive:
+        """Count what comes over a socket; whoever sends more than people do loses it."""
+
+        async def receive_counted() -> Message:
+            message = await receive()
+            if message["type"] == "websocket.receive":
+                try:
+                    self._by_message.take(account)
+                except TooManyError:
+                    await send({"type": "websocket.close", "code": 1008})
+                    return {"type": "websocket.disconnect", "code": 1008}
+            return message
+
+        return receive_counted
 
     def _count(self, scope: Scope, headers: Headers, session: BrowserSession | None) -> None:
         """Count a request before anything else is done for it, or raise a `TooManyError`."""
@@ -219,15 +239,8 @@ async def ask_to_reload(receive: Receive, send: Send, /) -> None:
     await send({"type": "websocket.close", "code": 1008})
 
 
-by_account = RateLimit(1800, what="messages")
-"""Of pages, one limit per process as there is one NiceGUI. Somebody who types fast in a form that
-is looked through sends ten a second."""
-
-
 def guard_socket() -> None:
     """Check that each message on the pages' web socket is about a page of its own session.
-
-    Whoever sends more than people do loses the connection.
 
     NiceGUI takes a page's number in a message for a proof; these numbers are in addresses, though,
     which a proxy may write down.
@@ -243,12 +256,6 @@ def _guarded(handle: Callable[..., Any]) -> Callable[..., Any]:
         scope = core.sio.get_environ(socket_id)["asgi.scope"]
         asked = message.get("client_id") if isinstance(message, dict) else None
         if scope.get(SESSION) is None or not has_page(scope[SESSION], asked):
-            return False
-        try:
-            by_account.take(scope[SESSION].account)
-        except TooManyError:
-            # The connection below it: without that one it could go on to send.
-            await core.sio.eio.disconnect(core.sio.manager.eio_sid_from_sid(socket_id, "/"))
             return False
         # Some handlers are coroutines, and some are not.
         done = handle(socket_id, message)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import cache, wraps
 from types import NoneType, UnionType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -21,7 +22,7 @@ from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
-from tacit.client import ErrorAnswer
+from tacit.client import ErrorAnswer, read_request
 from tacit.errors import (
     EngineError,
     FileError,
@@ -103,6 +104,10 @@ def _adapted(
 def _reader(kind: Any) -> Callable[[Request], Awaitable[msgspec.Struct | None]]:  # noqa: ANN401 - a type
     record = _record_in(kind)
     assert record is not None
+    # msgspec describes a type at its first use, and two threads that did so at once would crash
+    # the process. Routes are made before there are any.
+    with suppress(msgspec.DecodeError):
+        read_request(b"", record)
 
     async def read(request: Request) -> msgspec.Struct | None:
         found: msgspec.Struct | None = await request.app.state.platform.intake.record(

@@ -22,7 +22,8 @@ from typing import Literal
 
 from tests.mutants.mutation import ROOT, SOURCES, Mutation
 
-COPIED = ("conftest.py", "pyproject.toml", "src", "tests")
+COPIED = ("conftest.py", "pyproject.toml", "docs", "src", "tests")
+"""Some tests compare what documents say of protocols with what these do."""
 # Rules about the text of sources and documents say nothing of what the code does.
 WITHOUT_RULES = ("--ignore=tests/mpc/test_house.py", "--ignore-glob=*document.py")
 QUICK = ("-m", "not slow and not processes")

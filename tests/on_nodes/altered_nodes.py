@@ -10,6 +10,7 @@
     flooding   sends another node, or its platforms, thousands of tiny frames, once the file `flood`
                is beside `node-0.toml`; says of every node that it is gone
     voting     votes in ballots as it likes
+    telling    tells others what it likes of inputs, before these are frozen
 """
 
 from __future__ import annotations
@@ -26,15 +27,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from msgspec.structs import replace
 
 from tacit.local.cluster import LocalCluster
 from tacit.local.node_processes import NodeProcess
-from tacit.mpc import session, signed_letters
+from tacit.mpc import Session, session, signed_letters
 from tacit.mpc.disclose import dominance
 from tacit.mpc.letters import Letter, frames, others_of
 from tacit.mpc.transport import Buffer, Channel, FrameKind, Header, Link, encode
-from tacit.node import platform_connection, process
+from tacit.node import platform_connection, preparing, process
 from tacit.node.agreement_state import AgreementState
 from tacit.node.counters import BestSoFar
 from tacit.node.inputs import Inputs
@@ -250,6 +252,74 @@ def _vote_as_it_likes(how: str) -> None:
     platform_connection.cast_vote = cast_vote  # type: ignore[attr-defined]
 
 
+def restart_telling(cluster: LocalCluster, node: int, how: str) -> None:
+    """Start a node again that tells node 0 of other inputs than the rest, or all of none or others.
+
+    `how` is `commitments` or `manifests`, told to node 0 alone; `invents` or `lacks` some, told to
+    all; or `passes on` what another node did not sign.
+    """
+    _restart(cluster, node, "telling", how)
+
+
+async def _tell_each(session: Session, messages: Mapping[int, bytes]) -> dict[int, bytes]:
+    """Tell each other node something else, and hear as much from each."""
+    size = len(next(iter(messages.values())))
+    nodes = range(session.nodes)
+    letters = [
+        Letter((sender,), to, (size,), np.dtype(np.uint8))
+        for sender in nodes
+        for to in nodes
+        if sender != to
+    ]
+    mine = {
+        k: np.frombuffer(messages[letter.to], dtype=np.uint8)
+        for k, letter in enumerate(letters)
+        if letter.senders == (session.me,)
+    }
+    heard = await session.exchange(letters, mine)
+    return {letters[k].senders[0]: data.tobytes() for k, data in heard.items()}
+
+
+def _tell_as_it_likes(how: str) -> None:
+    compare = preparing._compare
+
+    async def lying(session: Session, state: Any, request: Any, inputs: Any, signing: Any) -> Any:
+        honest, told = session.tell, 0
+
+        if how in ("invents", "lacks"):
+            who = next(iter(inputs))
+            rest = {each: inputs[each] for each in inputs if each != who}
+            made_up = replace(inputs[who], manifest=b"x")
+            inputs = rest if how == "lacks" else {**rest, who: made_up}
+            return await compare(session, state, request, inputs, signing)
+
+        def other(message: bytes) -> bytes:
+            said = preparing._Told.decode(message)
+            commitment, manifests = said.commitment, said.manifests
+            if how == "commitments":
+                commitment = bytes(32)
+            else:
+                manifests = (b"x" * 32, *manifests[1:])
+            said = preparing._Told(commitment, manifests)
+            signed = said.signed(session.me, request).sign(signing, state.hash)
+            return preparing._Told(commitment, manifests, signed).encode()
+
+        async def tell(message: bytes) -> dict[int, bytes]:
+            nonlocal told
+            told += 1
+            messages = dict.fromkeys(session.peers, message)
+            if told == 1 and how in ("commitments", "manifests"):
+                messages[0] = other(message)
+            elif told == 2 and how == "passes on":
+                messages = dict.fromkeys(session.peers, bytes([message[0] ^ 1]) + message[1:])
+            return await _tell_each(session, messages) if told < 3 else await honest(message)
+
+        session.tell = tell  # type: ignore[method-assign]
+        return await compare(session, state, request, inputs, signing)
+
+    preparing._compare = lying
+
+
 def main(kind: str, *arguments: str) -> int:
     """Run a node of this kind until its input ends."""
     place = next(at for at, each in enumerate(arguments) if each.endswith(".toml"))
@@ -265,6 +335,8 @@ def main(kind: str, *arguments: str) -> int:
             _let_flood(int(to) if to else None, path.parent)
         case "voting", how:
             _vote_as_it_likes(how)
+        case "telling", how:
+            _tell_as_it_likes(how)
     return process.main(options)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from tacit.coordinator.sealed_search import SealedSearch
@@ -19,6 +21,13 @@ from tests.on_nodes.test_one_plan import two_states
 
 pytestmark = pytest.mark.processes
 FOUR, LIAR = 4, 3
+
+
+@pytest.fixture(autouse=True)
+def honest_again(four: LocalCluster) -> Iterator[None]:
+    """The node that lied is started anew for other tests."""
+    yield
+    four.kill(LIAR)
 
 
 def decided(agreed: AgreedCluster) -> list[set[Attempt]]:

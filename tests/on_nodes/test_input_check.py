@@ -22,7 +22,7 @@ from tacit.agreement.sealing import (
 )
 from tacit.coordinator.coordinator import Coordinator
 from tacit.coordinator.evaluations import Evaluations
-from tacit.errors import AbortError, EngineError, LogError, MpcError, RefusedError
+from tacit.errors import EngineError, LogError, MpcError, RefusedError
 from tacit.local.cluster import LocalCluster
 from tacit.mpc import COORDINATOR, Context, Session, agree_epoch, open_session
 from tacit.mpc.local import run_linked
@@ -30,11 +30,13 @@ from tacit.mpc.transport import Mux
 from tacit.node.agreement_state import AgreementState
 from tacit.node.preparing import draw_seed
 from tacit.node.store import Store, StoredInput
+from tacit.records.ballots import Phase, Subject, SubjectKind
 from tacit.records.events import InputDropped, InputsFrozen, SeedDrawn
 from tacit.records.log import frozen_inputs, read_log
-from tacit.records.messages import Prepare, Submit
+from tacit.records.messages import Freeze, Prepare, Submit
 from tests.on_nodes.agreed_cluster import AgreedCluster, ask, outcomes, populations, run
 from tests.on_nodes.altered_nodes import ClockedCluster, restart_dying
+from tests.on_nodes.ballots import cast
 from tests.on_nodes.fixtures import Cast, example_cast
 
 SET_UP = 60.0
@@ -319,40 +321,75 @@ async def received(session: Session, peer: int) -> bytes:
     return bytes((await session._wire(peer).receive(timeout=SET_UP)).payload)
 
 
-@pytest.mark.parametrize("says_so", [True, False])
-def test_who_has_not_frozen_sees_no_contribution(tmp_path: Path, says_so: bool) -> None:
-    """Node 2 leaks what it hears: the others' contributions only if it has frozen as well."""
-    cast = example_cast()
-    rows = seal(cast)
-    states = [frozen_state(tmp_path / f"{node}", cast, node=node, rows=rows) for node in range(3)]
-    heard: list[bytes] = []
+def test_nothing_is_opened_without_the_votes_of_a_quorum(cluster: LocalCluster) -> None:
+    """Two nodes and a platform that leak what they hear see no contribution before all is fixed."""
+    agreed = AgreedCluster.draft(cluster, seed=None)
+    subject = Subject(SubjectKind.INPUTS, 0)
 
-    async def leak(session: Session) -> None:
-        # It hears what the others tell before it has to say anything itself.
-        greeting = session._shared.greeting
-        frozen = [(await received(session, peer))[len(greeting) :] for peer in (0, 1)]
-        heard.extend(frozen)
+    async def attack() -> None:
+        await submit_all(agreed)
+        async with agreed.coordinator() as coordinator:
+            await coordinator.start_agreement(agreed.signatures, within=SET_UP)
+            value = await coordinator._check_inputs(0, await coordinator.epoch(everybody=True))
+            votes = [
+                await cast(coordinator, node, Phase.WILLING, value, subject=subject)
+                for node in range(3)
+            ]
+            bound = await cast(coordinator, 0, Phase.BOUND, value, votes, subject=subject)
+            request = Freeze(
+                agreement=coordinator.hash,
+                objective=0,
+                votes=[*votes, bound],
+                epoch=await coordinator.epoch(everybody=True),
+                attempt=900,
+            )
+            for answer in await outcomes(coordinator.clients, lambda _: request):
+                assert isinstance(answer, RefusedError)
+                assert "no quorum is bound" in str(answer)
+            assert not any(agreed.events(node, InputsFrozen) for node in range(3))
+            coordinator.end_epoch()
+            await coordinator.prepare(0, until=time.monotonic() + SET_UP)
+
+    run(attack())
+    for node in range(3):
+        (event,) = agreed.events(node, SeedDrawn)
+        assert [bytes.fromhex(each) for each in event.contributions] == contributions(agreed)
+
+
+@pytest.mark.parametrize("withheld", [True, False])
+def test_what_one_node_withholds_from_another_is_had_from_the_others(
+    tmp_path: Path, withheld: bool
+) -> None:
+    """Node 2 opens its contribution to node 1 alone; on the next try node 0 has it from node 1."""
+    cast_of_three = example_cast()
+    rows = seal(cast_of_three)
+    states = [
+        frozen_state(tmp_path / f"{node}", cast_of_three, node=node, rows=rows) for node in range(3)
+    ]
+
+    async def lie(session: Session) -> None:
+        greeting, zeros = session._shared.greeting, bytes(32)
         for peer in (0, 1):
-            await session._send(peer, [greeting, frozen[0] if says_so else bytes(32)])
+            own = DRAWN[2] if peer == 1 or not withheld else b"x" * 32
+            await session._send(peer, [greeting, zeros, zeros, own])
         for peer in (0, 1):
-            heard.append(await received(session, peer))
-        raise AbortError("node 2", "leaves")  # so that nobody waits for what it does not open
+            await received(session, peer)
 
     async def party(me: int, muxes: dict[int, Mux]) -> None:
         if me == COORDINATOR:
             return
         epoch = await agree_epoch(me, muxes)
-        context = Context(bytes(32), 0, 0, 1, b"prepare")
+        context = Context(bytes(32), 0, 0, 1, b"freeze")
         with suppress(MpcError, RefusedError):
             async with open_session(
                 context, me=me, muxes=muxes, epoch=epoch, timeout=SET_UP
             ) as session:
-                await (leak(session) if me == 2 else draw_seed(session, states[me].inputs, 0))
+                await (lie(session) if me == 2 else draw_seed(session, states[me].inputs, 0))
 
     run_linked(party)
-    assert len(set(heard[:2])) == 1
-    assert heard[2:] == (DRAWN[:2] if says_so else [])
-    assert not any(state.inputs.ready for state in states)  # node 2 opened nothing
+    assert [bool(state.inputs.ready) for state in states] == [not withheld, True, False]
+    run_linked(party)
+    assert [bool(state.inputs.ready) for state in states] == [True, True, False]
 
 
 def test_nothing_is_opened_before_it_is_frozen_and_nothing_drawn_after(tmp_path: Path) -> None:

@@ -53,6 +53,8 @@ def test_logs_tell_generations_and_one_opening(cluster: LocalCluster) -> None:
             if e.name in ("secret start", "batch begun", "voted", "open plan", "sent")
         ]
         assert told == [
+            ("voted", None, None),
+            ("voted", None, None),
             ("secret start", None, None),
             ("batch begun", 0, 4),
             ("batch begun", 4, 5),

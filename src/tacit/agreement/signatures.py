@@ -26,6 +26,7 @@ Purpose = Literal[
     "book",
     "box",
     "frame",
+    "inputs",
     "joining",
     "log",
     "log head",

@@ -24,8 +24,10 @@ from tacit.agreement.sealing import SealedRows
 from tacit.agreement.terms import Agreement, agreement_hash, canonical
 from tacit.coordinator.membership import Loss, Naming, Watch
 from tacit.coordinator.node_client import NodeClient, end_at_nodes, fetched_log
+from tacit.coordinator.voting import PAUSE_SECONDS, Election
 from tacit.errors import AbortError, MpcError, PeerError, RefusedError
 from tacit.mpc import CLUSTER_SIZES, COORDINATOR, Session, open_session
+from tacit.records.ballots import Subject, SubjectKind
 from tacit.records.ledger import Disclosed, Parts, Payload
 from tacit.records.messages import (
     Agree,
@@ -35,6 +37,7 @@ from tacit.records.messages import (
     End,
     EpochOpened,
     FetchLog,
+    Freeze,
     LogPage,
     Message,
     OpenEpoch,
@@ -53,7 +56,6 @@ P_co = TypeVar("P_co", covariant=True)
 
 GIVE_UP_SECONDS = 30.0
 """Without a deadline, the caller gets an error so long after the first failure."""
-PAUSE_SECONDS = 0.05
 BEYOND_ALL_LINES = 1 << 62
 """From there on no log has lines."""
 _NEVER = 86400.0
@@ -119,6 +121,10 @@ class Coordinator:
         """Per public objective, where the nodes derive the populations."""
         self.loss = Loss(agreement, self.clients)
         self.naming = Naming(agreement)
+        self._elections: dict[int, Election] = {}
+        """Per objective, the ballots on its inputs."""
+        self._frozen: set[int] = set()
+        """The objectives whose inputs a node said to be frozen."""
         self._watch = Watch(self.clients, self.loss, self.naming)
         self._epoch: int | None = None
         self._last_epoch = 0
@@ -166,6 +172,7 @@ class Coordinator:
         )
         taken = await self.ask_all(lambda _: request, within=within)
         self._last_epoch = max(self._last_epoch, *(each.epoch for each in taken))
+        self._frozen = {objective for each in taken for objective in each.frozen}
         self.examine([each for one in taken for each in one.evidence])
         return taken
 
@@ -178,21 +185,49 @@ class Coordinator:
         )
 
     async def prepare(self, objective: int, /, *, until: float) -> None:
-        """Have an objective's inputs compared, range-checked and frozen."""
+        """Have an objective's inputs compared and checked, decided on by ballots, and frozen."""
+        election = self._elections.get(objective)
+        if election is None:
+            subject = Subject(SubjectKind.INPUTS, objective)
+            election = Election(self, subject, voters=lambda: self.loss.members)
+            self._elections[objective] = election
 
         async def once() -> None:
+            self._check_nobody_named()
             epoch = await self.epoch(everybody=True)
-
-            async def nothing(session: Session) -> None:
-                """The coordinator takes no part in the check."""
-
-            attempt = self.new_attempt()
-            request = Prepare(
-                agreement=self.hash, objective=objective, epoch=epoch, attempt=attempt
+            # What is frozen anywhere was decided on, and is shown by locks: a node that missed the
+            # end comes to the same without another check.
+            value = await election.locked() if objective in self._frozen else None
+            if value is None:
+                value = await self._check_inputs(objective, epoch)
+            decision = await election.decide(value, until=until)
+            request = Freeze(
+                agreement=self.hash,
+                objective=objective,
+                votes=decision.votes,
+                epoch=epoch,
+                attempt=self.new_attempt(),
             )
-            await self.replies(await self.attempt(request, b"prepare", nothing))
+            await self.replies(await self.attempt(request, b"freeze", _nothing))
 
         await self.persist(once, until=until)
+
+    def _check_nobody_named(self) -> None:
+        """Refuse to prepare inputs with a node that is proven to lie: all nodes prepare them."""
+        if self.loss.is_proven:
+            what = "inputs are prepared by all nodes; make a new agreement without that one"
+            raise RefusedError("the nodes", f"{self.naming.words}; {what}")
+
+    async def _check_inputs(self, objective: int, epoch: int) -> str:
+        """Return what the nodes have checked and are willing to freeze: of four, what three say."""
+        request = Prepare(
+            agreement=self.hash, objective=objective, epoch=epoch, attempt=self.new_attempt()
+        )
+        replies = await self.replies(await self.attempt(request, b"prepare", _nothing))
+        (value, votes), *_ = Counter(each.value for each in replies).most_common(1)
+        if votes < len(self.clients) - 1:
+            raise AbortError("the nodes", "have checked different inputs")
+        return value
 
     async def ask_all(
         self, make: Callable[[NodeClient], Request[R]], /, *, within: float
@@ -409,6 +444,10 @@ class Coordinator:
         await asyncio.gather(*(client.disconnect() for client in self.clients))
 
 
+async def _nothing(session: Session) -> None:
+    """Take no part in what the nodes compute."""
+
+
 @dataclass(frozen=True, slots=True)
 class Counted:
     """That a run counts."""
@@ -434,9 +473,6 @@ async def count_run(
     `votes` are those by which the nodes have decided on the state.
     """
 
-    async def nothing(session: Session) -> None:
-        """The coordinator takes no part in it."""
-
     async def once() -> Counted:
         epoch = await coordinator.epoch(everybody=True)
         if before is not None:
@@ -451,7 +487,7 @@ async def count_run(
             attempt=coordinator.new_attempt(),
         )
         done = await coordinator.replies(
-            await coordinator.attempt(request, request.digest, nothing)
+            await coordinator.attempt(request, request.digest, _nothing)
         )
         heads = {each.head for each in done}
         if len(heads) > 1:

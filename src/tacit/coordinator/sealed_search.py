@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tacit.agreement.plan_parts import SealedParts
-from tacit.coordinator.coordinator import PAUSE_SECONDS, Answered, Coordinator, count_run
+from tacit.coordinator.coordinator import Answered, Coordinator, count_run
 from tacit.coordinator.node_client import NodeClient
-from tacit.coordinator.voting import Decision, Election
+from tacit.coordinator.voting import PAUSE_SECONDS, Decision, Election
 from tacit.errors import AbortError, EngineError, MpcError, PeerTimeoutError, RefusedError
 from tacit.mpc import Session
 from tacit.records.ballots import Phase, Subject, SubjectKind

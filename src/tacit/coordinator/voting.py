@@ -9,14 +9,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tacit.agreement.plan_parts import PlanHeads
-from tacit.coordinator.coordinator import PAUSE_SECONDS, Coordinator
 from tacit.coordinator.node_client import NodeClient
 from tacit.errors import AbortError, LogError, MpcError, PeerTimeoutError, RefusedError
 from tacit.records.ballots import MOST_BALLOTS, Phase, Poll, Subject, Vote, contradicting, read_vote
 from tacit.records.messages import CastVote, RefusalKind, VoteCast
 
+if TYPE_CHECKING:
+    from tacit.coordinator.coordinator import Coordinator
+
+PAUSE_SECONDS = 0.05
 PATIENCE_SECONDS = 0.02
 """So long the last of four nodes is waited for where three have voted alike."""
 LONGER_SECONDS = 0.15
@@ -84,6 +88,15 @@ class Election:
                 self._splits += 1
                 ballot = self._next(ballot)
 
+    async def locked(self) -> str | None:
+        """Return the value that a node may have acted on, if one is locked on any."""
+        ballot = self._next(self._ballot)
+        await self._ask(ballot, Phase.STATUS, "", [])
+        return self._shown(self._statuses(ballot)).demanded(ballot)
+
+    def _shown(self, votes: list[bytes]) -> Poll:
+        return Poll(self._poll.nodes, {each: self._votes[each] for each in votes})
+
     @property
     def _ballots(self) -> list[int]:
         """Per node the latest ballot that it has voted in, the highest first."""
@@ -123,8 +136,7 @@ class Election:
             shown = self._statuses(ballot)
             if len(_said(self._poll, ballot)) < self._poll.least:
                 return None
-            poll = Poll(self._poll.nodes, {each: self._votes[each] for each in shown})
-            value = poll.demanded(ballot) or value
+            value = self._shown(shown).demanded(ballot) or value
 
         await self._ask(ballot, Phase.WILLING, value, shown)
         willing = self._poll.quorum_of(Phase.WILLING, ballot)
@@ -254,4 +266,4 @@ def _reason(trouble: Iterable[BaseException | None]) -> BaseException:
         for error in found:
             if isinstance(error, kind):
                 return error
-    return PeerTimeoutError("the nodes", "did not vote on the plan in time; all but one must")
+    return PeerTimeoutError("the nodes", "did not vote in time; all but one must")

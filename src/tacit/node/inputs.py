@@ -3,7 +3,8 @@
 ::
 
     submitted    InputTaken: the box is on the disk; another one is refused
-    frozen       InputsFrozen: no input changes again, and each node is bound to its contribution
+    frozen       InputsFrozen: what the nodes have decided on; no input changes again, and each node
+                 is bound to its contribution
     drawn        SeedDrawn: all contributions are open, the seed of the search is fixed
 
 Freezing comes before the draw, and neither happens twice. Otherwise whoever sees a contribution
@@ -15,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
+from collections.abc import Sequence
 from threading import Lock
 
 import numpy as np
@@ -29,10 +31,16 @@ from tacit.agreement.sealing import (
     read_manifest,
     search_seed,
 )
-from tacit.errors import EngineError
+from tacit.errors import EngineError, RefusedError
 from tacit.mpc import ArithmeticShare, held_by
 from tacit.node.policy import check_still_valid, refuse
-from tacit.node.store import Store, Stored, StoredInput, decoder_of, encode_stored
+from tacit.node.store import (
+    Store,
+    Stored,
+    StoredInput,
+    decoder_of,
+    encode_stored,
+)
 from tacit.records.events import InputsFrozen, InputTaken, SeedDrawn
 from tacit.records.log import FreezingEvent, FrozenInputs, frozen_after
 from tacit.records.messages import RefusalKind, Submit
@@ -101,6 +109,24 @@ class Weighted:
         self._weights = None
 
 
+def frozen_value(manifests: str, commitments: Sequence[str], /) -> str:
+    """What nodes vote on: the hash of all owners' manifests, and what binds the nodes."""
+    return ":".join([manifests, *commitments])
+
+
+def read_frozen_value(value: str, /) -> tuple[str, list[str]]:
+    """Return the hash of the manifests, and what binds the nodes."""
+    manifests, *commitments = value.split(":")
+    return manifests, commitments
+
+
+def _other_contribution(node: int) -> RefusedError:
+    return refuse(
+        f"node {node} is bound to another contribution to the seed than when the inputs were "
+        "frozen here: its disk was set back, or exchanged; restore it, or make a new agreement"
+    )
+
+
 class Inputs:
     """The inputs of all confidential objectives."""
 
@@ -118,6 +144,10 @@ class Inputs:
         """The objectives whose inputs never change again."""
         self.seed_contributions: dict[int, str] = {}
         """Per frozen objective, what the nodes drew together for the search's seed."""
+        self._drawn: dict[int, list[bytes]] = {}
+        """Per objective whose seed is drawn, the contributions of all nodes."""
+        self.accepted: dict[int, str] = {}
+        """Per objective, what was checked last and may be voted for."""
         self.preparing = asyncio.Lock()
         """Held during the check of inputs, so that what is frozen is what was checked."""
         self.weighted = None if self._agreement.equity is None else Weighted(store)
@@ -134,8 +164,9 @@ class Inputs:
         """Restore the state from a line of the log, when the node starts."""
         k = event.objective
         self.frozen[k] = frozen_after(self._agreement, self.frozen.get(k), event)
-        if self.frozen[k].seed_contribution:
+        if isinstance(event, SeedDrawn):
             self.seed_contributions[k] = self.frozen[k].seed_contribution
+            self._drawn[k] = [bytes.fromhex(each) for each in event.contributions]
 
     def check_frozen_files(self) -> None:
         for objective, frozen in self.frozen.items():
@@ -272,32 +303,50 @@ class Inputs:
         return self._commitment(objective, self._store.draw_contribution(objective))
 
     def _commitment(self, objective: int, contribution: bytes) -> bytes:
-        return commitment_to(
-            contribution, agreement=self._store.hash, objective=objective, node=self._node
-        )
+        return self.commitment_of(objective, self._node, contribution)
+
+    def accept(self, objective: int, value: str) -> None:
+        """Note what was checked: this node votes for it, and for nothing else by itself."""
+        self.accepted[objective] = value
+
+    def is_here(self, objective: int, value: str) -> bool:
+        """Whether the rows here are those of a value that was voted on, as is what binds us."""
+        manifests, commitments = read_frozen_value(value)
+        self.check_commitments(objective, commitments)
+        own = self.commit(objective).hex()
+        if len(commitments) <= self._node or own != commitments[self._node]:
+            raise _other_contribution(self._node)
+        return _digest(self._store.inputs(objective)) == manifests
+
+    def check_commitments(self, objective: int, commitments: list[str]) -> None:
+        """Refuse what binds nodes to other contributions than when the inputs were frozen here."""
+        frozen = self.frozen.get(objective)
+        if frozen is None:
+            return
+        for node, (then, now) in enumerate(zip(frozen.commitments, commitments, strict=True)):
+            if then != now:
+                raise _other_contribution(node)
 
     def freeze(
-        self, objective: int, checked: dict[str, StoredInput], *, commitments: list[str]
+        self,
+        objective: int,
+        checked: dict[str, StoredInput],
+        *,
+        commitments: list[str],
+        votes: Sequence[bytes] = (),
     ) -> FrozenInputs:
-        """Freeze the inputs, and what each node adds to the seed."""
+        """Freeze the inputs that votes have decided on, and what each node adds to the seed."""
         if self._store.inputs(objective) != checked:
             raise refuse("the inputs changed while they were checked; prepare them again")
         if objective not in self.frozen:
-            event = InputsFrozen(objective, _digest(checked), commitments)
+            shown = [each.hex() for each in votes]
+            event = InputsFrozen(objective, _digest(checked), commitments, shown)
             self._store.log.append(event)
-            # Synced before the peers hear of it: they open their contributions then, and a node
-            # that lost this line in a power cut could freeze others after it has seen them.
+            # Synced before this node opens its contribution: nothing can be changed then.
             self._store.log.sync()
             self.replay(event)
-        frozen = self.frozen[objective]
-        for node, (then, now) in enumerate(zip(frozen.commitments, commitments, strict=True)):
-            if then != now:
-                raise refuse(
-                    f"node {node} is bound to another contribution to the seed than when the "
-                    "inputs were frozen here: its disk was set back, or exchanged; restore it, or "
-                    "make a new agreement"
-                )
-        return frozen
+        self.check_commitments(objective, commitments)
+        return self.frozen[objective]
 
     def contribution(self, objective: int) -> bytes:
         """What this node adds to the seed; refused before the inputs are frozen."""
@@ -307,6 +356,17 @@ class Inputs:
         if drawn is None:
             raise _changed("contribution to the seed", objective)
         return drawn
+
+    def commitment_of(self, objective: int, node: int, contribution: bytes) -> bytes:
+        """The hash that binds a node to this contribution."""
+        return commitment_to(
+            contribution, agreement=self._store.hash, objective=objective, node=node
+        )
+
+    def known_contributions(self, objective: int) -> dict[int, bytes]:
+        """By node: the own contribution, and those of all once they are drawn."""
+        own = {self._node: self.contribution(objective)}
+        return {**dict(enumerate(self._drawn.get(objective, []))), **own}
 
     def draw(self, objective: int, contributions: list[bytes]) -> None:
         """Log the contributions that all nodes have opened: the one draw of the seed.

@@ -35,7 +35,7 @@ from tacit.node.epochs import open_epoch
 from tacit.node.equity import count_run
 from tacit.node.inputs import Inputs
 from tacit.node.own_log import shorten
-from tacit.node.preparing import prepare
+from tacit.node.preparing import freeze, prepare
 from tacit.node.threads import in_thread
 from tacit.node.voting import cast_vote
 from tacit.records.events import LinkLost, NodeFault, RequestFailed, RequestRefused
@@ -52,6 +52,7 @@ from tacit.records.messages import (
     Evaluate,
     Failed,
     FetchLog,
+    Freeze,
     LogPage,
     OfferSealingKey,
     OpenEpoch,
@@ -104,6 +105,7 @@ Work = (
     | FetchLog
     | OpenEpoch
     | Prepare
+    | Freeze
     | Evaluate
     | Reveal
     | Advance
@@ -312,6 +314,8 @@ class PlatformConnection:
                     return await open_epoch(node, state, request)
                 case Prepare():
                     return await prepare(node, state, request)
+                case Freeze():
+                    return await freeze(node, state, request)
                 case Evaluate():
                     return await evaluating.evaluate(node, state, request, self.mux)
                 case Reveal():

@@ -143,7 +143,7 @@ async def _new_vote(
     if progress is not None and phase is not Phase.STATUS:
         progress.check_not_decided_otherwise(value)
     if phase is Phase.WILLING and not own.is_demanded(ballot, value, poll):
-        _check_accepted(state, progress, value)
+        _check_accepted(state, request.subject, progress, value)
     async with _undisturbed(progress):
         vote = own.vote(ballot, phase, value)
         if phase is Phase.BOUND and (heads := await _sealed_heads(node, state, progress, value)):
@@ -155,10 +155,15 @@ async def _new_vote(
     return vote
 
 
-def _check_accepted(state: AgreementState, progress: SealedProgress | None, value: str) -> None:
+def _check_accepted(
+    state: AgreementState, subject: Subject, progress: SealedProgress | None, value: str
+) -> None:
     """Refuse a value that this node would not take by itself."""
     if progress is None:
-        raise refuse("these inputs were not checked here; have them prepared")
+        if value != state.inputs.accepted.get(subject.about):
+            what = "these inputs were not checked here; have them prepared"
+            raise refuse(what, kind=RefusalKind.MISSING)
+        return
     kept = progress.state(Attempt(value))
     state.check_long_enough(progress.searches[0], kept.attempt, now=time.time())
 
@@ -220,6 +225,18 @@ async def _sealed_heads(
     return [each.sealed.heads for each in parts]
 
 
+async def decided_votes(
+    node: Node, state: AgreementState, subject: Subject, votes: Sequence[bytes], /
+) -> tuple[str, list[bytes]]:
+    """Return what votes have decided on, and those of them that did; refused if none did."""
+    poll = read_poll(state, subject, votes)
+    found = poll.decided()
+    if found is None:
+        raise refuse("no quorum is bound to this state by the votes shown; ask for more votes")
+    await check_present(node, state, poll.voters(Phase.BOUND, *found))
+    return found[1], poll.signed_by(Phase.BOUND, *found)
+
+
 async def decided_state(
     node: Node, state: AgreementState, search: int, attempt: Attempt, votes: Sequence[bytes], /
 ) -> KeptState:
@@ -231,10 +248,8 @@ async def decided_state(
     progress.check_not_decided_otherwise(attempt)
     kept = progress.state(attempt)
     if progress.decided is None:
-        poll = read_poll(state, progress.subject, votes)
-        found = poll.decided()
-        if found is None or found[1] != attempt:
+        value, quorum = await decided_votes(node, state, progress.subject, votes)
+        if value != attempt:
             raise refuse("no quorum is bound to this state by the votes shown; ask for more votes")
-        await check_present(node, state, poll.voters(Phase.BOUND, *found))
-        await progress.decide(attempt, poll.signed_by(Phase.BOUND, *found))
+        await progress.decide(attempt, quorum)
     return kept

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         BuiltOnThree,
         EvaluationBegun,
         EvaluationRepeated,
+        InputsFrozen,
         InputTaken,
         LogEvent,
         NodeLost,

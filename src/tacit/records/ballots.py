@@ -213,15 +213,6 @@ class Poll:
         return None if highest is None or highest.locked == NO_LOCK else highest.value
 
 
-def contradictions(votes: Iterable[Vote], /) -> list[frozenset[int]]:
-    """Return the authors of two different votes in one place, each in a set of its own."""
-    made: dict[tuple[object, ...], Vote] = {}
-    found = {
-        each.author for each in votes if made.setdefault((each.place, each.author), each) != each
-    }
-    return [frozenset({author}) for author in sorted(found)]
-
-
 def contradicting(signed: Mapping[bytes, Vote], /) -> list[bytes]:
     """Return two votes of each node that has voted twice in one place: what proves it."""
     first: dict[tuple[object, ...], bytes] = {}

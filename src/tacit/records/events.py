@@ -71,10 +71,12 @@ class InputsFrozen(LogEvent, frozen=True, tag="frozen inputs"):
     """The hash of all owners' manifests."""
     commitments: list[str]
     """The hashes that bind the nodes to their contributions to the seed."""
+    votes: list[str] = []
+    """Of the nodes that are bound to these inputs, with their signatures."""
 
 
 class SeedDrawn(LogEvent, frozen=True, tag="seed drawn"):
-    """All nodes have frozen the inputs of an objective and opened their contributions."""
+    """All nodes have opened their contributions to the seed, for inputs that are decided on."""
 
     objective: int
     contributions: list[str]

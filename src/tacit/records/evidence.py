@@ -1,10 +1,10 @@
 """Evidence that a node departed from the protocol: signed statements that contradict each other.
 
-A statement is about letters, or a vote in a ballot. All senders of a letter know all of it. So
-honest nodes that agree on what is computed never sign different hashes of the same pieces, and
-never two statements of the same place. They vote once in each phase of a ballot. Each contradiction
-gives a set of nodes of whom one lies, whoever shows it; at most one of four lies, so it is in all
-of these sets. A node is named if it is the only one that is.
+A statement is about letters, about inputs that are compared, or a vote in a ballot. All senders of
+a letter know all of it. So honest nodes that agree on what is computed never sign different hashes
+of the same pieces, and never two statements of the same place; they vote once in each phase of a
+ballot. Each contradiction gives a set of nodes of whom one lies, whoever shows it; at most one of
+four lies, so it is in all of these sets. A node is named if it is the only one that is.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from tacit.agreement.signatures import is_signed, sign
 from tacit.agreement.terms import Agreement, agreement_hash
 from tacit.errors import LogError
 from tacit.mpc import SIGNATURE_BYTES, Statement
-from tacit.records.ballots import Vote, contradictions, is_vote, read_vote
+from tacit.records.ballots import Vote, is_vote, read_vote
+from tacit.records.told_inputs import ToldInputs, is_told, read_told
 
-Shown = Statement | Vote
-"""What a node signed: of letters that it sent, or in a ballot."""
+Shown = Statement | Vote | ToldInputs
+"""What a node signed: of letters that it sent, in a ballot, or of inputs that it has."""
 
 
 class FrameSigner:
@@ -47,10 +48,15 @@ def read_evidence(agreement: Agreement, evidence: Iterable[bytes], /) -> list[Sh
     Each comes as its bytes with the signature of its author behind.
     """
     signer = FrameSigner(agreement)
-    return [
-        read_vote(agreement, signed) if is_vote(signed) else _statement(agreement, signer, signed)
-        for signed in evidence
-    ]
+    return [_shown(agreement, signer, signed) for signed in evidence]
+
+
+def _shown(agreement: Agreement, signer: FrameSigner, signed: bytes) -> Shown:
+    if is_vote(signed):
+        return read_vote(agreement, signed)
+    if is_told(signed):
+        return read_told(agreement, signed)
+    return _statement(agreement, signer, signed)
 
 
 def _statement(agreement: Agreement, signer: FrameSigner, signed: bytes) -> Statement:
@@ -72,8 +78,7 @@ def _statement(agreement: Agreement, signer: FrameSigner, signed: bytes) -> Stat
 
 def suspects(statements: Sequence[Shown], /) -> frozenset[int]:
     """Return the nodes of whom one departed from the protocol; a `LogError` if none is shown to."""
-    found = contradictions(each for each in statements if isinstance(each, Vote))
-    found += _contradictions([each for each in statements if isinstance(each, Statement)])
+    found = _contradictions(statements)
     if not found:
         raise LogError("the statements that are shown as evidence do not contradict each other")
     # At most one of four nodes departs from the protocol, so it is in every one of these sets.
@@ -83,16 +88,16 @@ def suspects(statements: Sequence[Shown], /) -> frozenset[int]:
     return left
 
 
-def _contradictions(statements: Sequence[Statement]) -> list[frozenset[int]]:
+def _contradictions(statements: Sequence[Shown]) -> list[frozenset[int]]:
     """Return sets of nodes; of each set one lies."""
-    made: dict[tuple[object, ...], Statement] = {}
+    made: dict[tuple[object, ...], Shown] = {}
     found: list[frozenset[int]] = []
     said: dict[tuple[object, ...], dict[bytes, set[int]]] = {}
     for each in statements:
         # Two different statements of one place: their author lies, whoever is right otherwise.
-        if made.setdefault((each.place, each.author), each) != each:
+        if made.setdefault((type(each), each.place, each.author), each) != each:
             found.append(frozenset({each.author}))
-        for group in each.groups:
+        for group in each.groups if isinstance(each, Statement) else ():
             for sender, digest in zip(group.senders, group.digests, strict=True):
                 authors = said.setdefault((each.place, group.senders, sender), {})
                 authors.setdefault(digest, set()).add(each.author)

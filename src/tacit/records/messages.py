@@ -121,6 +121,13 @@ class EpochOpened(Message, frozen=True, kw_only=True):
     """The node that the others once went on without, by this one's log."""
 
 
+class InputsChecked(Computed, frozen=True, kw_only=True):
+    """The node finds the same inputs as the others, with all weights in their range."""
+
+    value: Value
+    """The inputs with what binds the nodes to their contributions: what is voted on."""
+
+
 class BatchDone(Computed, frozen=True, kw_only=True):
     """The node keeps the state after these steps."""
 
@@ -221,6 +228,7 @@ Result = (
     | SealingKeyOffered
     | AgreementTaken
     | EpochOpened
+    | InputsChecked
     | BatchDone
     | RunAccounted
     | VoteCast
@@ -320,11 +328,17 @@ class OpenEpoch(Request[EpochOpened], frozen=True, kw_only=True):
     """What proves that it cheated, if that is why."""
 
 
-class Prepare(Computation[Computed], frozen=True, kw_only=True):
-    """Compare manifests and shares, check the ranges, and freeze an objective's inputs."""
+class Prepare(Computation[InputsChecked], frozen=True, kw_only=True):
+    """Compare manifests and shares, and check the ranges of an objective's inputs."""
 
     objective: Small
-    attempt: Small
+
+
+class Freeze(Computation[Computed], frozen=True, kw_only=True):
+    """Freeze the inputs of an objective that these votes have decided on, and draw the seed."""
+
+    objective: Small
+    votes: SignedVotes
 
 
 class Evaluate(Computation[Computed], frozen=True, kw_only=True):
@@ -464,7 +478,7 @@ def context_of(request: Computation[Any], digest: bytes, /) -> Context:
             number, parent = first + 1, request.parent_attempt
         case Reveal(objective=about):
             number, parent = REVEAL_NUMBER, NO_ATTEMPT
-        case Prepare(objective=about):
+        case Prepare(objective=about) | Freeze(objective=about):
             # Evaluations are counted from 1, so nothing else has this number.
             number, parent = 0, NO_ATTEMPT
         case CountRun(search=about):
@@ -486,6 +500,7 @@ AnyRequest = (
     | Submit
     | OpenEpoch
     | Prepare
+    | Freeze
     | Evaluate
     | Reveal
     | Advance

@@ -260,6 +260,7 @@ def check_disclosed(
         words += "; the last one came too late for the ledger"
     words += _revealed_words(answers, ledger)
     _check_nothing_left_out(agreement, nodes, answers)
+    check_decided(agreement, logs)
     if answers.unproven:
         raise UnprovenError(f"{words}, and {len(answers.unproven)} are not proven: {UNPROVEN}")
     return words
@@ -350,7 +351,6 @@ def _check_sealed(agreement: Agreement, logs: Sequence[Log], ledger: Sequence[Di
         return "sealed: nothing was opened"
     check_generations_asked(logs)
     answers = check_answers(agreement, logs, ledger)
-    check_decided(agreement, logs)
     check_boxes(agreement, logs, ledger)
     nodes = [LoggedDisclosures.of(log) for log in logs]
     told = check_told(agreement, logs)
@@ -360,6 +360,7 @@ def _check_sealed(agreement: Agreement, logs: Sequence[Log], ledger: Sequence[Di
         if isinstance(shown, DisclosedProof) and told.get(at, shown.finished) != shown.finished:
             raise LogError(f"the nodes say something else of {entry.words} than the ledger")
     _check_nothing_left_out(agreement, nodes, answers)
+    check_decided(agreement, logs)
     check_all_told(agreement, logs, told)
     words = _sealed_words(agreement, answers, ledger)
     if answers.unproven:

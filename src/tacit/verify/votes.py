@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from tacit.agreement import Agreement
 from tacit.errors import LogError
 from tacit.records import (
+    InputsFrozen,
     Log,
     PlanDecided,
     Poll,
@@ -26,7 +27,7 @@ from tacit.records import (
 
 def _shown(log: Log) -> list[bytes]:
     """Return the votes of others that a log shows, and those of its own that it was shown."""
-    lines = [event.votes for event in log if isinstance(event, Voted | PlanDecided)]
+    lines = [event.votes for event in log if isinstance(event, Voted | PlanDecided | InputsFrozen)]
     try:
         return [bytes.fromhex(vote) for votes in lines for vote in votes]
     except ValueError:
@@ -40,8 +41,17 @@ def votes_twice(agreement: Agreement, logs: Sequence[Log], /) -> list[bytes]:
 
 
 def check_decided(agreement: Agreement, logs: Sequence[Log], /) -> None:
-    """Check that a quorum has voted for each state whose plans were opened."""
+    """Check that a quorum has voted for all that was frozen, and for each state that was opened."""
     for log in logs:
+        for frozen in events_of(InputsFrozen, log):
+            subject = Subject(SubjectKind.INPUTS, frozen.objective)
+            votes = [bytes.fromhex(each) for each in frozen.votes]
+            found = Poll.read(agreement, subject, votes).decided()
+            if found is None or found[1] != ":".join([frozen.manifests, *frozen.commitments]):
+                raise LogError(
+                    f"a node froze inputs of objective {frozen.objective} without the votes of all "
+                    "nodes but one; ask its operator"
+                )
         for event in events_of(PlanDecided, log):
             subject = Subject(SubjectKind.PLAN, event.search)
             votes = [bytes.fromhex(each) for each in event.votes]

@@ -1,0 +1,117 @@
+"""One of four nodes tells others different things of inputs: nothing is frozen, dropped or lost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tacit.coordinator.coordinator import Coordinator
+from tacit.errors import MpcError, RefusedError
+from tacit.local.cluster import LocalCluster
+from tacit.records.events import InputDropped, InputsFrozen, Voted
+from tacit.records.log import frozen_inputs
+from tacit.records.messages import RefusalKind
+from tacit.verify.logs import check_evidence
+from tests.on_nodes.agreed_cluster import AgreedCluster, run
+from tests.on_nodes.altered_nodes import restart_telling
+from tests.on_nodes.test_input_check import SET_UP, submit_all
+from tests.support.mending import mend
+
+pytestmark = pytest.mark.processes
+LIAR, HONEST = 3, range(3)
+SOON = 1.5
+
+
+@pytest.fixture(autouse=True)
+def honest_again(four: LocalCluster) -> Iterator[None]:
+    """The node that lied is started anew for other tests."""
+    yield
+    four.kill(LIAR)
+
+
+async def ready(agreed: AgreedCluster, coordinator: Coordinator) -> None:
+    await submit_all(agreed)
+    await coordinator.start_agreement(agreed.signatures, within=SET_UP)
+
+
+def untouched(agreed: AgreedCluster) -> bool:
+    """Whether no honest node has frozen, dropped or voted for anything."""
+    kinds = InputsFrozen, InputDropped, Voted
+    return not any(agreed.events(node, kind) for node in HONEST for kind in kinds)
+
+
+def check_all_frozen_alike(four: LocalCluster, agreed: AgreedCluster) -> None:
+    """With a node that tells the truth all have the inputs that were there all the time."""
+    four.kill(LIAR)
+    mend(four)
+
+    async def prepare() -> None:
+        async with agreed.coordinator() as coordinator:
+            await coordinator.start_agreement(agreed.signatures, within=SET_UP)
+            await coordinator.prepare(0, until=time.monotonic() + SET_UP)
+
+    run(prepare())
+    frozen = [frozen_inputs(agreed.agreement, agreed.log(node))[0] for node in range(4)]
+    assert all(each == frozen[0] for each in frozen)
+    assert frozen[0].seed_contribution
+
+
+@pytest.mark.parametrize("what", ["commitments", "manifests"])
+def test_a_node_that_tells_two_things_is_named_and_nothing_is_lost(
+    four: LocalCluster, what: str
+) -> None:
+    agreed = AgreedCluster.draft(four, seed=None)
+    restart_telling(four, LIAR, what)
+
+    async def attack() -> None:
+        async with agreed.coordinator() as coordinator:
+            await ready(agreed, coordinator)
+            with pytest.raises(RefusedError, match="node 3 departed from the protocol"):
+                await coordinator.prepare(0, until=time.monotonic() + SET_UP)
+            assert coordinator.naming.named == LIAR
+
+    run(attack())
+    assert untouched(agreed)
+    logs = [agreed.log(node) for node in range(4)]
+    assert "node 3 departed from the protocol" in check_evidence(agreed.agreement, logs)
+    check_all_frozen_alike(four, agreed)
+
+
+@pytest.mark.parametrize(
+    ("how", "words"), [("invents", "has not signed"), ("passes on", "did not sign")]
+)
+def test_a_node_that_makes_things_up_is_blamed_alone(
+    four: LocalCluster, how: str, words: str
+) -> None:
+    agreed = AgreedCluster.draft(four, seed=None)
+    restart_telling(four, LIAR, how)
+
+    async def attack() -> None:
+        async with agreed.coordinator() as coordinator:
+            await ready(agreed, coordinator)
+            with pytest.raises(MpcError, match=f"node 3.*{words}"):
+                await coordinator.prepare(0, until=time.monotonic() + SOON)
+            # It proves nothing about anybody.
+            assert coordinator.naming.named is None
+
+    run(attack())
+    assert untouched(agreed)
+    check_all_frozen_alike(four, agreed)
+
+
+def test_a_node_that_lacks_rows_gets_them_again_and_nobody_seals_anew(four: LocalCluster) -> None:
+    agreed = AgreedCluster.draft(four, seed=None)
+    restart_telling(four, LIAR, "lacks")
+
+    async def attack() -> None:
+        async with agreed.coordinator() as coordinator:
+            await ready(agreed, coordinator)
+            with pytest.raises(RefusedError, match="to node 3") as refused:
+                await coordinator.prepare(0, until=time.monotonic() + SET_UP)
+            assert refused.value.kind == RefusalKind.MISSING
+
+    run(attack())
+    assert untouched(agreed)
+    check_all_frozen_alike(four, agreed)

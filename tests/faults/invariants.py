@@ -83,7 +83,7 @@ def stored_late(log: Path) -> dict[str, list[tuple[float, float]]]:
         if '"run ended"' in line:
             entry = json.loads(line)
             at = float(entry["at"])
-            found.setdefault(entry["run"], []).append((at, float(entry["stored_late_by"])))
+            found.setdefault(entry["run"], []).append((at, float(entry["late_by"])))
     return found
 
 

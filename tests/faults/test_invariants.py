@@ -53,7 +53,7 @@ def test_a_run_that_is_lost_is_noticed() -> None:
 
 def test_a_late_answer_is_noticed_unless_there_was_no_platform(tmp_path: Path) -> None:
     log, now = tmp_path / "platform.log", time.time()
-    line = {"message": "run ended", "run": "r-1", "at": now, "stored_late_by": 3.0}
+    line = {"message": "run ended", "run": "r-1", "at": now, "late_by": 3.0}
     log.write_text(json.dumps({"message": "request"}) + "\n" + json.dumps(line) + "\n")
     run, arena = run_of(), arena_of(log)
     with CpuWaits(time.time) as waits:

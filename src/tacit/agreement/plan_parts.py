@@ -14,6 +14,7 @@ import hmac
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import msgspec
 import numpy as np
@@ -123,12 +124,16 @@ class SealedParts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return PlanHeads(roots, boxes_root(self.box_hashes))
 
 
+HexHash = Annotated[str, msgspec.Meta(max_length=64)]
+"""What a hash fits in; others are refused before anybody passes them on."""
+
+
 class PlanHeads(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Hashes that bind a node to its parts of a plan and to the boxes that they are in."""
 
-    commitments: list[str]
+    commitments: Annotated[list[HexHash], msgspec.Meta(max_length=3)]
     """Per component that the node holds, the hash of its commitments to all rows."""
-    boxes: str
+    boxes: HexHash
     """The hash of all its boxes."""
 
 

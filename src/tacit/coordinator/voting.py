@@ -134,7 +134,7 @@ class Election:
         if ballot > 0:
             await self._ask(ballot, Phase.STATUS, "", [])
             shown = self._statuses(ballot)
-            if len(_said(self._poll, ballot)) < self._poll.least:
+            if len(_said(self._shown(shown), ballot)) < self._poll.least:
                 return None
             value = self._shown(shown).demanded(ballot) or value
 
@@ -159,12 +159,12 @@ class Election:
         return len(values) > 1 and self._poll.nodes == 3
 
     def _statuses(self, ballot: int) -> list[bytes]:
-        """Return the statuses of a ballot, and the votes that prove their locks."""
-        statuses = {
-            vote.author: signed
-            for signed, vote in self._votes.items()
-            if (vote.ballot, vote.phase) == (ballot, Phase.STATUS)
-        }
+        """Return the statuses of a ballot, and the votes that prove their locks.
+
+        One of each author that counts: a node that lies may have sent more, without proof.
+        """
+        counted = self._poll.statuses(ballot)
+        statuses = {vote.author: signed for signed, vote in self._votes.items() if vote in counted}
         locks = {(self._votes[each].locked, self._votes[each].value) for each in statuses.values()}
         proofs = [
             signed
@@ -244,6 +244,9 @@ class Election:
             raise AbortError(client.name, f"sent no vote: {error}") from None
         if vote.author != client.number or vote.subject != self._subject:
             raise AbortError(client.name, "sent a vote that is not its own on this")
+        # Nodes refuse all that is shown with a vote about something else, so none may get in here.
+        if any(each.subject != self._subject for each in proof.values()):
+            raise AbortError(client.name, "proves its lock by votes about something else")
         self._votes |= {cast.vote: vote, **proof}
         if cast.heads:
             self._heads[client.number] = cast.heads

@@ -203,7 +203,7 @@ def test_boxes_that_were_changed_on_the_disk_are_not_released(tmp_path: Path) ->
         data = store.load_parts(0)
         assert data is not None
         stored = msgspec.msgpack.decode(data)
-        stored["sealed"]["boxes"][0] = bytes(8)
+        stored[0]["sealed"]["boxes"][0] = bytes(8)
         store.save_parts(0, msgspec.msgpack.encode(stored))
         changed = PlanBoxes(store, 0)
 
@@ -235,21 +235,31 @@ def test_heads_that_a_node_did_not_sign_count_for_nothing(tmp_path: Path) -> Non
     run(work())
 
 
-def test_boxes_of_another_state_replace_those_that_were_not_released(tmp_path: Path) -> None:
-    """A node that was bound to one state in a ballot may be bound to another in the next."""
+def test_the_boxes_of_a_state_are_sealed_once_also_if_another_was_in_between(
+    tmp_path: Path,
+) -> None:
+    """Ballots may bind a node to one state, then to another, then to the first again."""
     cluster = Cluster(tmp_path, 3)
 
     async def work() -> None:
         held, kept = cluster.held[0], cluster.kept[0]
-        first = await cluster.heads(0)
+        first = await sealed_parts(cluster.node(0), held, 0, kept)
         later = KeptState(10, Attempt("10:1:1"), kept.shares, kept.plan_keys)
         second = await sealed_parts(cluster.node(0), held, 0, later)
-        assert second.sealed.heads != first
+        assert second.sealed.heads != first.sealed.heads
+        assert await sealed_parts(cluster.node(0), held, 0, kept) == first
         again = cluster.restarted(tmp_path / "0", 0)
+        assert await sealed_parts(cluster.node(0), again, 0, kept) == first
         assert await sealed_parts(cluster.node(0), again, 0, later) == second
+        assert events(again) == ["sealed plan"] * 2
         again.plan_boxes[0].release(second, [])
-        with pytest.raises(RefusedError, match="of another plan of this search"):
-            await sealed_parts(cluster.node(0), again, 0, kept)
+        (left,) = msgspec.msgpack.decode(again.store.load_parts(0) or b"")
+        assert left["attempt"] == later.attempt
+        for each in (again, cluster.restarted(tmp_path / "0", 0)):
+            assert each.plan_boxes[0].released(ATTEMPT) is None
+            assert each.plan_boxes[0].released(later.attempt) == second
+            with pytest.raises(RefusedError, match="of another plan of this search"):
+                await sealed_parts(cluster.node(0), each, 0, kept)
 
     run(work())
 

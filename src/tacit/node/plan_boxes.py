@@ -33,37 +33,39 @@ class StoredParts(Stored, frozen=True, tag="plan boxes/1"):
     """Its components of the plan's value, where that is disclosed."""
 
 
-_READ_PARTS = decoder_of(StoredParts)
+_READ_PARTS = decoder_of(list[StoredParts])
 
 
 class PlanBoxes:
     """The boxes of one sealed search, where its plan is for its owners only.
 
     They are sealed when the node is bound to a state, and always the same bytes leave the node: on
-    the disk before the log says what they are, in the log before anybody hears of them. Until boxes
-    are released, a later ballot may bind the node to another state, and the boxes of that replace
-    them. What is in them are shares that only their owners open, so they stay when the agreement
-    has ended: an owner whose box was lost on the way gets it again.
+    the disk before the log says what they are, in the log before anybody hears of them. A later
+    ballot may bind the node to another state, and one after that to the first again. So the boxes
+    of each state are sealed once and stay: a node that was bound to two kinds of boxes of one state
+    would look like one that lies. No more than `KEPT_STATES` are here once a node votes. What is in
+    them are shares that only their owners open, so they stay when the agreement has ended, too: an
+    owner whose box was lost on the way gets it again.
     """
 
     def __init__(self, store: Store, search: int, /) -> None:
         self._store, self._search = store, search
         self._sealing = asyncio.Lock()
-        self._logged: PlanSealed | None = None
-        """The last line that says what the boxes are."""
-        self._is_released = False
-        self._parts: StoredParts | None = None
+        self._logged: dict[Attempt, PlanSealed] = {}
+        """The lines that say what the boxes are."""
+        self._released: Attempt | None = None
+        """The one of which boxes have left the node."""
+        self._parts: dict[Attempt, StoredParts] | None = None
         for event in store.log.recent():
             match event:
                 case PlanSealed(search=k) if k == search:
-                    self._logged = event
+                    self._logged[event.attempt] = event
                 case Sent(kind=DisclosureKind.OWNERS_PLAN, about=k) if k == search:
-                    self._is_released = True
+                    self._released = event.attempt
 
     def released(self, attempt: Attempt, /) -> StoredParts | None:
         """The parts that were released of this attempt's plan; they are given out at any time."""
-        parts = self._load() if self._is_released else None
-        return parts if parts is not None and parts.attempt == attempt else None
+        return self._load().get(attempt) if self._released == attempt else None
 
     async def sealed(self, attempt: Attempt, seal: Callable[[], StoredParts], /) -> StoredParts:
         """The parts of the plan of a state that this node is bound to; sealed now if they were not.
@@ -74,24 +76,23 @@ class PlanBoxes:
 
     async def _sealed(self, attempt: Attempt, seal: Callable[[], StoredParts]) -> StoredParts:
         async with self._sealing:
-            parts, logged = self._load(), self._logged
-            if logged is not None and logged.attempt != attempt:
-                if self._is_released:
-                    raise refuse("the boxes here are of another plan of this search; one is opened")
-                logged = None
+            if self._released not in (None, attempt):
+                raise refuse("the boxes here are of another plan of this search; one is opened")
+            parts, logged = self._load().get(attempt), self._logged.get(attempt)
             if parts is None and logged is not None:
                 raise refuse("the boxes of this plan are in the log and gone from the disk")
-            # Boxes on the disk that the log does not name were sealed just before a crash. Nobody
-            # has heard of them, so they may be replaced.
-            if parts is None or parts.attempt != attempt:
-                parts, logged = await asyncio.to_thread(seal), None
-                await asyncio.to_thread(self._store.save_parts, self._search, encode_stored(parts))
-                self._parts = parts
+            # Boxes on the disk that the log does not name were sealed just before a crash.
+            if parts is None:
+                parts = await asyncio.to_thread(seal)
+                kept = {**self._load(), attempt: parts}
+                data = encode_stored([*kept.values()])
+                await asyncio.to_thread(self._store.save_parts, self._search, data)
+                self._parts = kept
             heads = parts.sealed.heads
-            event = PlanSealed(self._search, attempt, heads.commitments, heads.boxes)
             if logged is None:
+                event = PlanSealed(self._search, attempt, heads.commitments, heads.boxes)
                 self._store.log.append(event)
-                self._logged = event
+                self._logged[attempt] = event
             elif (logged.commitments, logged.boxes) != (heads.commitments, heads.boxes):
                 raise refuse("the boxes of this plan are not those that the log names")
             self._store.log.sync()
@@ -112,12 +113,17 @@ class PlanBoxes:
             known=HeardBoxes(boxes),
         )
         self._store.log.sync()
-        self._is_released = True
+        self._released = parts.attempt
+        if len(self._load()) > 1:
+            # Those of other states are of no use any more.
+            self._store.save_parts(self._search, encode_stored([parts]))
+            self._parts = {parts.attempt: parts}
 
-    def _load(self) -> StoredParts | None:
+    def _load(self) -> dict[Attempt, StoredParts]:
         if self._parts is None:
             data = self._store.load_parts(self._search)
-            self._parts = None if data is None else _READ_PARTS.decode(data)
+            found = [] if data is None else _READ_PARTS.decode(data)
+            self._parts = {each.attempt: each for each in found}
         return self._parts
 
 

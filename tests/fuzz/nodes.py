@@ -22,15 +22,20 @@ from tacit.coordinator.node_client import NodeClient
 from tacit.errors import PeerError, TacitError
 from tacit.identity.cluster import write_cluster
 from tacit.identity.config import ClusterConfig, load_cluster_config, load_node_config
+from tacit.identity.keys import load_keys
 from tacit.local.cluster import LocalCluster, free_addresses, memory_folder
 from tacit.local.engine import node_terms, platform_certificate
+from tacit.node.inputs import frozen_value
 from tacit.node.server import Node
+from tacit.records.ballots import Phase, Subject, SubjectKind, Vote
 from tacit.records.events import LogEvent, NodeFault
 from tacit.records.messages import (
     Advance,
     Cancel,
+    CastVote,
     End,
     FetchLog,
+    Freeze,
     Message,
     OfferSealingKey,
     OpenEpoch,
@@ -50,6 +55,7 @@ from tests.on_nodes.sealed_agreed_cluster import sealed
 
 MOST_REQUESTS = 12
 PLANS = populations(1)[0]
+Votes = list[bytes]
 PATIENCE = 120.0
 """Seconds for what takes milliseconds on a machine without other work."""
 
@@ -92,6 +98,8 @@ class Nodes:
             **many,
         )
         self.sealed = draft_sealed(self.cluster, sealed(problem()), offered=self._offered)
+        self.voted = draft_sealed(self.cluster, sealed(problem()), offered=self._offered)
+        """Apart, as nothing is computed of a search that was voted on."""
         self.ended = AgreedCluster.draft(self.cluster, problem(), **many)
         self.honest = AgreedCluster.draft(self.cluster, problem("top:2", "nothing"), **many)
 
@@ -117,13 +125,53 @@ class Nodes:
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda _, context: self.troubles.append(str(context)))
         try:
-            for agreed in (self.attacked, self.derived, self.sealed, self.ended):
+            for agreed in self._attacked:
                 async with agreed.coordinator() as coordinator:
                     await coordinator.start(agreed.signatures, agreed.sealed(), within=PATIENCE)
             yield
         finally:
             stop.set()
             await asyncio.gather(*serving)
+
+    @property
+    def _attacked(self) -> list[AgreedCluster]:
+        return [self.attacked, self.derived, self.sealed, self.voted, self.ended]
+
+    def _votes(self, agreed: AgreedCluster, phase: Phase, subject: Subject, value: str) -> Votes:
+        """A vote of each node, as if all had the same."""
+        keys = [load_keys(self.cluster.folder / f"node-{i}.key").signing for i in range(3)]
+        votes = [Vote(i, subject, 1, phase, value) for i in range(3)]
+        name = agreement_hash(agreed.agreement)
+        return [vote.sign(key, name) for vote, key in zip(votes, keys, strict=True)]
+
+    def _ballot_requests(self) -> list[Message]:
+        """Requests of each phase, with votes that allow them, and what such votes decide."""
+        found: list[Message] = []
+        for agreed, kind in ((self.attacked, SubjectKind.INPUTS), (self.voted, SubjectKind.PLAN)):
+            name, subject, value = agreement_hash(agreed.agreement), Subject(kind, 0), "0:1:1"
+            if kind is SubjectKind.INPUTS:
+                frozen = self.nodes[0].agreement_states[name].inputs.frozen[0]
+                value = frozen_value(frozen.manifests, frozen.commitments)
+            before: Votes = []
+            for phase in Phase:
+                found.append(
+                    CastVote(
+                        agreement=name,
+                        subject=subject,
+                        ballot=1,
+                        phase=phase,
+                        value=value,
+                        votes=before,
+                    )
+                )
+                said = "" if phase is Phase.STATUS else value
+                before = self._votes(agreed, phase, subject, said)
+            epoch = self.epoch(agreed)
+            found += [
+                Freeze(agreement=name, objective=0, votes=before, epoch=epoch, attempt=8),
+                OpenPlan(agreement=name, search=0, attempt=Attempt(value), votes=before),
+            ]
+        return found
 
     def epoch(self, agreed: AgreedCluster) -> int:
         """The epoch that the nodes compute in, once it is opened."""
@@ -153,6 +201,7 @@ class Nodes:
         drawn = Attempt.of(0, self.epoch(self.sealed), 7)
         return [
             *found,
+            *self._ballot_requests(),
             self.attacked.request(PLANS, epoch=self.epoch(self.attacked)),
             self.attacked.request(PLANS, epoch=self.epoch(self.sealed), agreement=hidden),
             self.derived.request(PLANS, epoch=self.epoch(self.derived)),

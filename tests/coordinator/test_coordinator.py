@@ -69,6 +69,21 @@ def test_what_not_all_nodes_keep_is_not_gone_on_from() -> None:
     assert coordinator.parent_attempts == {0: one}
 
 
+@pytest.mark.parametrize("liar", range(4))
+def test_a_node_that_names_only_what_another_missed_steers_nobody(liar: int) -> None:
+    """Else two honest nodes and the liar decide on a state that too few can open."""
+    coordinator = Coordinator(CAST.agreement, [])
+    early, late = Attempt("9:1:1"), Attempt("10:1:2")
+    honest = [[early, late], [early, late], [early]]
+    for claim, common in (([late], [early]), ([], [early]), ([early], [early])):
+        said = [*honest[:liar], claim, *honest[liar:]]
+        coordinator._learn([opened(states={0: each}) for each in said])
+        assert coordinator.states == {0: common}
+    everybody = [opened(states={0: [early, late]})] * 3
+    coordinator._learn([*everybody[:liar], opened(), *everybody[liar:]])
+    assert {*coordinator.states[0]} == {early, late}
+
+
 def request(**changes: Any) -> Evaluate:
     made = Evaluate(
         agreement=CAST.agreement.digest,

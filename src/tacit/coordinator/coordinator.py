@@ -11,6 +11,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -319,13 +320,7 @@ class Coordinator:
             if len(parents) == 1:
                 self.parent_attempts.setdefault(k, parents.pop())
         for search in {search for reply in replies for search in reply.states}:
-            # A step can go on only from what all have. Where nothing is common, of four nodes one
-            # may lie; the others can still open what they have.
-            named = Counter(each for reply in replies for each in set(reply.states.get(search, [])))
-            least = len(replies)
-            if least == max(CLUSTER_SIZES) and least not in named.values():
-                least -= 1
-            self.states[search] = sorted(each for each, count in named.items() if count >= least)
+            self.states[search] = _common([set(reply.states.get(search, [])) for reply in replies])
 
     def end_epoch(self) -> None:
         """Begin the next attempt with new keys, since this one did not come to its end."""
@@ -442,6 +437,30 @@ class Coordinator:
     async def close(self) -> None:
         self.loss.close()
         await asyncio.gather(*(client.disconnect() for client in self.clients))
+
+
+def _common(kept: Sequence[AbstractSet[Attempt]], /) -> list[Attempt]:
+    """Return the attempts whose states all nodes keep; if there are none, of four what three say.
+
+    A step can go on only from what all have. Of four nodes one may lie, and name no state, or only
+    one that an honest node missed; so that which two honest nodes and it decide on, and nobody can
+    open. Honest nodes have a state in common, and one that missed a step has those before. So of
+    three that name the oldest state the common ones count.
+
+    >>> one, two = Attempt("1:1:1"), Attempt("2:1:1")
+    >>> _common([{one, two}, {one, two}, {one, two}, set()])
+    ['1:1:1', '2:1:1']
+    >>> _common([{one, two}, {one, two}, {one}, {two}])
+    ['1:1:1']
+    """
+    named = set[Attempt]().union(*kept)
+    by = {each: frozenset(k for k, own in enumerate(kept) if each in own) for each in named}
+    found = [each for each, nodes in by.items() if len(nodes) == len(kept)]
+    if not found and len(kept) == max(CLUSTER_SIZES):
+        found = [each for each, nodes in by.items() if len(nodes) == len(kept) - 1]
+        oldest = min(found, key=lambda each: (each.number, each), default=None)
+        found = [each for each in found if oldest is not None and by[each] == by[oldest]]
+    return sorted(found)
 
 
 async def _nothing(session: Session) -> None:

@@ -147,6 +147,8 @@ SHORT_LIVED: Mapping[str, str] = {
     "node/threads.py:_loop": "a thread that only runs an event loop",
     "node/threads.py:start": "one computation, for which the caller waits",
     "node/threads.py:to_the_end": "one computation, for which the caller waits",
+    "service/background.py:_said": "one call in a process of its own, for which the caller waits",
+    "service/execution/execution_thread.py:start": "a thread that only runs an event loop",
     "service/execution/worker.py:__init__": "ends the worker with the platform",
     "service/execution/worker_handle.py:start": "reads from one worker, until that ends",
     "service/server/serve.py:_wait_for_head": "the timer of one connection",

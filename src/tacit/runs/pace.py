@@ -32,7 +32,7 @@ class Pace:
     >>> pace = Pace(generations=10)
     >>> pace.next_batch(0, now=0.0)
     (10, 10)
-    >>> pace = Pace(until=10.3)
+    >>> pace = Pace(until=10.4)
     >>> pace.next_batch(0, now=0.0)
     (1, 479)
     """

@@ -95,9 +95,10 @@ def test_sealed_and_several_objectives() -> None:
     assert [each.name for each in told] == ["<delay>", "noise"]
     assert all("nothing but the plan is disclosed" in each.text for each in told)
     assert "<h3>&lt;delay&gt;</h3>" in inferred_markup(told)
-    assert all("this agreement opens 5, one for each weighting" in each.text for each in told)
+    # Each of the two has no say in the plan of the other alone.
+    assert all("Of the 5 plans" in each.text and "4 are of this" in each.text for each in told)
     assert (
-        "opens 2, one for each"
+        "Of the 2 plans"
         in inferred(converted({**terms, "weightings": ["3:1", "1:3"]}, RunTerms))[0].text
     )
     # With the words that participants read before they sign.

@@ -26,10 +26,18 @@ from tacit.agreement.terms import Agreement, agreement_hash, canonical
 from tacit.coordinator.membership import Loss, Naming, Watch
 from tacit.coordinator.node_client import NodeClient, end_at_nodes, fetched_log
 from tacit.coordinator.voting import PAUSE_SECONDS, Election
-from tacit.errors import AbortError, MpcError, PeerError, RefusedError
+from tacit.errors import (
+    AbortError,
+    MpcError,
+    PeerError,
+    PeerTimeoutError,
+    RefusedError,
+    TacitError,
+)
 from tacit.mpc import CLUSTER_SIZES, COORDINATOR, Session, open_session
 from tacit.records.ballots import Subject, SubjectKind
 from tacit.records.ledger import Disclosed, Parts, Payload
+from tacit.records.log import Log, verify_log
 from tacit.records.messages import (
     Agree,
     AgreementTaken,
@@ -56,6 +64,8 @@ R = TypeVar("R", bound=Message)
 P_co = TypeVar("P_co", covariant=True)
 
 GIVE_UP_SECONDS = 30.0
+LAST_LOG_SECONDS = 1.0
+"""So long the log of the last of four nodes is waited for."""
 """Without a deadline, the caller gets an error so long after the first failure."""
 BEYOND_ALL_LINES = 1 << 62
 """From there on no log has lines."""
@@ -238,10 +248,38 @@ class Coordinator:
             futures = [await client.ask(make(client)) for client in self.clients]
             return list(await asyncio.gather(*futures))
 
-    async def fetch_logs_of_members(self) -> list[LogPage]:
-        async with asyncio.timeout(GIVE_UP_SECONDS):
-            logs = [fetched_log(client, self.hash, b"") for client in self.loss.members]
-            return list(await asyncio.gather(*logs))
+    async def fetch_logs_of_members(self) -> list[Log]:
+        """Fetch and check the logs of those that compute; of four, one that sends none is left out.
+
+        It may lie, and nobody else could resume the run then.
+        """
+        asking = [
+            asyncio.ensure_future(_checked_log(client, self.hash)) for client in self.loss.members
+        ]
+        least = max(len(asking) - 1, 3)
+        waiting, until = set(asking), asyncio.get_running_loop().time() + GIVE_UP_SECONDS
+        try:
+            while waiting:
+                enough = sum(each.done() and not each.exception() for each in asking) >= least
+                left = until - asyncio.get_running_loop().time()
+                done, waiting = await asyncio.wait(
+                    waiting,
+                    timeout=LAST_LOG_SECONDS if enough else max(left, 0.0),
+                    return_when=asyncio.FIRST_COMPLETED,
+                )
+                if not done:
+                    break
+        finally:
+            for each in waiting:
+                each.cancel()
+            found = await asyncio.gather(*asking, return_exceptions=True)
+        logs = [each for each in found if not isinstance(each, BaseException)]
+        if len(logs) < least:
+            trouble = [each for each in found if isinstance(each, TacitError)]
+            raise (
+                trouble[0] if trouble else PeerTimeoutError("the nodes", "did not send their logs")
+            )
+        return logs
 
     async def fetch_logs(self, nonce: bytes = b"", /) -> list[LogPage]:
         """Fetch the nodes' logs of this agreement, each signed for whoever drew the nonce."""
@@ -461,6 +499,10 @@ def _common(kept: Sequence[AbstractSet[Attempt]], /) -> list[Attempt]:
         oldest = min(found, key=lambda each: (each.number, each), default=None)
         found = [each for each in found if oldest is not None and by[each] == by[oldest]]
     return sorted(found)
+
+
+async def _checked_log(client: NodeClient, agreement: bytes) -> Log:
+    return verify_log((await fetched_log(client, agreement, b"")).log)
 
 
 async def _nothing(session: Session) -> None:

@@ -9,6 +9,7 @@ the last batch that all finished, unless they were about to open another. All no
 from __future__ import annotations
 
 import asyncio
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -17,7 +18,7 @@ from tacit.coordinator.coordinator import Answered, Coordinator, count_run
 from tacit.coordinator.node_client import NodeClient
 from tacit.coordinator.voting import PAUSE_SECONDS, Decision, Election
 from tacit.errors import AbortError, EngineError, MpcError, PeerTimeoutError, RefusedError
-from tacit.mpc import Session
+from tacit.mpc import CLUSTER_SIZES, Session
 from tacit.records.ballots import Phase, Subject, SubjectKind
 from tacit.records.events import BatchBegun, PlanDecided, Sent, Voted
 from tacit.records.ledger import (
@@ -25,7 +26,6 @@ from tacit.records.ledger import (
     DisclosedProof,
     Parts,
 )
-from tacit.records.log import verify_log
 from tacit.records.messages import Advance, BatchDone, OpenPlan, PlanOpened
 from tacit.records.payload_parts import SealedPlan, join_plan, receive_proof
 from tacit.records.requests import NO_ATTEMPT, Attempt, plan_hash
@@ -119,13 +119,15 @@ class SealedSearch:
         The epoch is ours by now, so nothing of an earlier coordinator is added any more.
         """
         voted: list[tuple[int, int, Attempt]] = []
-        for page in await self._coordinator.fetch_logs_of_members():
-            for event in verify_log(page.log):
+        begun, finished = defaultdict[int, Counter[Batch]](Counter), 0
+        for log in await self._coordinator.fetch_logs_of_members():
+            proved = False
+            for event in log:
                 match event:
                     case BatchBegun(search=k) if k == self._search:
-                        self._batches[event.first] = Batch(event.first, event.count, event.horizon)
+                        begun[event.first][Batch(event.first, event.count, event.horizon)] += 1
                     case Sent(about=k, known=DisclosedProof(finished=True)) if k == self._search:
-                        self.finished = True
+                        proved = True
                     case Voted(kind=SubjectKind.PLAN, about=k) if k == self._search:
                         self.opened = True
                         if event.phase is not Phase.STATUS:
@@ -133,9 +135,15 @@ class SealedSearch:
                             voted.append(vote)
                     case PlanDecided(search=k) if k == self._search:
                         voted.append((DECIDED, 0, event.attempt))
-        if voted:
+            finished += proved
+        # Of four nodes one may have made its log up: it ends no search, and names no state that the
+        # others do not keep. What was decided is kept by all that may open it.
+        self.finished = finished > (len(self._coordinator.clients) == max(CLUSTER_SIZES))
+        self._batches |= {first: said.most_common(1)[0][0] for first, said in begun.items()}
+        kept = self._coordinator.states.get(self._search, [])
+        if likely := [vote for vote in voted if vote[-1] in kept]:
             # The nodes may have decided on it, or been about to.
-            self._common = self._last = max(voted)[-1]
+            self._common = self._last = max(likely)[-1]
 
     async def advance(self, count: int, horizon: int, /, *, until: float | None) -> Advanced:
         """Go on by so many steps; raises by the instant `until` if that did not work.

@@ -30,8 +30,10 @@ from tacit.problems import (
 )
 from tacit.problems.generators import FAMILIES
 from tacit.runs import Limits, Result, even_weightings, sealed_settings, solve
+from tacit.runs.pace import OPENING_SECONDS
 from tacit.search import weighted_values
 from tacit.search.moves import AssignmentParameters
+from tests.runs.clock import count_processor_time
 from tests.runs.flat import solve_with
 
 ALL_FAMILIES = ("ap", "delays", *FAMILIES)
@@ -73,8 +75,11 @@ KINDS = [
 
 
 @pytest.mark.parametrize("problem", KINDS, ids=lambda problem: f"{problem.name} {problem.columns}")
-@pytest.mark.parametrize("deadline", [None, 60.0, 0.5])
-def test_the_optimum_is_found_and_proved(problem: Problem, deadline: float | None) -> None:
+@pytest.mark.parametrize("deadline", [None, 60.0, OPENING_SECONDS + 0.2])
+def test_the_optimum_is_found_and_proved(
+    monkeypatch: pytest.MonkeyPatch, problem: Problem, deadline: float | None
+) -> None:
+    count_processor_time(monkeypatch)
     found = solved(problem, deadline=deadline)
     assert (found.proved, found.stopped, found.notes) == (True, "generations", [])
     assert found.value == [found.optimum]

@@ -32,7 +32,7 @@ TESTS = Path(__file__).parent
 CEILINGS: Mapping[str, float] = {
     "modules": 330,  # besides `__init__`
     "packages": 36,
-    "lines of src": 78_500,
+    "lines of src": 79_000,
     "lines of tests": 73_000,
     "longest module": 600,  # the goal; what is shorter may grow up to it
     "longest function": 80,  # besides commands

@@ -130,6 +130,11 @@ def logs_bear_it_out(run: Run, arena: Arena, fault: Fault) -> list[str]:
     except (LogError, InputError, PlatformError) as error:
         return [f"its logs cannot be checked: {error}"]
     bad = [each.detail for each in verdict.findings if not each.ok and not each.unproven]
+    # A log that was set back is told by the others, and held against its node alone.
+    if fault.party is not None and "set back" in fault.ends_runs:
+        words = f"log of {fault.party.name} lacks"
+        fault.notes += [f"{run.kind}: {each}" for each in bad if words in each]
+        bad = [each for each in bad if words not in each]
     if bad or {each.about for each in verdict.findings} == set():
         return [f"its logs do not bear it out: {'; '.join(bad)}"]
     unproven = [each.detail for each in verdict.findings if each.unproven]

@@ -14,6 +14,8 @@ from tacit.records import (
     DisclosedPlan,
     DisclosedProof,
     DisclosureKind,
+    EvaluationBegun,
+    Log,
     Payload,
     Sent,
 )
@@ -132,6 +134,30 @@ def test_a_line_is_one_of_its_own_disclosure_alone(kind: str, at: int) -> None:
         ]
         with pytest.raises(LogError):
             pytest.fail(f"{other}: {check_disclosed(agreement, changed, ledger)}")
+
+
+def test_lines_that_one_log_alone_lacks_are_held_against_its_node() -> None:
+    """Nodes compute together: where all others have sent their parts, this one took part, too."""
+    agreement, logs, ledger = recorded("evaluating")
+    number = ledger[0].number
+
+    def cut(log: Log, *, sent_alone: bool = False) -> Log:
+        about = [each for each in log if isinstance(each, EvaluationBegun | Sent)]
+        gone = [
+            each
+            for each in about
+            if (isinstance(each, Sent) or not sent_alone)
+            and (each.attempt.number if isinstance(each, Sent) else each.number) == number
+        ]
+        return [each for each in log if each not in gone]
+
+    with pytest.raises(LogError, match=r"log of node 2 lacks .* its disk was set back"):
+        check_disclosed(agreement, [*logs[:2], cut(logs[2])], ledger)
+    # Where another has not sent its part either, a platform may have asked fewer nodes than it
+    # says.
+    unsent = [logs[0], cut(logs[1], sent_alone=True), cut(logs[2])]
+    with pytest.raises(LogError, match="the platform invented it"):
+        check_disclosed(agreement, unsent, ledger)
 
 
 def test_one_log_given_three_times_confirms_nothing() -> None:

@@ -271,12 +271,23 @@ def _check_asked(nodes: Sequence[LoggedDisclosures], ledger: Iterable[Disclosed]
     for entry in ledger:
         if entry.kind is not DisclosureKind.LABELS:
             continue
-        for k in _took_part(entry, nodes):
-            if not nodes[k].was_asked(entry):
-                raise LogError(
-                    f"the ledger has {entry.words}, and node {k} was not asked that; the platform "
-                    "invented it"
-                )
+        took_part = _took_part(entry, nodes)
+        lacking = [k for k in took_part if not nodes[k].was_asked(entry)]
+        if not lacking:
+            continue
+        others = [nodes[k] for k in took_part if k not in lacking]
+        have_sent = [entry.attempt in each.sent.get(key_of(entry), {}) for each in others]
+        # Nodes compute together or not at all, and one of four may lie. So where all others have
+        # sent their parts, this one took part too, and the platform has invented nothing.
+        if len(lacking) == 1 and len(others) > 1 and all(have_sent):
+            raise LogError(
+                f"the log of node {lacking[0]} lacks {entry.words}, of which all others have sent "
+                "their parts: its disk was set back, or exchanged; ask its operator"
+            )
+        raise LogError(
+            f"the ledger has {entry.words}, and node {lacking[0]} was not asked that; the platform "
+            "invented it"
+        )
 
 
 def _check_no_evaluation_left_out(nodes: Sequence[LoggedDisclosures], answered: set[Key]) -> bool:

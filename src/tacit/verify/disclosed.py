@@ -217,6 +217,13 @@ def _check_may_lack_proof(
         raise another_answer(entry)
     may_be_lost = is_last or any(log.has_lost(key) for log in involved)
     if entry.kind is DisclosureKind.LABELS and not may_be_lost:
+        if len(silent) == 1 and len(confirmed.senders) > 1:
+            missing = next(k for k in confirmed.involved if k not in confirmed.senders)
+            raise LogError(
+                f"the log of node {missing} lacks the answer to {entry.words}, which all others "
+                "logged: its disk was set back, or the platform went on without it; what the "
+                "ledger says of it is not proven"
+            )
         raise LogError(
             f"not all nodes logged an answer to {entry.words}, and the platform went on without; "
             "what its ledger says of it is not proven"

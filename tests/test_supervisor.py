@@ -124,6 +124,32 @@ def test_what_is_cancelled_inside_a_task_does_not_end_it() -> None:
     assert tasks.health["an example"].failures == 1
 
 
+def test_a_task_that_loses_a_cancellation_is_cancelled_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(supervisor, "CANCEL_AGAIN_SECONDS", 0.05)
+    lost: list[str] = []
+
+    async def loses_one() -> None:
+        while True:
+            try:
+                await asyncio.sleep(3600)
+            except asyncio.CancelledError:
+                if lost:
+                    raise
+                lost.append("one")
+
+    async def supervise() -> None:
+        tasks = Supervisor(lambda name, error: None)
+        tasks.once("an example", loses_one())
+        await asyncio.sleep(0)
+        async with asyncio.timeout(60):
+            await tasks.close()
+
+    asyncio.run(supervise())
+    assert lost == ["one"]
+
+
 def test_a_mistake_is_logged_with_its_trace_and_what_may_pass_in_a_line(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

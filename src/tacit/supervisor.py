@@ -19,6 +19,9 @@ FIRST_PAUSE = 1.0
 """Seconds before the next round of a task that failed; doubled after each further failure."""
 LONGEST_PAUSE = 5.0
 """The longest such pause of a task whose rounds follow each other sooner than that."""
+CANCEL_AGAIN_SECONDS = 15.0
+"""After so long a task that was cancelled and goes on is cancelled again: longer than a worker may
+take to leave."""
 
 Report = Callable[[str, BaseException], None]
 """Receives the name of a task, and what ended one of its rounds."""
@@ -70,11 +73,13 @@ class Supervisor:
 
     async def close(self) -> None:
         """Cancel all tasks, and wait for their ends."""
-        # Again and again: one that ends may start another.
+        # Again and again: one that ends may start another, and a cancellation that comes together
+        # with what a task waits for may be lost, as in `asyncio.wait_for` of Python 3.11.
         while tasks := list(self._tasks):
             for task in tasks:
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            done, _ = await asyncio.wait(tasks, timeout=CANCEL_AGAIN_SECONDS)
+            await asyncio.gather(*done, return_exceptions=True)
 
     def _start(self, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         self.health.setdefault(name, TaskHealth())

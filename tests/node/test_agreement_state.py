@@ -77,8 +77,8 @@ def test_a_plan_is_opened_after_the_least_iterations_or_when_time_is_over(tmp_pa
     state = held(tmp_path)
     assert opens(state, ENOUGH, 0)
     assert not opens(state, EARLY, 0)
-    assert not opens(state, EARLY, 79)
-    assert opens(state, EARLY, 80)
+    assert not opens(state, EARLY, 69)
+    assert opens(state, EARLY, 70)
     with pytest.raises(RefusedError, match="5 steps were made, and no plan is opened before 6"):
         state.check_long_enough(0, EARLY, now=begun(state))
 
@@ -108,8 +108,8 @@ def test_the_clock_goes_on_over_a_restart_and_a_start_that_is_drawn_again(
     again = opened_again(state.store)
     # The line is written a little before the clock starts.
     assert first - 20 <= begun(again) <= first
-    assert not opens(again, EARLY, 79)
-    assert opens(again, EARLY, 80)
+    assert not opens(again, EARLY, 69)
+    assert opens(again, EARLY, 70)
 
 
 def test_a_line_that_nobody_replays_stops_the_node(
@@ -143,8 +143,8 @@ def test_a_node_that_gets_a_state_from_its_peers_begins_with_it(tmp_path: Path) 
     )
     progress.begin(request, Attempt("5:2:1"), state.agreement.sealed_run)
     for each in (state, opened_again(state.store)):
-        assert not opens(each, Attempt("5:2:1"), 79)
-        assert opens(each, Attempt("5:2:1"), 80)
+        assert not opens(each, Attempt("5:2:1"), 69)
+        assert opens(each, Attempt("5:2:1"), 70)
 
 
 def test_what_is_proved_is_opened_at_once_and_nothing_before_it(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_each_group_of_weightings_has_its_part_of_the_time(tmp_path: Path) -> No
     settings = replace(SETTINGS, together=2)
     state = held(tmp_path, settings, problem, weightings=[(1, 0), (1, 1), (1, 2), (0, 1)])
     assert [*state.searches] == [0, 2]
-    for search, due in ((0, 40), (1, 40), (2, 80), (3, 80)):
+    for search, due in ((0, 35), (1, 35), (2, 70), (3, 70)):
         assert not opens(state, EARLY, due - 1, search=search)
         assert opens(state, EARLY, due + 1, search=search)
 
@@ -203,7 +203,7 @@ def test_a_node_votes_for_an_early_plan_by_its_own_clock_alone(
     async def work() -> None:
         for number in (5, 6):
             await state.searches[0].keep(kept(number))
-        now[0] += 79
+        now[0] += 69
         with pytest.raises(RefusedError, match="no plan is opened before") as refused:
             await vote(state, EARLY)
         assert refused.value.kind == RefusalKind.EARLY

@@ -205,7 +205,7 @@ def test_a_plan_is_opened_after_few_steps_only_when_time_is_over(
             await search.advance(1, 12, until=None)
             clocked.kill(1)
             mend(clocked)
-            for seconds in (0, 700, -5000):
+            for seconds in (0, 650, -5000):
                 clocked.set_ahead(seconds)
                 await refused_by_all(agreed, coordinator, search)
             clocked.set_ahead(850)

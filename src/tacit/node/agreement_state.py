@@ -43,9 +43,10 @@ from tacit.records.node_log import LineLimit
 from tacit.records.requests import Attempt
 
 HAS_ENDED = "the agreement has ended, and its inputs are deleted; make a new one"
-DUE_PART = 0.8
+DUE_PART = 0.7
 """From this part of its time on, a run may open its plan however few steps it has made. The rest is
-for a platform whose clock began to run before the nodes'."""
+for a platform whose clock began to run before the nodes', and for three requests one after the
+other: a node that is asked too early is asked again, and all others wait for it."""
 
 
 class AgreementState:

@@ -5,6 +5,7 @@
     changed    other constants, by JSON: a value for each, by its module and name; and a clock that
                is as many seconds ahead as the file `clock-ahead` beside `node-0.toml` says
     dying      killed as by SIGKILL when it comes to a point
+    full       has a disk without room for one line of its log, the first time
     lying      changes a bit of its own piece, or of the hash by which it vouches for another's, in
                one frame of every evaluation
     flooding   sends another node, or its platforms, thousands of tiny frames, once the file `flood`
@@ -30,6 +31,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
+from tacit.errors import UnwrittenError
 from tacit.local.cluster import LocalCluster
 from tacit.local.node_processes import NodeProcess
 from tacit.mpc import Session, session, signed_letters
@@ -45,7 +47,9 @@ from tacit.node.platform_connection import PlatformConnection
 from tacit.node.policy import refuse
 from tacit.node.server import Node
 from tacit.records.ballots import MOST_BALLOTS, Phase, Vote
+from tacit.records.events import LogEvent
 from tacit.records.messages import CastVote, VoteCast
+from tacit.records.node_log import NodeLog
 from tests.on_nodes.deadlines import AMPLE
 from tests.support.nursery import nursery
 
@@ -124,6 +128,24 @@ def _let_die(point: str) -> None:
 
 def _die(*_: object, **__: object) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def restart_full(cluster: LocalCluster, node: int, line: str) -> None:
+    """Start a node again whose disk is full when it would log this event, or vote in this phase."""
+    _restart(cluster, node, "full", line)
+
+
+def _run_full(line: str) -> None:
+    real, refused = NodeLog.append, False
+
+    def append(log: NodeLog, event: LogEvent) -> None:
+        nonlocal refused
+        if not refused and line in (event.name, getattr(event, "phase", "")):
+            refused = True
+            raise UnwrittenError("no space left on device")
+        real(log, event)
+
+    NodeLog.append = append  # type: ignore[method-assign]
 
 
 LIES = ("piece", "hash", "pieces", "hash 2")
@@ -329,6 +351,8 @@ def main(kind: str, *arguments: str) -> int:
             _change(json.loads(changes), path.parent)
         case "dying", point:
             _let_die(point)
+        case "full", line:
+            _run_full(line)
         case "lying", about, to:
             _lie(about, int(to))
         case "flooding", to:

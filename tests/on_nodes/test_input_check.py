@@ -35,11 +35,12 @@ from tacit.records.events import InputDropped, InputsFrozen, SeedDrawn
 from tacit.records.log import frozen_inputs, read_log
 from tacit.records.messages import Freeze, Prepare, Submit
 from tests.on_nodes.agreed_cluster import AgreedCluster, ask, outcomes, populations, run
-from tests.on_nodes.altered_nodes import ClockedCluster, restart_dying
+from tests.on_nodes.altered_nodes import ClockedCluster, restart_dying, restart_full
 from tests.on_nodes.ballots import cast
 from tests.on_nodes.fixtures import Cast, example_cast
 
 SET_UP = 60.0
+OTHERS_SECONDS = 3.0
 
 
 def seal(cast: Cast) -> SealedRows:
@@ -207,6 +208,25 @@ async def prepare(agreed: AgreedCluster) -> None:
         await coordinator.prepare(0, until=time.monotonic() + SET_UP)
 
 
+async def those_that_died(cluster: LocalCluster) -> list[int]:
+    """The nodes that came to their point, at least one; its death may keep the others from theirs.
+
+    What a node needs of the others may still be in the buffer of one that is dead.
+    """
+    deaths = [
+        asyncio.ensure_future(asyncio.to_thread(process.wait, SET_UP))
+        for process in cluster.processes
+    ]
+    await asyncio.wait(deaths, return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait(deaths, timeout=OTHERS_SECONDS)
+    died = [node for node, death in enumerate(deaths) if death.done()]
+    for node, process in enumerate(cluster.processes):
+        if node not in died:
+            process.kill()
+    assert [await death for death in deaths] == [-signal.SIGKILL] * len(deaths)
+    return died
+
+
 @pytest.mark.parametrize("point", ["freeze", "draw"])
 def test_nodes_that_are_killed_draw_nothing_else(own_cluster: LocalCluster, point: str) -> None:
     """At `draw` each has seen all contributions: whoever does not like them gets no others."""
@@ -217,14 +237,14 @@ def test_nodes_that_are_killed_draw_nothing_else(own_cluster: LocalCluster, poin
         for node in range(3):
             restart_dying(own_cluster, node, point)
         checking = asyncio.ensure_future(prepare(agreed))
-        for process in own_cluster.processes:
-            assert await asyncio.to_thread(process.wait, SET_UP) == -signal.SIGKILL
+        died = await those_that_died(own_cluster)
         checking.cancel()
         await asyncio.gather(checking, return_exceptions=True)
         drawn = contributions(agreed)
         for node in range(3):
             frozen = agreed.events(node, InputsFrozen)
-            assert len(frozen) == (1 if point == "draw" else 0)
+            if point == "freeze" or node in died:
+                assert len(frozen) == (1 if point == "draw" else 0)
             assert not agreed.events(node, SeedDrawn)
             own_cluster.kill(node)
             own_cluster.restart(node)
@@ -236,6 +256,23 @@ def test_nodes_that_are_killed_draw_nothing_else(own_cluster: LocalCluster, poin
             assert frozen_now.seed_contribution == joint_contribution(drawn)
 
     run(attack())
+
+
+@pytest.mark.parametrize("line", ["willing", "bound", "frozen inputs", "seed drawn"])
+def test_a_disk_that_was_full_for_a_moment_does_not_stop_the_freezing(
+    own_cluster: LocalCluster, line: str
+) -> None:
+    agreed = AgreedCluster.draft(own_cluster, seed=None)
+    restart_full(own_cluster, 0, line)
+
+    async def check() -> None:
+        await submit_all(agreed)
+        await prepare(agreed)
+
+    run(check())
+    for node in range(3):
+        assert len(agreed.events(node, InputsFrozen)) == 1
+        assert len(agreed.events(node, SeedDrawn)) == 1
 
 
 def test_cancelling_the_check_gives_no_other_draw(cluster: LocalCluster) -> None:

@@ -51,6 +51,7 @@ from tacit.records.messages import (
     Message,
     OpenEpoch,
     Prepare,
+    RefusalKind,
     Request,
     Submit,
     attempt_of,
@@ -219,7 +220,14 @@ class Coordinator:
                 epoch=epoch,
                 attempt=self.new_attempt(),
             )
-            await self.replies(await self.attempt(request, b"freeze", _nothing))
+            try:
+                await self.replies(await self.attempt(request, b"freeze", _nothing))
+            except RefusedError as error:
+                if error.kind != RefusalKind.ABSENT:
+                    raise
+                # The third of three nodes is there and could not vote, as on a full disk for a
+                # moment. Inputs are frozen by all nodes, so it is asked again.
+                raise PeerTimeoutError("the nodes", error.reason) from None
 
         await self.persist(once, until=until)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -48,6 +49,12 @@ def shorten(text: str, /) -> str:
     return f"{text[:ECHO_LIMIT]}... ({len(text)} characters)"
 
 
+def say(what: str, /) -> None:
+    """Tell the operator on standard error, which may be a file on the very disk that is full."""
+    with suppress(OSError):
+        print(f"tacit: {what}", file=sys.stderr, flush=True)
+
+
 class OwnLog:
     """The log of a node about itself: links, platforms, certificates, broken agreements."""
 
@@ -76,4 +83,4 @@ class OwnLog:
         try:
             self._log.append(event)
         except LogError as error:
-            print(f"{error}; not noted: {event.name} {fields}", file=sys.stderr, flush=True)
+            say(f"{error}; not noted: {event.name} {fields}")

@@ -34,7 +34,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from tacit.agreement.sealing import CONTRIBUTION_BYTES, box_hash, read_manifest
 from tacit.agreement.sizes import prepare_bytes
 from tacit.equity import WithoutEquity
-from tacit.errors import AbortError, LogError, MismatchError, SealError
+from tacit.errors import AbortError, LogError, MismatchError, SealError, UnwrittenError
 from tacit.mpc import (
     CLUSTER_SIZES,
     SIGNATURE_BYTES,
@@ -469,5 +469,7 @@ async def draw_seed(session: Session, inputs: Inputs, objective: int, /) -> None
         raise AbortError(session.name_of(missing[0]), what)
     try:
         inputs.draw(objective, [known[node] for node in nodes])
+    except UnwrittenError:
+        raise  # a full disk, which may have room again
     except LogError as error:
         raise refuse(str(error)) from None

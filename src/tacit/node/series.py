@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import sys
 from pathlib import Path
 
 import msgspec
@@ -42,6 +41,7 @@ from tacit.agreement.terms import Agreement, agreement_hash
 from tacit.equity import StepBook, empty_book
 from tacit.errors import FileError
 from tacit.files import remove_drafts, replace_secret
+from tacit.node.own_log import say
 from tacit.node.policy import refuse
 from tacit.node.store import Stored, decoder_of, encode_stored
 from tacit.records.messages import RefusalKind
@@ -116,7 +116,7 @@ class KeptSeries:
                 self._books[name] = KeptBook(self._place(name) / "book", first)
             except FileError as error:
                 # Its runs are refused; other series are not to blame.
-                print(f"{error}", file=sys.stderr, flush=True)
+                say(str(error))
 
     def _place(self, name: str) -> Path:
         return self._folder / name

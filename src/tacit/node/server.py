@@ -6,7 +6,6 @@ All parties have pinned certificates. `tacit.node.process` runs this as a proces
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -41,7 +40,7 @@ from tacit.node.limits import (
     tombstone,
 )
 from tacit.node.links import PeerLinks
-from tacit.node.own_log import OwnLog, shorten
+from tacit.node.own_log import OwnLog, say, shorten
 from tacit.node.platform_connection import EARLY_NOTICES, PENDING_LIMIT, PlatformConnection
 from tacit.node.policy import refuse
 from tacit.node.presence import PeerPresence
@@ -238,13 +237,13 @@ class Node:
                 self._warned.add(name)
                 what = f"{used:.0%} of {setting} is taken; end or cancel runs, or allow more"
                 self.note(LittleRoom(name, what))
-                print(f"tacit: {name}: {what}", file=sys.stderr, flush=True)
+                say(f"{name}: {what}")
 
     def warn_of_expiry(self, now: float, /) -> None:
         """Warn of certificates that expire soon."""
         for party, what in expiry_warnings(self.parties.certificates_expire(), now).items():
             self.note(CertificateExpires(party, what))
-            print(f"tacit: {what}", file=sys.stderr, flush=True)
+            say(what)
 
     def _task_failed(self, name: str, error: BaseException) -> None:
         self.note(NodeFault(what=shorten(f"{name}: {error!r}; it is tried again")))
@@ -263,7 +262,7 @@ class Node:
                 # Any error at all: one damaged folder must not keep the others from being served.
                 self.broken.add(folder.name)
                 self.note(AgreementBroken(folder.name, shorten(f"{error!r}")))
-                print(f"{folder}: cannot be used ({error})", file=sys.stderr, flush=True)
+                say(f"{folder}: cannot be used ({error})")
             else:
                 if state.ended:
                     self._end_again(state)

@@ -163,7 +163,7 @@ def test_who_answers_none_of_many_questions_is_gone_after_the_agreed_time() -> N
         assert await links.is_gone(1, grace=0.5)
         assert time.monotonic() - begun >= 0.5
         # A new link is a sign of life: the time begins anew.
-        gone = asyncio.ensure_future(links.is_gone(1, grace=60.0))
+        gone = asyncio.ensure_future(links.is_gone(1, grace=10.0))
         await talk.receive(timeout=AMPLE)
         here, there = memory_pair("node 0", "node 1")
         line = PeerLine(Mux(there))

@@ -7,6 +7,7 @@ import signal
 import time
 from base64 import b64decode
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -302,9 +303,24 @@ def test_a_run_cancelled_before_all_have_signed_has_no_logs_and_nobody_failed(
     agreed = live.new_run(NAMES)
     for name in NAMES:
         live.sign(agreed, name)
-    live.call("POST", f"/runs/{agreed}/cancel", OPERATOR, json={})
     with live.client("north") as north:
+        # The nodes have it by now.
+        assert len(north.runs.logs(agreed, bytes(16), heads_only=True).logs) == 3
+        live.call("POST", f"/runs/{agreed}/cancel", OPERATOR, json={})
         assert len(north.runs.logs(agreed, bytes(16)).logs) == 3
+
+
+def test_a_run_cancelled_while_nodes_get_it_has_logs_or_says_that_nothing_was_computed(
+    live: LivePlatform,
+) -> None:
+    """Nodes that are told of its end first give their keys back, and take it no more."""
+    for _ in range(5):
+        run_id = live.new_run(NAMES)
+        for name in NAMES:
+            live.sign(run_id, name)
+        live.call("POST", f"/runs/{run_id}/cancel", OPERATOR, json={})
+        with live.client("north") as north, suppress(WrongStateError):
+            assert len(north.runs.logs(run_id, bytes(16)).logs) == 3
 
 
 def test_cancelling_keeps_the_best_so_far_and_frees_the_slot(live: LivePlatform) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from tacit.agreement import read_agreement
 from tacit.client import CarriedLog, CarriedLogs, ClusterView
-from tacit.errors import NodesError, NotThereError, WrongStateError
+from tacit.errors import NodesError, NotThereError, RefusedError, WrongStateError
 from tacit.service.execution.agreed_runs import stored_agreement
 from tacit.service.execution.answer import result_of
 from tacit.service.execution.cluster_links import ClusterLinks
@@ -297,6 +297,14 @@ class Executor:
             logs = await fetch(nonce)
         except TimeoutError:
             raise NodesError("a node did not answer in time") from None
+        except RefusedError:
+            if stored.state != "cancelled" or stored.is_complete:
+                raise
+            # Its sealing keys were given back before all nodes had taken the agreement.
+            raise WrongStateError(
+                "the run was cancelled before the nodes had it and its rows, so not all have a "
+                "log of it; nothing was computed and nothing disclosed"
+            ) from None
         return CarriedLogs(
             logs=[
                 CarriedLog(

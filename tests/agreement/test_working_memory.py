@@ -76,9 +76,9 @@ def test_a_range_check_takes_no_more_memory_than_is_declared(owners: int, nodes:
         (80, 1000, 0),
         (80, 1000, 1),
         (80, 1 << 34, 1),
-        (300, 1000, 0),
+        (150, 1000, 0),
+        (150, 1 << 32, 1),
         (300, 1000, 1),
-        (300, 1 << 32, 1),
     ],
 )
 def test_a_run_takes_no_more_memory_than_is_declared(

@@ -17,7 +17,14 @@ from tacit.coordinator.sealed_search import SealedSearch
 from tacit.errors import PeerTimeoutError, RefusedError
 from tacit.identity.config import parse_address
 from tacit.local.cluster import LocalCluster
-from tacit.records.events import BuiltOnThree, NodeLost, NodeNamed, NodeReturned, RequestFailed
+from tacit.records.events import (
+    BuiltOnThree,
+    NodeLost,
+    NodeNamed,
+    NodeReturned,
+    RequestFailed,
+    Sent,
+)
 from tacit.records.ledger import Disclosed
 from tacit.records.messages import OpenEpoch
 from tacit.runs import EngineChoice, Limits, Progress, solve
@@ -393,6 +400,7 @@ def test_a_node_that_is_proven_to_cheat_is_gone_on_without(lied_to: LocalCluster
     async def evaluate() -> None:
         async with agreed.ready() as (coordinator, evaluations):
             ledger.append((await evaluations.evaluate(plans[0], until=None)).entry(0))
+            await evaluations.settle(until=None)
             restart_lying(lied_to, 0, "pieces", 3)
             for each in plans[1:]:
                 told = await evaluations.evaluate(each, until=time.monotonic() + AMPLE)
@@ -422,6 +430,9 @@ def test_a_node_that_is_proven_to_cheat_is_gone_on_without(lied_to: LocalCluster
     ]
     assert check_evidence(agreed.agreement, logs).startswith("node 0 departed from the protocol")
     assert check_answers(agreed.agreement, logs, ledger).counts == (3, 0)
+    # Nor does it discredit what was disclosed before if it deletes its lines of it.
+    logs[0] = [event for event in logs[0] if not isinstance(event, Sent)]
+    assert check_answers(agreed.agreement, logs, ledger).counts == (2, 1)
     assert describe_loss(logs) == "computed by three since node 0 was proven to cheat"
 
 

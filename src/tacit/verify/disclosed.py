@@ -216,11 +216,14 @@ def _check_may_lack_proof(
     if unasked > entry.kind.opens_plan or (all_are_here and answered_attempts(involved, key)):
         raise another_answer(entry)
     may_be_lost = is_last or any(log.has_lost(key) for log in involved)
+    # A node that cheated must not discredit what was disclosed before by lines that it deletes.
+    missing = [k for k in confirmed.involved if k not in confirmed.senders]
+    others = [nodes[k] for k in confirmed.senders]
+    may_be_lost |= len(others) > 2 and all(missing == [log.lost_node] for log in others)
     if entry.kind is DisclosureKind.LABELS and not may_be_lost:
-        if len(silent) == 1 and len(confirmed.senders) > 1:
-            missing = next(k for k in confirmed.involved if k not in confirmed.senders)
+        if len(missing) == 1 and len(others) > 1:
             raise LogError(
-                f"the log of node {missing} lacks the answer to {entry.words}, which all others "
+                f"the log of node {missing[0]} lacks the answer to {entry.words}, which all others "
                 "logged: its disk was set back, or the platform went on without it; what the "
                 "ledger says of it is not proven"
             )

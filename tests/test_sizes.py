@@ -30,10 +30,10 @@ ROOT = Path(tacit.__file__).parent
 TESTS = Path(__file__).parent
 
 CEILINGS: Mapping[str, float] = {
-    "modules": 330,  # besides `__init__`
+    "modules": 333,  # besides `__init__`
     "packages": 36,
-    "lines of src": 79_000,
-    "lines of tests": 73_000,
+    "lines of src": 80_200,
+    "lines of tests": 73_700,
     "longest module": 600,  # the goal; what is shorter may grow up to it
     "longest function": 80,  # besides commands
     "most parameters": 10,  # of the same
@@ -41,7 +41,7 @@ CEILINGS: Mapping[str, float] = {
     "kinds of payloads in the ledger": 6,
     "messages": 38,
     "settings of searches": 31,
-    "formats": 27,
+    "formats": 28,
     "highest number of a format": 1,  # until the first release
     "class names used twice": 0,
     "modules that begin with a riddle": 0,  # What, How, Whether, ... in place of what it does

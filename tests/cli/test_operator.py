@@ -212,6 +212,10 @@ def test_notifications(world: World, operator: str, tacit: Tacit) -> None:
     refused = tacit("run", "notify", "--webhook", "http://hooks.example.org/x")
     assert (refused.code, "https://" in refused.err) == (4, True)
     assert "sends no mail" in tacit("run", "notify", "--mail", "a@example.org").err
+    assert tacit("run", "notify", "--test").code == 4, "there is no way to test"
+    tested = tacit("run", "notify", "--webhook", "https://127.0.0.1:1/x", "--test")
+    assert (tested.code, "test of webhook" in tested.out) == (1, True), tested
+    assert tacit("run", "notify", "--test").code == 4, "not twice a minute"
 
 
 def test_without_an_account(tacit: Tacit, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from tacit.cli.operator_account import (
     AddWebhook,
     Mail,
     RemoveWebhook,
+    Test,
     change_notifications,
     operators_client,
     sign_in,
@@ -300,6 +301,7 @@ def notify(
     mail: Mail = None,
     webhook: AddWebhook = None,
     remove: RemoveWebhook = None,
+    test: Test = False,
     account: Annotated[
         str | None, typer.Option("--for", help="Set the mail address of this account instead.")
     ] = None,
@@ -311,9 +313,11 @@ def notify(
     """
     with operators_client() as client:
         if account is None:
-            change_notifications(client, mail=mail, webhook=webhook, remove=remove, as_json=as_json)
+            change_notifications(
+                client, mail=mail, webhook=webhook, remove=remove, test=test, as_json=as_json
+            )
             return
-        if mail is None or webhook is not None or remove is not None:
+        if mail is None or webhook is not None or remove is not None or test:
             raise InputError("for another account only --mail can be set")
         client.notifications.set_mail(mail or None, account=account)
         echo(f"{account}: {mail or 'none'}")
@@ -440,7 +444,7 @@ run_app = command_group(
     ("show", show, "r-abcdefghij"),
     ("watch", watch, "r-abcdefghij --timeout 1h"),
     ("cancel", cancel, 'r-abcdefghij --reason "wrong day"'),
-    ("notify", notify, "--mail ops@example.org"),
+    ("notify", notify, "--mail ops@example.org --test"),
     ("resume", resume, "r-abcdefghij"),
     ("result", result, "r-abcdefghij --wait --csv > plan.csv"),
     ("bundle", bundle, "r-abcdefghij --out run.zip"),

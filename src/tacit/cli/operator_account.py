@@ -25,6 +25,10 @@ Ca = Annotated[
     Path | None, typer.Option(help="With an address: the platform's certificate, to pin it.")
 ]
 Mail = Annotated[str | None, typer.Option(help="Your mail address; '' removes it.")]
+Test = Annotated[
+    bool, typer.Option("--test", help="Send a test message, and wait until it has arrived.")
+]
+TEST_SECONDS = 60.0
 AddWebhook = Annotated[str | None, typer.Option("--webhook", help="An https:// address to call.")]
 RemoveWebhook = Annotated[str | None, typer.Option("--remove", help="A webhook, by its id.")]
 
@@ -110,20 +114,23 @@ def change_notifications(
     mail: str | None,
     webhook: str | None,
     remove: str | None,
+    test: bool,
     as_json: bool,
 ) -> None:
-    """Change how an account is notified, then show it."""
+    """Change how an account is notified, then show it; the exit code is 1 if a test fails."""
     if mail is not None:
         client.notifications.set_mail(mail or None)
     if remove is not None:
         client.notifications.remove_webhook(remove)
     # Last, so that --remove makes room for it below the limit per account.
     added = None if webhook is None else client.notifications.add_webhook(webhook)
-    seen = client.notifications.show()
+    seen = client.notifications.test(within=TEST_SECONDS) if test else client.notifications.show()
+    failed = test and any(each.error is not None for each in seen.tests)
     if as_json:
         shown = {"mail": seen.mail, "webhooks": seen.webhooks, "sends_mail": seen.sends_mail}
-        echo_json(shown if added is None else {**shown, "added": added})
-        return
+        more = {"tests": seen.tests} if test else {}
+        echo_json({**shown, **more, **({} if added is None else {"added": added})})
+        raise typer.Exit(int(failed))
     nothing = "none" if seen.sends_mail else "none, since this platform sends no mail"
     echo(f"mail     {seen.mail or nothing}")
     for each in seen.webhooks:
@@ -131,3 +138,7 @@ def change_notifications(
         echo(f"webhook  {each.id}  {each.url}{trouble}")
     if added is not None:
         echo(f"its calls are signed with (shown once): {added.secret}")
+    for test_message in seen.tests if test else ():
+        way = "mail" if test_message.webhook is None else f"webhook  {test_message.webhook}"
+        echo(f"test of {way}: {test_message.error or 'it arrived'}")
+    raise typer.Exit(int(failed))

@@ -16,6 +16,7 @@ from tacit.cli.operator_account import (
     Code,
     Mail,
     RemoveWebhook,
+    Test,
     change_notifications,
     opened_invitation,
 )
@@ -212,6 +213,7 @@ def notify(
     mail: Mail = None,
     webhook: AddWebhook = None,
     remove: RemoveWebhook = None,
+    test: Test = False,
     profile: Folder = None,
     as_json: AsJson = False,
 ) -> None:
@@ -220,7 +222,9 @@ def notify(
     Neither mail nor webhooks name anything but the run's id and what is needed.
     """
     with participant.load_profile(profile).connect() as client:
-        change_notifications(client, mail=mail, webhook=webhook, remove=remove, as_json=as_json)
+        change_notifications(
+            client, mail=mail, webhook=webhook, remove=remove, test=test, as_json=as_json
+        )
 
 
 # A run before it starts.

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         CarriedLogs,
         CarriedManifest,
         ClusterView,
+        DeliveryTest,
         ErrorAnswer,
         FoundPlans,
         Generate,

@@ -177,6 +177,17 @@ class WebhookView(Struct, frozen=True):
     """What its calls are signed with; shown once, when it is added."""
 
 
+class DeliveryTest(Struct, frozen=True):
+    """A test message to an account, by one of its ways."""
+
+    webhook: str | None
+    """None: by mail."""
+    at: float
+    sent: float | None
+    """When it arrived; None with no `error`: it was not tried yet."""
+    error: str | None
+
+
 class NotificationsView(Struct, frozen=True):
     """Mail address and webhooks of an account."""
 
@@ -184,6 +195,8 @@ class NotificationsView(Struct, frozen=True):
     sends_mail: bool
     """Whether this platform sends mail at all."""
     webhooks: list[WebhookView]
+    tests: list[DeliveryTest] = []
+    """The last test, one message for each way that there was."""
 
 
 # Runs.

@@ -35,6 +35,8 @@ from tacit.client.models import (
 from tacit.client.terms import RunTerms, SeriesTerms
 from tacit.errors import InputError, RunEndedError, WaitingError
 
+POLL_SECONDS = 0.5
+
 
 class _PartOfApi:
     def __init__(self, connection: Connection, /) -> None:
@@ -299,6 +301,17 @@ class NotificationsApi(_PartOfApi):
     def add_webhook(self, url: str, /) -> WebhookView:
         """Have an address called; the answer has the secret, which is shown once."""
         return self._connection.post("/me/webhooks", {"url": url}, WebhookView)
+
+    def test(self, *, within: float) -> NotificationsView:
+        """Have a message sent to oneself in every way, and wait until each was tried."""
+        until = time.monotonic() + within
+        seen = self._connection.post("/me/notifications/test", {}, NotificationsView)
+        while any(each.sent is None and each.error is None for each in seen.tests):
+            if time.monotonic() > until:
+                raise WaitingError("the test was not sent in time; see the platform's log")
+            time.sleep(POLL_SECONDS)
+            seen = self.show()
+        return seen
 
     def remove_webhook(self, webhook: str, /) -> None:
         self._connection.send("DELETE", f"/me/webhooks/{quote(webhook, safe='')}")

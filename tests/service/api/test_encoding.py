@@ -38,6 +38,7 @@ TAKE_NOTHING = {
     *(("GET", path) for path in ("/accounts", "/clusters", "/health", "/me", "/metrics", "/runs")),
     ("GET", "/series"),
     ("GET", "/me/notifications"),
+    ("POST", "/me/notifications/test"),
 }
 """Neither a body nor a part of the path: there is nothing to get wrong."""
 POSITIVE, NEGATIVE = GenerationMode.POSITIVE, GenerationMode.NEGATIVE

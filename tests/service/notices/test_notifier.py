@@ -16,6 +16,7 @@ from tacit.client import check_webhook
 from tacit.client.models import ClusterView, NodeView
 from tacit.errors import ServiceError, TrustError
 from tacit.local import free_addresses
+from tacit.service.api import accounts
 from tacit.service.notices import notifier
 from tacit.service.notices.delivery import NOT_DELIVERED, checked_webhook_url, is_public
 from tacit.service.notices.notifier import WATCHED, Notifier
@@ -261,6 +262,49 @@ def test_mail_says_what_is_needed(open_settings: Settings, inbox: tuple[Inbox, i
         assert "merger" not in text
     to = sorted(line for text in texts for line in text.splitlines() if line[:3] == "To:")
     assert to == ["To: north@example.org", "To: op@example.org"]
+
+
+def test_a_test_says_of_each_way_whether_it_arrived(
+    open_settings: Settings,
+    receiver: Receiver,
+    inbox: tuple[Inbox, int],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    received, port = inbox
+    mail = MailSettings(host="127.0.0.1", port=port, security="none", sender="tacit@example.org")
+    settings = replace(open_settings, mail=mail)
+    with opened(make_app(settings, execution=StandIn)) as world:
+        world.add("op", "operator")
+        world.refused("wrong_state", "POST", "/me/notifications/test", "op")
+        world.ok("PUT", "/me/notifications", "op", json={"mail": "op@example.org"})
+        hook = with_webhook(world, "op", receiver.url)["id"]
+        bad = with_webhook(world, "op", receiver.url.replace("/hook", "/bad"))["id"]
+
+        def tested() -> dict[str | None, tuple[bool, bool]]:
+            """By way, whether the test arrived, and whether it did not."""
+            seen = world.ok("GET", "/me/notifications", "op")["tests"]
+            return {
+                each["webhook"]: (each["sent"] is not None, each["error"] is not None)
+                for each in seen
+            }
+
+        for number, answers in enumerate(([500, 500], [500, 200])):
+            receiver.answers += answers
+            monkeypatch.setattr(accounts, "TEST_SECONDS", 0.0)
+            world.ok("POST", "/me/notifications/test", "op")
+            until(lambda: all(map(any, tested().values())))
+            assert set(tested()) == {None, hook, bad}
+            assert tested()[None] == (True, False)
+            assert sorted(tested()[each] for each in (hook, bad)) == [
+                (False, True),
+                (bool(number), not number),
+            ]
+        monkeypatch.setattr(accounts, "TEST_SECONDS", 60.0)
+        world.refused("too_many", "POST", "/me/notifications/test", "op")
+        with world.platform.database.reading() as session:
+            assert due_notices(session, time.time() + 9e9, limit=9) == [], "none is tried again"
+    assert receiver.kinds() + receiver.kinds("/bad") == ["test"] * 4
+    assert ["this is a test" in text for _, text in received.mail] == [True] * 2
 
 
 def test_no_mail_goes_out_in_the_open_unless_the_file_says_so(

@@ -25,6 +25,7 @@ PERMISSIONS: dict[Endpoint, frozenset[str]] = {
     ("DELETE", "/me/token"): ANY_ROLE,
     ("GET", "/me/notifications"): ANY_ROLE,
     ("PUT", "/me/notifications"): ANY_ROLE,
+    ("POST", "/me/notifications/test"): ANY_ROLE,
     ("POST", "/me/webhooks"): ANY_ROLE,
     ("DELETE", "/me/webhooks/{webhook}"): ANY_ROLE,
     ("GET", "/accounts"): OPERATORS,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Annotated
 
@@ -12,6 +14,7 @@ from sqlalchemy.orm import Session
 import tacit
 from tacit.client import (
     AccountView,
+    DeliveryTest,
     Health,
     InvitedAccount,
     Join,
@@ -23,7 +26,7 @@ from tacit.client import (
     NotificationsView,
     WebhookView,
 )
-from tacit.errors import TacitError, WrongStateError
+from tacit.errors import TacitError, TooManyError, WrongStateError
 from tacit.service.access.credentials import (
     JoiningKey,
     accounts_that_joined,
@@ -36,12 +39,20 @@ from tacit.service.access.credentials import (
 )
 from tacit.service.api.encoding import error_responses
 from tacit.service.api.gate import AccountName, Asker, Platform, ThePlatform, gated_router
-from tacit.service.notices.delivery import checked_webhook_url, webhook_key, webhook_secret
-from tacit.service.storage import Account, Webhook, create_account, list_accounts
+from tacit.service.notices.delivery import (
+    NOT_DELIVERED,
+    checked_webhook_url,
+    webhook_key,
+    webhook_secret,
+)
+from tacit.service.storage import Account, Notice, Webhook, create_account, list_accounts
 from tacit.service.storage.accounts import (
+    TEST,
+    add_notice,
     add_webhook,
     contact_of,
     forget_contacts,
+    last_test,
     remove_webhook,
     set_contact,
     webhooks_of,
@@ -49,6 +60,8 @@ from tacit.service.storage.accounts import (
 from tacit.service.workflow.inviting import join, undrafted_runs
 from tacit.service.workflow.series import draw_up_series, undrafted_series
 
+TEST_SECONDS = 60.0
+"""Between two tests of an account."""
 WebhookId = Annotated[str, Path(pattern=r"^w-[a-z2-7]{10}$")]
 
 
@@ -165,7 +178,26 @@ def _shown(session: Session, account: str, sends_mail: bool) -> NotificationsVie
         mail=contact_of(session, account),
         sends_mail=sends_mail,
         webhooks=[_webhook(each) for each in hooks],
+        tests=[_tested(each, hooks) for each in last_test(session, account)],
     )
+
+
+def _tested(notice: Notice, hooks: Sequence[Webhook]) -> DeliveryTest:
+    # The reason itself is for operators of the platform alone; see `UndeliveredError`.
+    shown = next((each.error for each in hooks if each.id == notice.webhook), None)
+    error = None if notice.error is None else shown or NOT_DELIVERED
+    return DeliveryTest(notice.webhook, notice.at, notice.sent, error)
+
+
+def _send_test(session: Session, account: str) -> None:
+    now = time.time()
+    # Nobody shows that a mail address is its own, so that tests could fill the box of another.
+    if any(each.at > now - TEST_SECONDS for each in last_test(session, account)):
+        raise TooManyError(
+            f"you have tested within {TEST_SECONDS:.0f} s; wait", retry_after=int(TEST_SECONDS)
+        )
+    if not add_notice(session, account, TEST, now, {}):
+        raise WrongStateError("you have no mail address and no webhook to test; set one")
 
 
 def _webhook(hook: Webhook, *, secret: str | None = None) -> WebhookView:
@@ -203,6 +235,13 @@ def notifications_router() -> APIRouter:
         """Set or forget one's mail address."""
         _check_sends_mail(platform, body.mail)
         await platform.database.write(set_contact, who.account, body.mail)
+        sends = platform.settings.mail is not None
+        return await platform.database.read(_shown, who.account, sends)
+
+    @router.post("/me/notifications/test", status_code=201, responses=error_responses(409))
+    async def test(who: Asker, platform: ThePlatform) -> NotificationsView:
+        """Send a message to oneself in every way that is set; `tests` tells how it went."""
+        await platform.database.write(_send_test, who.account)
         sends = platform.settings.mail is not None
         return await platform.database.read(_shown, who.account, sends)
 

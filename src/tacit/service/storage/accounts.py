@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from tacit.errors import NotThereError, WrongStateError
@@ -49,6 +49,8 @@ def list_accounts(session: Session, /) -> list[Account]:
     return list(session.scalars(select(Account).order_by(Account.name)))
 
 
+TEST = "test"
+"""The kind of a notice that an account sends to itself."""
 MOST_WEBHOOKS = 5
 """The number of webhooks that one account may have."""
 KEEP_SECONDS = 30 * 86_400.0
@@ -117,6 +119,14 @@ def add_notice(
             )
         )
     return len(ways)
+
+
+def last_test(session: Session, account: str, /) -> list[Notice]:
+    """The notices of an account's last test, those of webhooks that are gone left out."""
+    mine = Notice.account == account, Notice.kind == TEST
+    last = select(func.max(Notice.at)).where(*mine).scalar_subquery()
+    query = select(Notice).where(*mine, Notice.at == last).order_by(Notice.id)
+    return list(session.scalars(query))
 
 
 def unread_events(session: Session, kinds: tuple[str, ...], /, *, limit: int) -> list[Event]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import resource
 import secrets
+import shutil
 import stat
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -22,6 +23,8 @@ from tacit.errors import FileError, InputError
 
 CHECK_PATH = "check the path"
 _ERASE_AT_ONCE = 1 << 16
+DISK_PART = 0.8
+"""When so much of a disk is taken, there is still time to act."""
 
 
 @contextmanager
@@ -280,6 +283,15 @@ def erase(path: Path, /) -> None:
     os.truncate(path, 0)
     path.unlink()
     _sync_folder(path.parent)
+
+
+def disk_warnings(folder: Path, /) -> Iterator[str]:
+    """A sentence if the disk of a folder is nearly full."""
+    if folder.exists():
+        disk = shutil.disk_usage(folder)
+        if disk.used > DISK_PART * (disk.used + disk.free):
+            free = disk.free / 1e9
+            yield f"the disk of {folder} has {free:.1f} GB left; make room, or take a larger one"
 
 
 def forbid_core_files() -> None:

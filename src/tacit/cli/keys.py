@@ -272,22 +272,18 @@ def _rotated(config: Path) -> Rotated:
         return identity.rotated_by_node(identity.load_node_config(config))
     if kind == "cluster":
         return identity.rotated_by_platform(identity.load_cluster_config(config))
-    from tacit.mpc.transport import certificate_hosts
-    from tacit.service import load_settings
+    from tacit.service import load_settings, rotated_website
 
     settings = load_settings(config)
-    if settings.tls_certificate is None or settings.tls_key is None:
+    if settings.tls_certificate is None:
         raise InputError(f"{config} names no certificate; rotate that of the proxy in front of it")
-    certificate, key = settings.place(settings.tls_certificate), settings.place(settings.tls_key)
-    # Renewing a certificate of another authority here would replace one that browsers trust.
-    if not identity.is_own_https(certificate):
+    rotated = rotated_website(settings)
+    if rotated is None:
         raise InputError(
-            f"{certificate} was signed by an authority that is not ours; renew it there, and put "
-            "the new one in its place"
+            f"{settings.place(settings.tls_certificate)} was signed by an authority that is not "
+            "ours; renew it there, and put the new one in its place"
         )
-    known = certificate_hosts(identity.read_certificate(certificate))
-    hosts = identity.https_hosts(settings.listen, settings.url, known)
-    return identity.Rotated(certificate, key, https_hosts=hosts)
+    return rotated
 
 
 def _pinned(config: Path) -> list[Path]:

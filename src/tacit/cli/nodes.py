@@ -7,7 +7,15 @@ from typing import Annotated
 
 import typer
 
-from tacit.cli.printing import AsJson, command_group, echo_json
+from tacit.cli.printing import (
+    AsJson,
+    command_group,
+    echo,
+    echo_findings,
+    echo_json,
+    iso_time,
+    status_code,
+)
 from tacit.errors import InputError
 
 FIRST_PORT = 9000
@@ -58,31 +66,46 @@ def run_a_node(
     run_node(loaded)
 
 
-def show_room(
+def show_status(
     config: Annotated[
         Path, typer.Option(help="The node's file, made by tacit node init or cluster new.")
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Show what the node keeps for each platform, and how much it may; ends with 1 above 80 %.
+    """Show whether a node runs, what it keeps, what expires, and which rotation step is open.
 
-    Reads the node's data folder, also while the node runs. Beyond a limit the node refuses to draft
-    agreements: end or cancel runs, wait until ended agreements are removed, or change node.toml.
+    Reads files on the node's host, so it also works while the node is down. Exit codes, as
+    monitoring plugins have them: 0 all is well, 1 something needs attention, 2 something is wrong
+    now.
     """
-    from tacit.identity import load_node_config
-    from tacit.node import rooms_on_disk
+    import time
 
-    rooms = rooms_on_disk(load_node_config(config))
+    from msgspec.structs import asdict
+
+    from tacit.identity import load_node_config
+    from tacit.node import node_status
+
+    seen = node_status(load_node_config(config), now=time.time())
     if as_json:
-        echo_json({name: room._asdict() for name, room in rooms.items()})
-    else:
-        for name, room in rooms.items():
-            typer.echo(f"{name}: {room.drafted} drafted, {room.open} open, {room.ended} ended")
-            for limit, (taken, most) in room.parts.items():
-                unit = 1_000_000 if limit.endswith("megabytes") else 1
-                typer.echo(f"  {limit:22} {taken / unit:10.6g} of {most // unit}")
-    if any(room.is_little for room in rooms.values()):
-        raise typer.Exit(1)
+        rooms = {name: room._asdict() for name, room in seen.platforms.items()}
+        echo_json({**asdict(seen), "platforms": rooms})
+        raise typer.Exit(status_code(seen.critical, seen.warnings))
+    echo_findings(seen.critical, seen.warnings, well=f"{len(seen.agreements)} agreements are open")
+    there = {True: "listens", False: "is down", None: "may run"}[seen.runs]
+    echo(f"{seen.node} {there} at {seen.listen}")
+    for name, room in seen.platforms.items():
+        echo(f"{name}: {room.drafted} drafted, {room.open} open, {room.ended} ended")
+        for limit, (taken, most) in room.parts.items():
+            unit = 1_000_000 if limit.endswith("megabytes") else 1
+            echo(f"  {limit:22} {taken / unit:10.6g} of {most // unit}")
+    for each in seen.agreements:
+        last = "" if each.last is None else f"  {each.last} {iso_time(each.at)}"
+        echo(f"agreement {each.agreement[:16]} until {iso_time(each.expires)}{last}")
+    for party, at in sorted(seen.expire.items(), key=lambda item: item[1]):
+        echo(f"certificate of {party} until {iso_time(at)[:10]}")
+    if seen.rotation is not None:
+        echo(f"rotation under way: tacit keys rotate {config} {seen.rotation}")
+    raise typer.Exit(status_code(seen.critical, seen.warnings))
 
 
 def new_cluster(
@@ -170,10 +193,10 @@ def join(
 
 node_app = command_group(
     "node",
-    "Set up and run one node of a cluster, and see what it keeps.",
+    "Set up and run one node of a cluster, and see how it is.",
     ("init", init_node, "alpha --name alpha --address alpha.example:9000"),
     ("run", run_a_node, "--config alpha/node.toml"),
-    ("status", show_room, "--config alpha/node.toml"),
+    ("status", show_status, "--config alpha/node.toml"),
 )
 cluster_app = command_group(
     "cluster",

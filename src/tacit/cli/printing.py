@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -100,6 +101,30 @@ def echo_verdict(verdict: Verdict, /, *, as_json: bool) -> None:
     else:
         echo_lines(plain_line(line, longest=LONGEST_LINE) for line in verdict.lines())
     verdict.check()
+
+
+def iso_time(at: float | None, /) -> str:
+    """A time in UTC, or nothing.
+
+    >>> iso_time(1_000_000_000)
+    '2001-09-09T01:46:40Z'
+    """
+    return "" if at is None else time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
+
+
+def status_code(critical: Sequence[str], warnings: Sequence[str], /) -> int:
+    """The exit code of a status, as monitoring plugins have it: 0, 1 for warnings, 2 if worse."""
+    return 2 if critical else 1 if warnings else 0
+
+
+def echo_findings(critical: Sequence[str], warnings: Sequence[str], /, *, well: str) -> None:
+    """Print what needs attention, the worst first; without anything, that all is well."""
+    # Monitors show the first line alone.
+    for kind, found in (("critical", critical), ("warning", warnings)):
+        for each in found:
+            echo(f"{kind}: {each}")
+    if not critical and not warnings:
+        echo(f"ok: {well}")
 
 
 def check_writable(path: Path | None, /) -> None:

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tacit.cli.printing import AsJson, check_writable, command_group, echo_json
+from tacit.cli.printing import (
+    AsJson,
+    check_writable,
+    command_group,
+    echo,
+    echo_findings,
+    echo_json,
+    iso_time,
+    status_code,
+)
 from tacit.errors import InputError
 from tacit.files import check_user
 
@@ -15,7 +24,7 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from tacit.client import InvitationFile
-    from tacit.service import Settings
+    from tacit.service import ServiceStatus, Settings
 
 ConfigOption = Annotated[Path, typer.Option(help="The platform's file, from tacit service init.")]
 
@@ -121,6 +130,54 @@ def migrate(config: ConfigOption) -> None:
     typer.echo("the database is up to date")
 
 
+def status(config: ConfigOption, as_json: AsJson = False) -> None:
+    """Show what runs, what is due, what expires, which nodes answer, and what is wrong.
+
+    Reads the database and asks the nodes, so it also works while the platform is down. Exit codes,
+    as monitoring plugins have them: 0 all is well, 1 something needs attention, 2 something is
+    wrong now.
+    """
+    import time
+
+    from tacit.service import load_settings, service_status
+
+    settings = load_settings(config)
+    check_user(settings.data_folder)
+    seen = service_status(settings, config, now=time.time())
+    if as_json:
+        echo_json(seen)
+    else:
+        _show_status(seen)
+    raise typer.Exit(status_code(seen.critical, seen.warnings))
+
+
+def _show_status(seen: ServiceStatus) -> None:
+    running = sum(run.state == "running" for run in seen.runs)
+    well = f"{running} runs are under way, {len(seen.runs) - running} wait"
+    echo_findings(seen.critical, seen.warnings, well=well)
+    there = "answers" if seen.answers else "does not answer"
+    echo(f"platform {seen.url} {there}; tacit {seen.version}, {seen.database}")
+    for run in seen.runs:
+        until = "" if run.due is None else f" at {iso_time(run.due)}"
+        echo(f"run {run.id}  {run.state:11}  {run.name}: waits for {run.waits_for}{until}")
+    for series in seen.series:
+        echo(f"series {series.id}  {series.name}: next run at {iso_time(series.next_at)}")
+    for cluster in seen.clusters:
+        used = f"{cluster.running} of {cluster.slots} slots taken, {cluster.waiting} runs wait"
+        echo(f"cluster {cluster.name}: {used}")
+        for number, node in enumerate(cluster.nodes):
+            there = "answers" if node.reachable else "does not answer"
+            room = "" if node.room_used is None else f", {node.room_used:.0%} of its room taken"
+            echo(f"  node {number} {node.host}:{node.port} {there}{room}")
+    for name, at in sorted(seen.certificates.items(), key=lambda item: item[1]):
+        echo(f"certificate of {name} until {iso_time(at)[:10]}")
+    for name, end in seen.operators.items():
+        signed_in = "not signed in" if end is None else f"signed in until {iso_time(end)[:10]}"
+        echo(f"operator {name} is {signed_in}")
+    for file, step in seen.rotations.items():
+        echo(f"rotation under way: tacit keys rotate {file} {step}")
+
+
 def record(
     run_id: Annotated[str, typer.Argument(metavar="RUN", help="A run that has ended (r-...).")],
     config: ConfigOption,
@@ -204,6 +261,7 @@ app = command_group(
     ),
     ("run", run, "--config platform/service.toml"),
     ("migrate", migrate, "--config platform/service.toml"),
+    ("status", status, "--config platform/service.toml"),
     ("record", record, "r-abc --config platform/service.toml"),
     (
         "invite",

@@ -128,6 +128,18 @@ class Rotated:
             erase(self.previous_keys)
 
     @property
+    def open_step(self) -> str | None:
+        """Return the step that comes next in a rotation that was begun; None if there is none."""
+        secret = [self.tls_key, *([] if self.keys is None else [self.keys])]
+        held = len(split_certificates(read_certificate(self.certificate)))
+        if any(beside(each, "next").exists() for each in secret):
+            # Without the second certificate `prepare` was interrupted, and is repeated.
+            return "switch" if held > 1 else "prepare"
+        authorities = split_certificates(read_certificate(self.to_pin)) if self.https_hosts else ()
+        is_open = held > 1 or len(authorities) > 1 or self.previous_keys.exists()
+        return "finish" if is_open else None
+
+    @property
     def previous_keys(self) -> Path:
         """Return where the previous signing key is, between the last two steps."""
         return beside(self.keys or self.tls_key, "previous")

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from tacit.node.limits import rooms_on_disk
     from tacit.node.own_log import log_as_json_lines
     from tacit.node.process import run_node
+    from tacit.node.status import node_status
     from tacit.node.store import agreements_naming
 else:
     __getattr__ = lazily(__name__)

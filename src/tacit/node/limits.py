@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tacit.agreement.sizes import search_bytes, weights_bytes
-from tacit.agreement.terms import read_agreement
-from tacit.errors import AbortError, RefusedError
+from tacit.agreement.terms import Agreement, read_agreement
+from tacit.errors import AbortError, AgreementError, RefusedError
 from tacit.files import replace_secret
 from tacit.identity.config import NodeConfig
 from tacit.node.admission import Parties
 from tacit.node.agreement_state import AgreementState
-from tacit.node.ended import EndedAgreements, read_record
+from tacit.node.ended import RECORD, EndedAgreements, read_record
 from tacit.node.keys import SEALING_KEYS, StoredSealingKey, stored_keys
 from tacit.node.policy import refuse
 from tacit.node.store import Store
@@ -31,6 +31,7 @@ from tacit.records.messages import RefusalKind
 MEGABYTE = 1_000_000
 REMOVED = ".removed"
 """The ending of a folder that is being removed, so that half of it is never read again."""
+AGREEMENT = "agreement.json"
 EXPIRED = "expired"
 """The folder of tombstones: an empty file per removed agreement, so that none counts anew."""
 LOOK_AGAIN_SECONDS = 1.0
@@ -208,6 +209,20 @@ def _full_disk(name: str, most: int) -> RefusedError:
     )
 
 
+def open_agreements(data: Path, /) -> Iterator[tuple[Path, Agreement | None]]:
+    """The agreements on the disk that have not ended, by their folders; None if unreadable."""
+    for folder in sorted(data.iterdir()) if data.exists() else []:
+        text = folder / AGREEMENT
+        if not text.exists() or read_record(folder) is not None:
+            continue
+        try:
+            yield folder, read_agreement(text.read_bytes())
+        except FileNotFoundError:
+            continue  # the node has just removed it
+        except (AgreementError, OSError):
+            yield folder, None
+
+
 def rooms_on_disk(config: NodeConfig, /) -> dict[str, RoomUsed]:
     """The room of each platform as it is on the disk; only reads, so the node may run meanwhile."""
     parties, data = Parties(config), Path(config.folder) / config.data
@@ -215,16 +230,15 @@ def rooms_on_disk(config: NodeConfig, /) -> dict[str, RoomUsed]:
     kept: list[KeptAgreement] = []
     claimed: set[str] = set()
     ended = EndedAgreements(data, _is_not_read)
-    for folder in sorted(data.iterdir()):
-        record = read_record(folder)
-        if record is not None:
+    for path in data.glob(f"*/{RECORD}"):
+        if (record := read_record(path.parent)) is not None:
             ended.count(record)
-        elif (folder / "agreement.json").exists():
-            text = (folder / "agreement.json").read_bytes()
-            agreement = read_agreement(text)
+    for folder, agreement in open_agreements(data):
+        if agreement is not None:
+            text = (folder / AGREEMENT).stat().st_size
             files = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-            size = max(files, len(text) + weights_bytes(agreement))
-            kept.append(KeptAgreement(agreement.platform, len(text), size))
+            size = max(files, text + weights_bytes(agreement))
+            kept.append(KeptAgreement(agreement.platform, text, size))
             claimed.add(agreement.nonce)
     drafted = [each for each in waiting if each.nonce not in claimed]
     quota = Quota(

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
         Settings,
         hidden_from_a_unit,
         load_settings,
+        rotated_website,
         write_settings,
     )
+    from tacit.service.server.status import ServiceStatus, service_status
     from tacit.service.storage import Database, create_account, find_account
     from tacit.service.workflow.evidence import record_run
     from tacit.service.workflow.inviting import invitation_file

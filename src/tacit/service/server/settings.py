@@ -12,10 +12,14 @@ from tacit.errors import FileError
 from tacit.files import read_toml, writing
 from tacit.identity import (
     AUTHORITY_FILE,
+    Rotated,
     https_hosts,
+    is_own_https,
     parse_address,
+    read_certificate,
     write_https_certificate,
 )
+from tacit.mpc.transport import certificate_hosts
 from tacit.names import check_label
 from tacit.plain_text import decoders_words
 
@@ -147,6 +151,20 @@ def _check(settings: Settings, path: Path) -> None:
     if mail is not None and mail.user is not None and mail.security == "none":
         remedy = 'use security = "starttls" or "tls"'
         raise FileError(path, "mail", "the password would travel in the open", remedy)
+
+
+def rotated_website(settings: Settings, /) -> Rotated | None:
+    """The certificate that browsers see, to be rotated; None if there is none, or not ours."""
+    if settings.tls_certificate is None or settings.tls_key is None:
+        return None
+    certificate, key = settings.place(settings.tls_certificate), settings.place(settings.tls_key)
+    # Renewing a certificate of another authority here would replace one that browsers trust.
+    if not is_own_https(certificate):
+        return None
+    hosts = https_hosts(
+        settings.listen, settings.url, certificate_hosts(read_certificate(certificate))
+    )
+    return Rotated(certificate, key, https_hosts=hosts)
 
 
 _HIDDEN = ("/home", "/root", "/run/user")

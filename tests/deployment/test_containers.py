@@ -71,7 +71,7 @@ class InContainers(Deployment):
             _rewrite(self.cluster / f"node-{i}.toml", settings / "node.toml", changed)
             self.nodes[i] = Container(podman, f"tacit-{mark}-{i}", "tacit-node", settings)
         settings = self._settings("platform", ["cluster.toml", "platform.tls.key"])
-        for name in ("service.pem", "service.tls.key"):
+        for name in ("service.pem", "service.tls.key", "webhooks.key"):
             _give(self.web / name, settings)
         changed = {
             "sqlite:///tacit.db": "sqlite:////var/lib/tacit/tacit.db",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
@@ -18,7 +20,7 @@ from tacit.cli.printing import (
     status_code,
 )
 from tacit.errors import InputError
-from tacit.files import check_user
+from tacit.files import check_user, reading
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -178,6 +180,68 @@ def _show_status(seen: ServiceStatus) -> None:
         echo(f"rotation under way: tacit keys rotate {file} {step}")
 
 
+def backup(
+    file: Annotated[Path, typer.Argument(help="File to write; - for standard output.")],
+    config: ConfigOption,
+) -> None:
+    """Write database, files of runs, configuration, certificates and keys into one file.
+
+    The platform may run meanwhile. The file has secrets: whoever reads it can pose as this
+    platform. It is readable by you alone; encrypt it before it leaves this host, say by
+    tacit service backup - --config service.toml | age -r KEY > platform.backup.age
+    """
+    from tacit.files import replacing
+    from tacit.service import back_up, load_settings
+
+    settings = load_settings(config)
+    check_user(settings.data_folder)
+    if str(file) == "-":
+        if sys.stdout.isatty():
+            raise InputError("a backup is no text; name a file, or give it to another command")
+        back_up(settings, config, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+        return
+    check_writable(file)
+    # Whole or not at all: a job that is killed leaves the backup of yesterday.
+    with replacing(file, private=True, durable=True) as out:
+        back_up(settings, config, out)
+    typer.echo(file)
+    typer.echo(f"{file} has secrets: encrypt it before it leaves this host", err=True)
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(help="A file of tacit service backup; - for input.")],
+    folder: Annotated[Path, typer.Argument(help="A new folder for the configuration.")],
+    database: Annotated[
+        str | None, typer.Option(help="URL of an empty database. Default: where it was.")
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Where the platform stores. Default: where it did."),
+    ] = None,
+) -> None:
+    """Make a platform of a backup, in an empty place; also from SQLite to PostgreSQL, or back.
+
+    Everything is as at the time of the backup: tokens that were revoked since count again. Never
+    run the platform that was backed up beside the restored one.
+    """
+    from tacit.service import restore as restore_backup
+
+    check_user(folder)
+    with contextlib.ExitStack() as stack:
+        if str(file) == "-":
+            source: BinaryIO = sys.stdin.buffer
+        else:
+            with reading(file):
+                source = stack.enter_context(file.open("rb"))
+        typer.echo(restore_backup(source, folder, name=str(file), database=database, data=data))
+    typer.echo(
+        "revoke again what was revoked since the backup; never run the platform that was backed up "
+        "beside this one",
+        err=True,
+    )
+
+
 def record(
     run_id: Annotated[str, typer.Argument(metavar="RUN", help="A run that has ended (r-...).")],
     config: ConfigOption,
@@ -262,6 +326,13 @@ app = command_group(
     ("run", run, "--config platform/service.toml"),
     ("migrate", migrate, "--config platform/service.toml"),
     ("status", status, "--config platform/service.toml"),
+    ("backup", backup, "platform.backup --config platform/service.toml"),
+    (
+        "restore",
+        restore,
+        "platform.backup platform",
+        "platform.backup /etc/tacit --database postgresql+psycopg://tacit@db.example/tacit",
+    ),
     ("record", record, "r-abc --config platform/service.toml"),
     (
         "invite",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         load_node_config,
         parse_address,
     )
-    from tacit.identity.keys import Keys, key_fingerprint, load_keys, save_keys
+    from tacit.identity.keys import Keys, beside, key_fingerprint, load_keys, save_keys
     from tacit.identity.public_half import (
         PublicHalf,
         half_lines,

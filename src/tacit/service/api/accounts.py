@@ -254,7 +254,7 @@ def notifications_router() -> APIRouter:
         url = checked_webhook_url(body.url, over_http=over_http)
         hook = await platform.database.write(add_webhook, who.account, url)
         # In a thread, since reading the key's file would hold up the event loop.
-        key = await asyncio.to_thread(webhook_key, platform.settings.data_folder)
+        key = await asyncio.to_thread(webhook_key, platform.settings)
         return _webhook(hook, secret=webhook_secret(key, hook.id))
 
     @router.delete("/me/webhooks/{webhook}", status_code=204, responses=error_responses(404))

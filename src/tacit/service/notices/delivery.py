@@ -12,7 +12,6 @@ import base64
 import hashlib
 import hmac
 import ipaddress
-import secrets
 import smtplib
 import socket
 import ssl
@@ -27,11 +26,15 @@ import msgspec
 
 from tacit.client import tls_context, webhook_signature
 from tacit.errors import FileError, ServiceError, TacitError
-from tacit.files import check_secret, create_secret, read_bytes, read_text
-from tacit.service.server.settings import MailSettings, Settings
+from tacit.files import check_secret, read_bytes, read_text
+from tacit.service.server.settings import (
+    WEBHOOKS_KEY,
+    WEBHOOKS_KEY_BYTES,
+    MailSettings,
+    Settings,
+)
 
 HEADER = "Tacit-Signature"
-KEY_FILE, KEY_BYTES = "webhooks.key", 32
 CALL_SECONDS = 10.0
 SEND_SECONDS = 20.0
 _UNICAST = ipaddress.ip_network("2000::/3")
@@ -53,16 +56,14 @@ class UndeliveredError(TacitError):
         super().__init__(message)
 
 
-def webhook_key(folder: Path, /) -> bytes:
-    """Return the key that the secrets of all webhooks follow from; the first call makes it."""
-    path = folder / KEY_FILE
-    if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        create_secret(path, secrets.token_bytes(KEY_BYTES))
-    check_secret(path, remedy="chmod 600 it")
+def webhook_key(settings: Settings, /) -> bytes:
+    """Return the key that the secrets of all webhooks follow from."""
+    path = settings.place(WEBHOOKS_KEY)
+    # Never made here: of several hosts each would make its own, and none could sign for another.
+    check_secret(path, remedy="copy it from where tacit service init was run")
     key = path.read_bytes()
-    if len(key) != KEY_BYTES:
-        raise FileError(path, None, "is damaged", "remove it; webhooks then have new secrets")
+    if len(key) != WEBHOOKS_KEY_BYTES:
+        raise FileError(path, None, "is damaged", "restore it from a backup")
     return key
 
 

@@ -221,7 +221,7 @@ class Notifier:
         await self._database.write(_store_attempt, notice.id, error, shown, now)
 
     async def _call(self, notice: Notice, url: str) -> None:
-        key = await asyncio.to_thread(webhook_key, self._settings.data_folder)
+        key = await asyncio.to_thread(webhook_key, self._settings)
         if self._trusted is None:
             own = self._settings.webhooks_ca
             path = None if own is None else self._settings.place(own)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
@@ -9,7 +10,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from tacit.errors import FileError
-from tacit.files import read_toml, writing
+from tacit.files import create_secret, read_toml, writing
 from tacit.identity import (
     AUTHORITY_FILE,
     Rotated,
@@ -24,6 +25,8 @@ from tacit.names import check_label
 from tacit.plain_text import decoders_words
 
 FILE_NAME = "service.toml"
+WEBHOOKS_KEY, WEBHOOKS_KEY_BYTES = "webhooks.key", 32
+"""A file beside `service.toml`, so that all hosts of a platform have the same."""
 _SQLITE = "sqlite:///"
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
@@ -226,6 +229,8 @@ def write_settings(
         raise FileError(path, None, "exists already", "give a new folder")
     with writing(path):
         write_https_certificate(folder, names, name="service")
+        if not (folder / WEBHOOKS_KEY).exists():
+            create_secret(folder / WEBHOOKS_KEY, secrets.token_bytes(WEBHOOKS_KEY_BYTES))
         path.write_text(
             settings_text(listen, url, [_from(folder, each) for each in clusters], data=data)
         )

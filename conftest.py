@@ -55,7 +55,15 @@ def pytest_collect_file(
     return [each for each in found if type(each) is pytest.Module]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+LEFT_OUT = ("deployment", "study")
+"""Marks of tests that have a target of their own in make, and run if `-m` asks for them."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    others = [mark for mark in LEFT_OUT if mark not in config.option.markexpr]
+    left = [item for item in items if any(item.get_closest_marker(mark) for mark in others)]
+    items[:] = [item for item in items if item not in left]
+    config.hook.pytest_deselected(items=left)
     for item in items:
         if uses_processes(item) or item.name.startswith(PROCESS_DOCTESTS):
             item.add_marker(MARK)

@@ -9,20 +9,15 @@ import pytest
 
 from tests.deployment.figures import Figures
 
-MARK = "deployment"
 _HERE = Path(__file__).parent
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave them out, unless `-m deployment` asks for them."""
-    own = [item for item in items if _HERE in item.path.parents]
-    for item in own:
-        item.add_marker(MARK)
-        item.add_marker("processes")
-    if MARK not in config.option.markexpr:
-        items[:] = [item for item in items if item not in own]
-        config.hook.pytest_deselected(items=own)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if _HERE in item.path.parents:
+            item.add_marker("deployment")
+            item.add_marker("processes")
 
 
 @pytest.fixture

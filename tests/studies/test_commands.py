@@ -74,6 +74,7 @@ def extended(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.study
 def test_the_extensions_of_the_documentation_run(extended: Path) -> None:
     done = tacit("experiment", "run", "my_study.toml", "--out", "results", cwd=extended)
     assert done.returncode == 0, done.stderr

@@ -43,6 +43,7 @@ def test_a_sample_has_one_short_run_of_each_family() -> None:
     )
 
 
+@pytest.mark.study
 @pytest.mark.processes
 def test_the_command_writes_everything(tmp_path: Path, run_here: RunTacit) -> None:
     path = tmp_path / "tiny.toml"

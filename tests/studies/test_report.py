@@ -28,7 +28,7 @@ from studies.together import CLAIMED, together_study
 from tacit.search import TIES, SearchParameters
 from tests.studies.tiny_studies import ABLATION, LEAKAGE
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.study]
 
 ENGINE = [
     EngineTimes(300, 100, delay, {method: Timed(0.01 + delay / 60) for method in PAPER_SECONDS})

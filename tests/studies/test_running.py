@@ -132,6 +132,7 @@ def assert_same_content(one: Path, other: Path) -> None:
         assert (one / "small" / name).read_bytes() == (other / "small" / name).read_bytes()
 
 
+@pytest.mark.study
 @pytest.mark.processes
 def test_threads_a_pool_a_kill_and_a_cluster_give_the_same(
     tmp_path: Path, small_study: Write

@@ -60,6 +60,7 @@ def test_no_set_is_drawn_twice_and_a_small_space_is_exhausted(
     assert len({tuple(sorted(each.settings.items())) for each in tuned.trials}) == 6
 
 
+@pytest.mark.study
 @pytest.mark.processes
 def test_several_processes_share_a_storage(study: SearchStudy, tmp_path: Path) -> None:
     task = tuning_task(study, f"sqlite:///{tmp_path / 'trials.db'}")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import stat
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,6 +15,7 @@ from tacit.errors import FileError
 from tacit.files import (
     check_secret,
     create_secret,
+    disk_warnings,
     erase,
     overwrite,
     read_bytes,
@@ -105,3 +108,13 @@ def test_a_file_is_erased_in_as_many_bytes_as_it_has(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert not path.exists()
     assert link.read_bytes() == b""
+
+
+@pytest.mark.parametrize(("free", "warned"), [(21, 0), (19, 1)])
+def test_a_disk_that_is_nearly_full_is_warned_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, warned: int
+) -> None:
+    disk = SimpleNamespace(used=100 - free, free=free)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: disk)
+    assert len(list(disk_warnings(tmp_path))) == warned
+    assert list(disk_warnings(tmp_path / "none")) == []

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from tacit import files
 from tacit.identity.config import load_node_config
 from tacit.local.cluster import LocalCluster, free_addresses
 from tacit.node.status import is_listening, node_status
@@ -18,7 +19,10 @@ from tests.support.command_line import commands_here
 DAY = 86_400.0
 
 
-def test_an_open_agreement_is_shown_and_one_that_cannot_be_read_is_critical(folder: Path) -> None:
+def test_an_open_agreement_is_shown_and_one_that_cannot_be_read_is_critical(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "DISK_PART", 1.0)  # this machine's disk is another matter
     agreement, _, _ = agree(node(folder), folder)
     config, now = load_node_config(folder / "node-0.toml"), time.time()
     config = replace(config, listen=free_addresses(1)[0])

@@ -275,8 +275,8 @@ def test_of_many_who_move_a_run_at_once_one_alone_succeeds(database: Database, r
 def test_a_failed_query_changes_nothing_and_tells_nobody(
     database: Database, run_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    heard: list[object] = []
-    monkeypatch.setattr(database, "on_events", heard.extend)
+    heard: list[bool] = []
+    monkeypatch.setattr(database, "on_events", lambda: heard.append(True))
 
     def warn_and_fail(session: Session) -> None:
         add_warning(session, run_id, "clocks differ")
@@ -291,16 +291,13 @@ def test_a_failed_query_changes_nothing_and_tells_nobody(
     assert len(heard) == 1
 
 
-def test_many_readers_and_writers_at_once_lose_nothing(
-    url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_readers_and_writers_at_once_lose_nothing(url: str) -> None:
     database, other = Database(url), Database(url)
     with database.writing() as session:
         for name, role in (("op", "operator"), ("north", "participant"), ("south", "participant")):
             create_account(session, name, role)
-    run_id, numbers = new_run(database), list[int]()
+    run_id = new_run(database)
     begin(database, run_id)
-    monkeypatch.setattr(database, "on_events", lambda e: numbers.extend(each.id for each in e))
 
     async def work() -> None:
         async def one(number: int) -> None:
@@ -322,7 +319,6 @@ def test_many_readers_and_writers_at_once_lose_nothing(
         events = events_after(session, 0, run=run_id, limit=None)
     reports = [each.data["generation"] for each in events if each.kind == "progress"]
     assert sorted(reports) == list(range(100))
-    assert numbers == sorted(numbers)
     other.close()
     database.close()
 

@@ -123,7 +123,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     platform: Platform = app.state.platform
     platform.known_tokens.update(await platform.database.read(valid_tokens))
     # Events have listeners before execution begins to change runs.
-    platform.announcer.start()
+    await platform.announcer.start()
     await platform.execution.start()
     notifier = Notifier(platform.settings, platform.database, platform.execution.clusters)
     notifier.start(platform.execution.tasks)
@@ -133,5 +133,5 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         # The database is closed last: execution stores where the interrupted runs stand.
         await platform.execution.stop()
         await platform.background.close()
-        platform.announcer.stop()
+        await platform.announcer.close()
         platform.database.close()

@@ -20,8 +20,8 @@ from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, Operational
 from sqlalchemy.orm import Session
 
 from tacit.errors import InputError, StorageError
-from tacit.service.storage.events import NEW_EVENTS
-from tacit.service.storage.models import Base, Event, NoticeCursor, TablesVersion
+from tacit.service.storage.events import store_events
+from tacit.service.storage.models import Base, NoticeCursor, TablesVersion
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -38,9 +38,7 @@ BUSY_SECONDS = 10
 class WriteLock:
     """Lets one writer in at a time; an urgent one is next, whoever waited longer.
 
-    Without it SQLite would make writers poll for their turn, in any order. PostgreSQL would let
-    them commit side by side, so that an event with a lower number could appear after a higher one,
-    and whoever reads on from the higher number would never see it.
+    Without it SQLite would make writers poll for their turn, in any order.
     """
 
     def __init__(self) -> None:
@@ -81,8 +79,8 @@ class Database:
             first: ThreadPoolExecutor(1, thread_name_prefix="answers" if first else "writer")
             for first in (False, True)
         }
-        self.on_events: Callable[[list[Event]], None] | None = None
-        """Called in the writer's thread with the events of each committed transaction."""
+        self.on_events: Callable[[], None] | None = None
+        """Called in the writer's thread after each commit with events."""
         try:
             self._check_tables()
         except DatabaseError as error:
@@ -107,6 +105,14 @@ class Database:
                 f"one has {TABLES_VERSION!r}); run that version, or restore a backup of this one"
             )
 
+    @property
+    def server(self) -> dict[str, Any] | None:
+        """What psycopg connects to the server with; None for SQLite."""
+        if self._engine.dialect.name == "sqlite":
+            return None
+        _, options = self._engine.dialect.create_connect_args(self._engine.url)
+        return dict(options)
+
     @contextmanager
     def reading(self) -> Iterator[Session]:
         """A session that sees one state of the database and changes nothing."""
@@ -123,11 +129,10 @@ class Database:
             Session(self._writer, expire_on_commit=False) as session,
         ):
             yield session
+            has_events = store_events(session)
             session.commit()
-            # Still under the lock: listeners get events in the order of their numbers.
-            events: list[Event] = session.info.get(NEW_EVENTS, [])
-            if events and self.on_events is not None:
-                self.on_events(events)
+            if has_events and self.on_events is not None:
+                self.on_events()
 
     async def read(
         self,

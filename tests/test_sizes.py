@@ -32,8 +32,8 @@ TESTS = Path(__file__).parent
 CEILINGS: Mapping[str, float] = {
     "modules": 333,  # besides `__init__`
     "packages": 36,
-    "lines of src": 80_200,
-    "lines of tests": 73_700,
+    "lines of src": 80_900,
+    "lines of tests": 75_200,
     "longest module": 600,  # the goal; what is shorter may grow up to it
     "longest function": 80,  # besides commands
     "most parameters": 10,  # of the same

@@ -193,13 +193,35 @@ def invite(
 
 
 def list_runs(
-    state: Annotated[str | None, typer.Option(help="Only runs in this state.")] = None,
+    state: Annotated[list[str] | None, typer.Option(help="Only runs in this state.")] = None,
+    name: Annotated[str | None, typer.Option(help="Only runs of this name.")] = None,
+    search: Annotated[str, typer.Option(help="Only runs with these words in the name.")] = "",
+    mine: Annotated[bool, typer.Option("--mine", help="Only runs that you created.")] = False,
+    limit: Annotated[int, typer.Option(min=1, help="How many to list at most.")] = 100,
     as_json: AsJson = False,
 ) -> None:
-    """List all runs, the newest first."""
+    """List runs, the newest first."""
+    from itertools import islice
+    from typing import get_args
+
+    from tacit.client import MOST_LISTED, RunState
+
+    if unknown := [each for each in state or () if each not in get_args(RunState)]:
+        known = ", ".join(get_args(RunState))
+        raise InputError(f"--state: there is no state {unknown[0]!r}; choose from {known}")
+    states = [each for each in get_args(RunState) if each in (state or ())]
     with operators_client() as client:
-        found = [each for each in client.runs.all() if state in (None, each.state)]
-    echo_runs(found, none="there is no such run", as_json=as_json)
+        wanted = client.runs.each(
+            states=states,
+            name=name,
+            search=search,
+            mine=mine,
+            page_size=min(limit + 1, MOST_LISTED),
+        )
+        found = list(islice(wanted, limit + 1))
+    echo_runs(found[:limit], none="there is no such run", as_json=as_json)
+    if len(found) > limit:
+        typer.echo(f"these are the newest {limit}; --limit gives more", err=True)
 
 
 def show(run: Run, as_json: AsJson = False) -> None:

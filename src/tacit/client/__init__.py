@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
     from tacit.client.models import (
         ENDS,
+        MOST_LISTED,
         AccountView,
         CarriedLog,
         CarriedLogs,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
         NewWebhook,
         NodeView,
         NotificationsView,
+        Page,
         PartOfNode,
         Parts,
         Plan,

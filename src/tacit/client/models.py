@@ -7,7 +7,7 @@ it, the client decodes it, the dashboard and the commands show it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Generic, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -42,6 +42,19 @@ Role = Literal["operator", "participant", "viewer"]
 HexSignature = Annotated[str, Meta(pattern=r"^[0-9a-f]{128}\Z")]
 HexKey = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 ENDS: frozenset[RunState] = frozenset({"finished", "interrupted", "failed", "cancelled"})
+
+
+T = TypeVar("T")
+MOST_LISTED = 500
+"""The longest page of a list."""
+
+
+class Page(Struct, Generic[T], frozen=True):
+    """A part of a list, and how to ask for what comes after it."""
+
+    items: list[T]
+    next: str | None = None
+    """What to give as `after` for the next page; None on the last one."""
 
 
 class ErrorAnswer(Struct, frozen=True):

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import time
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
-from urllib.parse import quote
+from itertools import islice
+from typing import Any, TypeVar
+from urllib.parse import quote, urlencode
 
 from msgspec.structs import replace
 
 from tacit.client.certificates import InvitationFile, platform_address
 from tacit.client.connection import Connection, RunEvent, watch
 from tacit.client.models import (
+    MOST_LISTED,
     AccountView,
     CarriedLogs,
     ClusterView,
@@ -24,9 +26,11 @@ from tacit.client.models import (
     ListedSeries,
     Me,
     NotificationsView,
+    Page,
     Parts,
     PublicWeights,
     RunResult,
+    RunState,
     RunView,
     SeriesView,
     SubmittedRows,
@@ -36,11 +40,26 @@ from tacit.client.terms import RunTerms, SeriesTerms
 from tacit.errors import InputError, RunEndedError, WaitingError
 
 POLL_SECONDS = 0.5
+T = TypeVar("T")
 
 
 class _PartOfApi:
     def __init__(self, connection: Connection, /) -> None:
         self._connection = connection
+
+    def _each(
+        self, path: str, kind: type[Page[T]], wanted: Mapping[str, Any], size: int = MOST_LISTED
+    ) -> Iterator[T]:
+        """Yield what a list has, page by page."""
+        options = {name: value for name, value in wanted.items() if value not in (None, "", ())}
+        options["limit"] = size
+        while True:
+            page = self._connection.get(f"{path}?{urlencode(options, doseq=True)}", kind)
+            yield from page.items
+            # A platform that answers with an empty page and a cursor would have this go on forever.
+            if page.next is None or not page.items:
+                return
+            options["after"] = page.next
 
 
 class RunsApi(_PartOfApi):
@@ -51,13 +70,30 @@ class RunsApi(_PartOfApi):
 
     # Operators.
 
+    def each(
+        self,
+        *,
+        states: Sequence[RunState] = (),
+        name: str | None = None,
+        search: str = "",
+        mine: bool = False,
+        page_size: int = MOST_LISTED,
+    ) -> Iterator[ListedRun]:
+        """Yield the runs that this account may see, the newest first, fetched page by page.
+
+        `states` and `name` are whole; of `search` each word is in the name or the id. Of an
+        operator's, `mine` are those that it created.
+        """
+        wanted = {"state": states, "name": name, "search": search, "mine": mine or None}
+        return self._each("/runs", Page[ListedRun], wanted, page_size)
+
     def all(self) -> list[ListedRun]:
         """All runs that this account may see, the newest first."""
-        return self._connection.get("/runs", list[ListedRun])
+        return list(self.each())
 
     def find(self, named: str, /) -> str:
         """The id of a run that is given by its id or its name."""
-        return named if named.startswith("r-") else _only_one("run", named, self.all())
+        return named if named.startswith("r-") else _only_one("run", named, self.each(name=named))
 
     def show(self, run: str, /) -> RunView:
         return self._connection.get(_path("runs", run), RunView)
@@ -231,11 +267,14 @@ class SeriesApi(_PartOfApi):
 
     def all(self) -> list[ListedSeries]:
         """All series that this account may see, the newest first."""
-        return self._connection.get("/series", list[ListedSeries])
+        return list(self._each("/series", Page[ListedSeries], {}))
 
     def find(self, named: str, /) -> str:
         """The id of a series that is given by its id or its name."""
-        return named if named.startswith("s-") else _only_one("series", named, self.all())
+        if named.startswith("s-"):
+            return named
+        found = self._each("/series", Page[ListedSeries], {"name": named})
+        return _only_one("series", named, found)
 
     def show(self, series: str, /) -> SeriesView:
         return self._connection.get(_path("series", series), SeriesView)
@@ -269,7 +308,8 @@ class AccountsApi(_PartOfApi):
     """Requests of operators about accounts: `client.accounts`."""
 
     def all(self) -> list[AccountView]:
-        return self._connection.get("/accounts", list[AccountView])
+        """All accounts, by name."""
+        return list(self._each("/accounts", Page[AccountView], {}))
 
     def add(self, name: str, role: str, /) -> InvitedAccount:
         """Add an account; its one-time code is shown here and never again."""
@@ -397,8 +437,9 @@ class PlatformClient(Connection):
         return self.send("GET", "/metrics").decode()
 
 
-def _only_one(kind: str, name: str, listed: Sequence[ListedRun] | Sequence[ListedSeries]) -> str:
-    found = [each.id for each in listed if each.name == name]
+def _only_one(kind: str, name: str, listed: Iterable[ListedRun | ListedSeries]) -> str:
+    # Two are enough to know that the name is not enough.
+    found = [each.id for each in islice(listed, 2) if each.name == name]
     if len(found) != 1:
         many = "several have" if found else f"no {kind} has"
         raise InputError(f"{many} the name {name!r}; give the id from the list")

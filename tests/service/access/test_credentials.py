@@ -134,7 +134,7 @@ def test_a_new_invitation_ends_the_earlier(world: World) -> None:
 
 def test_accounts_say_who_has_joined(world: World) -> None:
     world.ok("POST", "/accounts", "op", json={"name": "late", "role": "viewer"})
-    joined = {each["name"]: each["joined"] for each in world.ok("GET", "/accounts", "op")}
+    joined = {each["name"]: each["joined"] for each in world.ok("GET", "/accounts", "op")["items"]}
     assert joined == {"op": True, "eye": True, "outsider": True, "late": False}
 
 

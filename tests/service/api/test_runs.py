@@ -59,7 +59,7 @@ def test_from_draft_to_result(world: World) -> None:
     logs = world.ok("POST", f"/runs/{run_id}/logs", "north", json={"nonce": "ab" * 16})
     assert [each["node"] for each in logs["logs"]] == [0, 1, 2]
     assert logs["words"] == {"0": "ab"}
-    summary = world.ok("GET", "/runs", "south")
+    summary = world.ok("GET", "/runs", "south")["items"]
     assert [(each["id"], each["best"]) for each in summary] == [(run_id, [88.0])]
 
 

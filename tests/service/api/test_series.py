@@ -66,8 +66,8 @@ def test_a_series_is_drawn_up_when_all_have_joined_and_signed_once(world: World)
     wrong = {"signature": "ab" * 64}
     world.refused("refused", "POST", f"/series/{series_id}/signature", "south", json=wrong)
     assert world.sign_series(series_id, "south")["state"] == "agreed"
-    assert [each["id"] for each in world.ok("GET", "/series", "south")] == [series_id]
-    assert world.ok("GET", "/series", "outsider") == []
+    assert [each["id"] for each in world.ok("GET", "/series", "south")["items"]] == [series_id]
+    assert world.ok("GET", "/series", "outsider")["items"] == []
 
 
 def test_runs_are_copies_of_the_last_with_what_varies(world: World) -> None:
@@ -158,7 +158,7 @@ def test_what_no_series_can_be_made_of_is_refused(
     answer = world.call("POST", "/series", "op", json=terms)
     assert answer.status_code in (400, 422)
     assert said in answer.text
-    assert world.ok("GET", "/series", "op") == []
+    assert world.ok("GET", "/series", "op")["items"] == []
 
 
 def test_runs_start_by_the_clock_and_never_pile_up(world: World) -> None:
@@ -383,7 +383,7 @@ def test_a_pattern_whose_reference_plan_cannot_be_is_refused(world: World) -> No
     ):
         answer = world.call("POST", "/series", "op", json=body)
         assert (answer.is_success, why in answer.text) == (False, True), answer.text
-    assert world.ok("GET", "/series", "op") == []
+    assert world.ok("GET", "/series", "op")["items"] == []
     fits = {"problem": masked, "reference": [1, 0, 2, 3]}
     for run in (fits, {}):  # each run brings one, so the pattern need not
         assert world.ok("POST", "/series", "op", json=with_equity(run=run, **given))["id"]

@@ -127,7 +127,7 @@ def the_list_is_searched_and_a_run_copied(dashboard: World, at: Watched) -> None
     expect(row).to_contain_text("Assignment, ")
     expect(page.locator(".runs li", has_text="<b>ended</b>")).to_contain_text("best 88")
     looked_at(at, "33-runs")
-    page.get_by_label("Search").fill("ended finish")
+    page.get_by_label("Search").fill("ended well")
     expect(page.locator(".runs li")).to_have_count(1)
     page.get_by_role("link", name='Copy <b>ended</b> "well"').click()
     expect(page.get_by_label("Name of the run")).to_have_value('<b>ended</b> "well" (copy)')

@@ -49,7 +49,7 @@ from tacit.service.dashboard.run_parts import (
     way_of,
 )
 from tacit.service.dashboard.run_plan import plan_table, plan_views, summary
-from tacit.service.dashboard.runs_page import about, detail, matches, standing, worrying_silence
+from tacit.service.dashboard.runs_page import about, detail, standing, worrying_silence
 from tacit.service.dashboard.series_pages import runs_table, series_terms_list, signers_table
 from tacit.service.dashboard.signing_in import own_path
 from tacit.service.dashboard.words import WAY
@@ -340,9 +340,6 @@ def test_a_list_says_how_far_each_run_is() -> None:
     both = run_about(state="finished", best=[12.5, 7])
     assert standing(both) == "at best 12.5, 7, not in one plan"
     assert about(run_about(disclosures=["top:15"])) == "Assignment, top:15"
-    run = run_about(name="Morning", kind="tour", disclosures=[])
-    assert matches(run, "morn tour", "waiting")
-    assert not matches(run, "evening", "all")
 
 
 def test_a_list_says_when_something_happens() -> None:

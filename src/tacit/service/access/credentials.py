@@ -10,6 +10,7 @@ import hashlib
 import re
 import secrets
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -241,8 +242,10 @@ def _is_valid(row: AccessToken) -> bool:
     return row.revoked is None and row.expires > time.time()
 
 
-def accounts_that_joined(session: Session, /) -> set[str]:
-    return set(session.scalars(select(AccessToken.account).distinct()))
+def accounts_that_joined(session: Session, names: Sequence[str], /) -> set[str]:
+    """Those of these accounts that have, or had, a token."""
+    query = select(AccessToken.account).where(AccessToken.account.in_(names)).distinct()
+    return set(session.scalars(query))
 
 
 def has_valid_token(session: Session, account: str, /) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Annotated
 
+import msgspec
 from fastapi import APIRouter, Path
 from sqlalchemy.orm import Session
 
@@ -24,6 +25,7 @@ from tacit.client import (
     NewAccount,
     NewWebhook,
     NotificationsView,
+    Page,
     WebhookView,
 )
 from tacit.errors import TacitError, TooManyError, WrongStateError
@@ -39,13 +41,14 @@ from tacit.service.access.credentials import (
 )
 from tacit.service.api.encoding import error_responses
 from tacit.service.api.gate import AccountName, Asker, Platform, ThePlatform, gated_router
+from tacit.service.api.paging import USUALLY_LISTED, After, Limit, key_of, page_of
 from tacit.service.notices.delivery import (
     NOT_DELIVERED,
     checked_webhook_url,
     webhook_key,
     webhook_secret,
 )
-from tacit.service.storage import Account, Notice, Webhook, create_account, list_accounts
+from tacit.service.storage import Account, Notice, Webhook, create_account
 from tacit.service.storage.accounts import (
     TEST,
     add_notice,
@@ -57,11 +60,13 @@ from tacit.service.storage.accounts import (
     set_contact,
     webhooks_of,
 )
+from tacit.service.storage.pages import page_of_accounts
 from tacit.service.workflow.inviting import join, undrafted_runs
 from tacit.service.workflow.series import draw_up_series, undrafted_series
 
 TEST_SECONDS = 60.0
 """Between two tests of an account."""
+NameInCursor = Annotated[str, msgspec.Meta(max_length=63, pattern=r"^[^\x00]*\Z")]
 WebhookId = Annotated[str, Path(pattern=r"^w-[a-z2-7]{10}$")]
 
 
@@ -124,12 +129,18 @@ def _invite_again(session: Session, name: str, hours: float) -> tuple[Account, s
     return session.get_one(Account, name), *code
 
 
-def _all(session: Session) -> list[AccountView]:
-    joined = accounts_that_joined(session)
-    return [
-        AccountView(each.name, each.role, each.name in joined, each.signing_key, each.created)
-        for each in list_accounts(session)
-    ]
+def _page(session: Session, after: str | None, limit: int) -> Page[AccountView]:
+    found = page_of_accounts(session, after=after, limit=limit + 1)
+    joined = accounts_that_joined(session, [each.name for each in found])
+    return page_of(
+        found,
+        limit,
+        shown=lambda accounts: [
+            AccountView(each.name, each.role, each.name in joined, each.signing_key, each.created)
+            for each in accounts
+        ],
+        key=lambda last: last.name,
+    )
 
 
 def _shut_out(session: Session, name: str) -> None:
@@ -148,9 +159,11 @@ def accounts_router() -> APIRouter:
     router = gated_router("accounts")
 
     @router.get("/accounts")
-    async def accounts(platform: ThePlatform) -> list[AccountView]:
-        """All accounts."""
-        return await platform.database.read(_all)
+    async def accounts(
+        platform: ThePlatform, after: After = None, limit: Limit = USUALLY_LISTED
+    ) -> Page[AccountView]:
+        """A page of all accounts, by name."""
+        return await platform.database.read(_page, key_of(after, NameInCursor), limit)
 
     @router.post("/accounts", status_code=201, responses=error_responses(409))
     async def add_account(body: NewAccount, platform: ThePlatform) -> InvitedAccount:

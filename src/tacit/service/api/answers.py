@@ -1,22 +1,18 @@
-"""Answer with runs: one with everything, or a list of summaries."""
+"""Answer with runs: one with everything, or a page of the list."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
-from sqlalchemy import Integer, case, cast, func, select
+import msgspec
+from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
-from tacit.client import (
-    ListedRun,
-    MemberView,
-    RunTerms,
-    RunView,
-)
-from tacit.service.storage import Account, Member, Run, list_runs, members_with_keys, read_run
-
-MOST_KEPT = 10_000
+from tacit.client import ListedRun, MemberView, Page, RunProgress, RunView
+from tacit.service.api.paging import page_of
+from tacit.service.storage import Run, members_with_keys, read_run
+from tacit.service.storage.pages import Position, RunFilter, member_counts, page_of_runs
 
 
 def run_view(
@@ -36,7 +32,6 @@ def run_view(
     ]
     return RunView(
         **_columns(run),
-        **_terms_summary(run.terms)._asdict(),
         joined=sum(each.joined for each in members),
         signed=sum(each.signed for each in members),
         accepted=sum(each.submission_state == "accepted" for each in members),
@@ -53,82 +48,36 @@ def run_view(
     )
 
 
-class _TermsSummary(NamedTuple):
-    kind: str
-    disclosures: list[str]
-    participants: int
-
-
-def _terms_summary(terms: RunTerms) -> _TermsSummary:
-    disclosures = list(dict.fromkeys(each.disclosure for each in terms.confidential))
-    return _TermsSummary(terms.problem.kind, disclosures, len(terms.participants))
-
-
-@dataclass
-class SummaryCache:
-    """Keeps what the list of runs shows of their terms; one per service.
-
-    Terms can be long, and the list is requested often. From the invitation on they stay as they
-    are, so their summaries can be kept.
-    """
-
-    _kept: dict[str, _TermsSummary] = field(default_factory=dict)
-
-    def of(self, run: Run, /) -> _TermsSummary:
-        """Summarize a run's terms; its session must be open, to fetch them if they are needed."""
-        if run.state == "draft":
-            return _terms_summary(run.terms)
-        if run.id not in self._kept:
-            while len(self._kept) >= MOST_KEPT:
-                del self._kept[next(iter(self._kept))]
-            self._kept[run.id] = _terms_summary(run.terms)
-        return self._kept[run.id]
-
-
-def run_summaries(
-    session: Session, cache: SummaryCache, /, *, participant: str | None = None
-) -> list[ListedRun]:
-    """All runs, or those of a participant, the newest first."""
-    # One query for all runs in place of one for each.
-    counts = _member_counts(session)
-    found = []
-    for run in list_runs(session, participant=participant):
-        joined, signed, accepted = counts.get(run.id, (0, 0, 0))
-        found.append(
-            ListedRun(
-                **_columns(run),
-                **cache.of(run)._asdict(),
-                joined=joined,
-                signed=signed,
-                accepted=accepted,
-            )
-        )
-    return found
-
-
-def _member_counts(session: Session) -> dict[str, tuple[int, int, int]]:
-    """Count, per run, who has joined, who has signed, and whose costs the nodes took."""
-    accepted = cast(case((Member.submission_state == "accepted", 1), else_=0), Integer)
-    query = (
-        select(
-            Member.run,
-            func.count(Account.signing_key),
-            func.count(Member.signed),
-            func.sum(accepted),
-        )
-        .join(Account, Account.name == Member.participant)
-        .group_by(Member.run)
+def runs_page(
+    session: Session, wanted: RunFilter, /, *, after: Position | None, limit: int
+) -> Page[ListedRun]:
+    """The next runs after a position, the newest first."""
+    found = page_of_runs(session, wanted, after=after, limit=limit + 1)
+    return page_of(
+        found,
+        limit,
+        shown=lambda rows: _listed(session, rows),
+        key=lambda last: Position(last.created, last.id),
     )
-    return {run: (joined, signed, taken) for run, joined, signed, taken in session.execute(query)}
 
 
-def _columns(run: Run) -> dict[str, Any]:
+def _listed(session: Session, rows: Sequence[Row[Any]]) -> list[ListedRun]:
+    counts = member_counts(session, [row.id for row in rows])
+    return [_listed_run(row, *counts.get(row.id, (0, 0, 0))) for row in rows]
+
+
+def _listed_run(row: Row[Any], joined: int, signed: int, accepted: int) -> ListedRun:
+    return ListedRun(**_columns(row), joined=joined, signed=signed, accepted=accepted)
+
+
+def _columns(run: Run | Row[Any]) -> dict[str, Any]:
     times = ("created", "running_since", "deadline_at", "ended")
     columns = ("id", "name", "state", "reason", *times, "series", "series_number")
     known = {name: getattr(run, name) for name in columns}
-    last = run.progress
+    last: RunProgress | None = run.progress
     return {
         **known,
+        **msgspec.structs.asdict(run.summary),
         "generation": None if last is None else last.generation,
         "best": None if last is None else last.best,
         "reported_at": None if last is None else last.at,

@@ -7,6 +7,7 @@ returns is the answer. An error is a code and a sentence, never a stack trace.
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable
@@ -22,7 +23,15 @@ from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
-from tacit.client import ErrorAnswer, read_request
+from tacit.client import (
+    CarriedLogs,
+    ErrorAnswer,
+    Page,
+    Parts,
+    PublicWeights,
+    RunResult,
+    read_request,
+)
 from tacit.errors import (
     EngineError,
     FileError,
@@ -39,6 +48,8 @@ from tacit.errors import (
 
 JSON = "application/json"
 REFERENCE = "#/components/schemas/{name}"
+LARGE_ANSWERS = (Page, CarriedLogs, Parts, PublicWeights, RunResult)
+"""Answers that can have megabytes; a thread encodes them."""
 Endpoint = Callable[..., Awaitable[Any]]
 
 
@@ -74,7 +85,7 @@ def _record_in(kind: object) -> type[msgspec.Struct] | None:
 
 
 def _is_answer(kind: object) -> bool:
-    return _record_in(kind) is not None or get_origin(kind) is list
+    return _record_in(kind) is not None or get_origin(kind) in (list, Page)
 
 
 def _adapted(
@@ -87,7 +98,8 @@ def _adapted(
         found = await endpoint(**given)
         if found is None or isinstance(found, Response):
             return found
-        return Response(msgspec.json.encode(found), status_code=status, media_type=JSON)
+        content = await _encoded(found)
+        return Response(content, status_code=status, media_type=JSON)
 
     parameters = [
         each.replace(annotation=Annotated[Any, Depends(_reader(bodies[name]))], default=each.empty)
@@ -98,6 +110,12 @@ def _adapted(
     signature = inspect.Signature(parameters)
     answered.__signature__ = signature  # type: ignore[attr-defined]
     return answered
+
+
+async def _encoded(answer: object) -> bytes:
+    if isinstance(answer, LARGE_ANSWERS):
+        return await asyncio.to_thread(msgspec.json.encode, answer)
+    return msgspec.json.encode(answer)
 
 
 @cache

@@ -22,7 +22,6 @@ from tacit.names import NAME_PATTERN, one_form
 from tacit.service.access.credentials import Requester, requester_of, secret_hash
 from tacit.service.access.limits import ConcurrencyLimit, RateLimit
 from tacit.service.access.permissions import PERMISSIONS, Endpoint, check_role
-from tacit.service.api.answers import SummaryCache
 from tacit.service.api.encoding import TypedRouter, error_responses
 from tacit.service.api.intake import PREFIX, Intake
 from tacit.service.background import Background
@@ -52,7 +51,6 @@ class Platform:
     """The number of open event streams per account."""
     known_tokens: dict[str, str] = field(default_factory=dict)
     """The accounts of tokens that are or were valid, by their hashes."""
-    summaries: SummaryCache = field(default_factory=SummaryCache)
     logs: ConcurrencyLimit = field(
         default_factory=lambda: ConcurrencyLimit(
             "logs", at_once=LOGS_AT_ONCE, each=1, within=LOGS_WAIT_SECONDS

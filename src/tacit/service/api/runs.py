@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Annotated
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Depends, Query, Response
 from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
@@ -13,6 +14,7 @@ from tacit.client import (
     ENDS,
     InvitationFile,
     ListedRun,
+    Page,
     PublicWeights,
     Reason,
     RunState,
@@ -24,9 +26,10 @@ from tacit.client import (
 )
 from tacit.errors import WrongStateError
 from tacit.service.access.permissions import PARTICIPANT
-from tacit.service.api.answers import run_summaries, run_view
+from tacit.service.api.answers import run_view, runs_page
 from tacit.service.api.encoding import error_responses
 from tacit.service.api.gate import AccountName, Asker, RunId, ThePlatform, gated_router
+from tacit.service.api.paging import NO_NUL, USUALLY_LISTED, After, Limit, Name, key_of
 from tacit.service.storage import (
     Event,
     Run,
@@ -36,6 +39,7 @@ from tacit.service.storage import (
     sealed_of,
     set_state,
 )
+from tacit.service.storage.pages import Position, RunFilter
 from tacit.service.storage.states import BEFORE_RUNNING, check_state
 from tacit.service.workflow.inviting import invite_members, invite_to_run
 from tacit.service.workflow.series import begin_run, draft_in_series, fitting_draft
@@ -80,15 +84,51 @@ def cancel_before_running(session: Session, run_id: str, reason: str, /) -> None
         set_state(session, run_id, "cancelled", reason=reason)
 
 
+async def _run_filter(
+    who: Asker,
+    state: Annotated[
+        list[RunState] | None, Query(description="Only runs in this state, or in one of several.")
+    ] = None,
+    name: Name = None,
+    search: Annotated[
+        str,
+        Query(
+            max_length=200,
+            pattern=NO_NUL,
+            description="Words, each of which is in the name or the id.",
+        ),
+    ] = "",
+    mine: Annotated[
+        bool, Query(description="Only those that one has created; a participant's are its own.")
+    ] = False,
+) -> RunFilter:
+    takes_part = who.role == PARTICIPANT
+    return RunFilter(
+        states=tuple(dict.fromkeys(state or ())),
+        name=name,
+        words=tuple(search.split()),
+        participant=who.account if takes_part else None,
+        created_by=who.account if mine and not takes_part else None,
+    )
+
+
+Wanted = Annotated[RunFilter, Depends(_run_filter)]
+
+
 def runs_router() -> APIRouter:
     """The routes of runs."""
     router = gated_router("runs")
 
     @router.get("/runs")
-    async def runs(who: Asker, platform: ThePlatform) -> list[ListedRun]:
-        """All runs that one may see: a participant its own, the newest first."""
-        mine = who.account if who.role == PARTICIPANT else None
-        return await platform.database.read(run_summaries, platform.summaries, participant=mine)
+    async def runs(
+        platform: ThePlatform,
+        wanted: Wanted,
+        after: After = None,
+        limit: Limit = USUALLY_LISTED,
+    ) -> Page[ListedRun]:
+        """A page of the runs that one may see: a participant its own, the newest first."""
+        position = key_of(after, Position)
+        return await platform.database.read(runs_page, wanted, after=position, limit=limit)
 
     @router.post("/runs", status_code=201, responses=error_responses(422))
     async def draft(body: RunTerms, who: Asker, platform: ThePlatform) -> RunView:

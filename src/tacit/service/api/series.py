@@ -6,12 +6,14 @@ import asyncio
 from typing import Any
 
 from fastapi import APIRouter, Response
+from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
 from tacit.client import (
     ListedSeries,
     MemberView,
     NextRun,
+    Page,
     Reason,
     RunView,
     SeriesRun,
@@ -23,12 +25,18 @@ from tacit.service.access.permissions import PARTICIPANT
 from tacit.service.api.answers import run_view
 from tacit.service.api.encoding import error_responses
 from tacit.service.api.gate import Asker, SeriesId, ThePlatform, gated_router
+from tacit.service.api.paging import USUALLY_LISTED, After, Limit, Name, key_of, page_of
 from tacit.service.storage import (
     StandingSeries,
-    list_series,
     members_of_series,
     read_standing_series,
     runs_of_series,
+)
+from tacit.service.storage.pages import (
+    Position,
+    page_of_series,
+    runs_per_series,
+    unsigned_series,
 )
 from tacit.service.workflow.series import (
     add_run,
@@ -38,27 +46,46 @@ from tacit.service.workflow.series import (
     draw_up_series,
     end_series,
     fitting_terms,
-    is_agreed,
     next_terms,
     series_bytes,
     sign_series,
 )
 
 
-def _columns(session: Session, series: StandingSeries) -> dict[str, Any]:
-    state = "invited"
+def _columns(
+    series: StandingSeries | Row[Any], *, unsigned: set[str], runs: dict[str, int]
+) -> dict[str, Any]:
+    state = "agreed"
     if series.ended is not None:
         state = "ended"
-    elif is_agreed(session, series.id):
-        state = "agreed"
+    elif series.id in unsigned:
+        state = "invited"
     columns = ("id", "name", "hash", "cluster", "created", "next_at", "ended", "reason")
     known = {name: getattr(series, name) for name in columns}
-    return {**known, "state": state, "runs": len(runs_of_series(session, series.id))}
+    return {**known, "state": state, "runs": runs.get(series.id, 0)}
 
 
-def _all(session: Session, participant: str | None) -> list[ListedSeries]:
-    found = list_series(session, participant=participant)
-    return [ListedSeries(**_columns(session, each)) for each in found]
+def _series_page(
+    session: Session,
+    *,
+    name: str | None,
+    participant: str | None,
+    after: Position | None,
+    limit: int,
+) -> Page[ListedSeries]:
+    found = page_of_series(
+        session, name=name, participant=participant, after=after, limit=limit + 1
+    )
+    ids = [row.id for row in found]
+    unsigned, runs = unsigned_series(session, ids), runs_per_series(session, ids)
+    return page_of(
+        found,
+        limit,
+        shown=lambda rows: [
+            ListedSeries(**_columns(row, unsigned=unsigned, runs=runs)) for row in rows
+        ],
+        key=lambda last: Position(last.created, last.id),
+    )
 
 
 def series_view(
@@ -66,17 +93,16 @@ def series_view(
 ) -> SeriesView:
     """A series with its members and runs."""
     series = read_standing_series(session, series_id)
+    runs = runs_of_series(session, series_id)
+    unsigned = unsigned_series(session, [series_id])
     return SeriesView(
-        **_columns(session, series),
+        **_columns(series, unsigned=unsigned, runs={series_id: len(runs)}),
         terms=series.terms,
         members=[
             MemberView(each.participant, joined=key is not None, signed=each.signature is not None)
             for each, key in members_of_series(session, series_id)
         ],
-        its_runs=[
-            SeriesRun(run.id, run.series_number or 0, run.name, run.state)
-            for run in runs_of_series(session, series_id)
-        ],
+        its_runs=[SeriesRun(run.id, run.series_number or 0, run.name, run.state) for run in runs],
         invitations=invitations or {},
     )
 
@@ -86,10 +112,19 @@ def series_router() -> APIRouter:
     router = gated_router("series")
 
     @router.get("/series")
-    async def series(who: Asker, platform: ThePlatform) -> list[ListedSeries]:
-        """All series that one may see: a participant its own, the newest first."""
+    async def series(
+        who: Asker,
+        platform: ThePlatform,
+        name: Name = None,
+        after: After = None,
+        limit: Limit = USUALLY_LISTED,
+    ) -> Page[ListedSeries]:
+        """A page of the series that one may see: a participant its own, the newest first."""
         mine = who.account if who.role == PARTICIPANT else None
-        return await platform.database.read(_all, mine)
+        position = key_of(after, Position)
+        return await platform.database.read(
+            _series_page, name=name, participant=mine, after=position, limit=limit
+        )
 
     @router.post("/series", status_code=201, responses=error_responses(409, 422))
     async def create(body: SeriesTerms, who: Asker, platform: ThePlatform) -> SeriesView:

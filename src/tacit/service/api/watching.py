@@ -17,7 +17,7 @@ from tacit.service.access.credentials import Requester, is_still_valid
 from tacit.service.access.permissions import PARTICIPANT
 from tacit.service.api.encoding import error_responses
 from tacit.service.api.gate import Asker, Platform, RunId, ThePlatform, gated_router
-from tacit.service.storage import Event, events_after, read_run, runs_of_participant
+from tacit.service.storage import Event, events_after, is_member, read_run
 from tacit.service.storage.events import last_event
 from tacit.service.workflow.terms import terms_of_problem
 
@@ -60,21 +60,22 @@ class _Visibility:
     def __init__(self, platform: Platform, who: Requester, run_id: str | None) -> None:
         self._platform, self._run_id = platform, run_id
         self.participant = who.account if who.role == PARTICIPANT else None
-        self._mine: set[str] = set()
+        self._is_mine: dict[str, bool] = {}
+        """Of each run that there was an event of."""
 
     async def covers(self, event: Event) -> bool:
         if self._run_id is not None:
             return event.run == self._run_id
-        if self.participant is None or event.run in self._mine:
+        if self.participant is None:
             return True
         # Somebody becomes a member of a run when it is invited, which changes its state.
-        if event.kind == "state":
-            await self.refresh()
-        return event.run in self._mine
-
-    async def refresh(self) -> None:
-        if self.participant is not None:
-            self._mine = await self._platform.database.read(runs_of_participant, self.participant)
+        if event.run not in self._is_mine or (
+            event.kind == "state" and not self._is_mine[event.run]
+        ):
+            self._is_mine[event.run] = await self._platform.database.read(
+                is_member, event.run, self.participant
+            )
+        return self._is_mine[event.run]
 
 
 async def _events(
@@ -82,7 +83,6 @@ async def _events(
 ) -> AsyncIterator[str]:
     """Yield what was missed, then what comes, until the token is not valid any more."""
     visible = _Visibility(platform, who, run_id)
-    await visible.refresh()
     platform.streams[who.account] = platform.streams.get(who.account, 0) + 1
     try:
         # Checked once more: several requests may have passed the first check at the same moment.

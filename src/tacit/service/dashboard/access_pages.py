@@ -7,9 +7,11 @@ from functools import partial
 from nicegui import ui
 
 from tacit.client import (
+    MOST_LISTED,
     AccountView,
     InvitedAccount,
     NewAccount,
+    Page,
     Role,
 )
 from tacit.names import checked_name
@@ -62,10 +64,11 @@ class _People:
         self._box = ui.element("div")
 
     async def refresh(self) -> None:
-        accounts = await self._visitor.api.get("/accounts", list[AccountView])
+        path = f"/accounts?limit={MOST_LISTED}"
+        accounts = await self._visitor.api.get(path, Page[AccountView])
         self._box.clear()
         with self._box, ui.element("ul").classes("people"):
-            for account in accounts:
+            for account in accounts.items:
                 with ui.element("li"):
                     self._account(account)
 
@@ -146,13 +149,12 @@ def _access(visitor: Visitor) -> None:
         native(
             "p",
             "You signed in with a one-time code, which is used up. A token lets you in again: "
-            "after signing out, on another device, or when the platform has started again. It is "
-            "shown once; keep it like a password. Without it, signing out ends your access until "
-            "you get a new code.",
+            "after signing out, or on another device. It is shown once; keep it like a password. "
+            "Without it, signing out ends your access until you get a new code.",
         )
 
         async def show() -> None:
-            token = visitor.session.keep()
+            token = await visitor.session.keep()
             if token is not None:
                 text = "It is not shown again. Whoever has it has your access."
                 await show_codes("Your token", text, {visitor.account: token})

@@ -17,6 +17,7 @@ from tacit.errors import CredentialError, ServiceError
 from tacit.service.background import Background
 from tacit.service.dashboard.sessions import ApiClient, BrowserSession
 from tacit.service.dashboard.words import sentence
+from tacit.service.storage.events import Announcer
 
 Kind = Literal["main", "plain", "danger"]
 STYLE = Path(__file__).parent / "style.css"
@@ -37,6 +38,8 @@ class Visitor:
     api: ApiClient
     background: Background
     """Where files that it gives are read."""
+    announcer: Announcer
+    """Whose newest event says whether what is shown has to be fetched again."""
 
     @property
     def is_operator(self) -> bool:
@@ -211,9 +214,16 @@ async def confirmed(title: str, text: str, /, *, do: str, danger: bool = False) 
             sure.props("no-caps unelevated").classes("danger-fill" if danger else "main")
     # The second half of a slow double click falls beside the dialog, and must not close it.
     dialog.props(f'aria-label="{title}" no-backdrop-dismiss')
-    answer = await dialog
-    dialog.delete()
-    return bool(answer)
+    return bool(await _answer_of(dialog))
+
+
+async def _answer_of(dialog: ui.dialog) -> object:
+    """Wait for the answer to a dialog and remove it; None if its page was closed meanwhile."""
+    answer: object = await dialog
+    # With a page that is closed its dialogs are removed already, which works only once.
+    if not dialog.is_deleted:
+        dialog.delete()
+    return answer
 
 
 async def show_codes(
@@ -245,8 +255,7 @@ async def show_codes(
                 "no-caps unelevated autofocus"
             )
     dialog.props(f'aria-label="{title}"')
-    await dialog
-    dialog.delete()
+    await _answer_of(dialog)
 
 
 def _file_button(

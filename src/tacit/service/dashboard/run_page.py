@@ -139,6 +139,8 @@ class RunActions:
 
 
 EVERY_SECONDS = 1.0
+FETCH_TICKS = 10
+"""Without any event a run is fetched again after so many ticks."""
 
 
 async def run_page(visitor: Visitor, run: RunView, curves: Curves, checks: LogChecks, /) -> None:
@@ -158,7 +160,8 @@ class _RunPage:
     """Parts are made once; NiceGUI sends a content only if it differs from the last."""
 
     def __init__(self, visitor: Visitor, run: RunView, curves: Curves, checks: LogChecks) -> None:
-        self._visitor, self._id = visitor, run.id
+        self._visitor, self._id, self._run = visitor, run.id, run
+        self._seen = -1
         self._population = population_of_terms(run.terms)
         self._search = search_words(run.terms)
         self._curves = curves
@@ -176,7 +179,7 @@ class _RunPage:
         self._stalled = native("p").classes("banner").props('role="alert"')
         self._way = html()
         self._warnings = html()
-        self.actions = RunActions(visitor, self._id, self.tick)
+        self.actions = RunActions(visitor, self._id, self.fetch)
         with ui.element("div").classes("parts"):
             self._plan = RunPlan(self._id)
             with section("Progress", classes="wide"):
@@ -200,8 +203,20 @@ class _RunPage:
                 self._terms = html()
 
     async def tick(self) -> None:
+        if self._newest() == self._seen and self._ticks % FETCH_TICKS:
+            await self.refresh(self._run)
+        else:
+            await self.fetch()
+
+    def _newest(self) -> int:
+        return self._visitor.announcer.newest(self._id)
+
+    async def fetch(self) -> None:
+        newest = self._newest()
         try:
-            await self.refresh(await self._visitor.api.get(f"/runs/{self._id}", RunView))
+            self._run = await self._visitor.api.get(f"/runs/{self._id}", RunView)
+            await self.refresh(self._run)
+            self._seen = newest
         except ServiceError as error:
             # Of many open pages some are refused for a moment; the next second tries again.
             if not isinstance(error, TooManyError):

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import time
 from typing import NamedTuple
+from urllib.parse import urlencode
 
 from nicegui import ui
+from nicegui.element import Element
 
-from tacit.client import ListedRun
+from tacit.client import MOST_LISTED, ListedRun, Page
 from tacit.disclosure import SEALED
-from tacit.errors import ServiceError
+from tacit.errors import ServiceError, TooManyError
 from tacit.service.dashboard.fields import choice
 from tacit.service.dashboard.frame import (
     Visitor,
+    button,
     link_button,
     native,
     nothing_yet,
@@ -37,8 +40,10 @@ GROUPS = {
     "finished": ("Finished", ("finished",)),
     "trouble": ("Interrupted, failed, cancelled", ("interrupted", "failed", "cancelled")),
 }
-# A longer list says how many more there are, and is searched.
-SHOWN_AT_ONCE = 100
+ROWS = 50
+"""So many are shown at first, and so many more at a time."""
+FETCH_TICKS = 10
+"""Without any event the list is fetched again after so many ticks."""
 
 
 def detail(run: ListedRun, now: float, /) -> str:
@@ -86,15 +91,6 @@ def standing(run: ListedRun, /) -> str:
     return f"{people} participant{'' if run.participants == 1 else 's'}"
 
 
-def matches(run: ListedRun, words: str, group: str, /) -> bool:
-    """Return whether a run fits a search: all words stand in what is shown of it."""
-    states = GROUPS[group][1]
-    if states is not None and run.state not in states:
-        return False
-    text = f"{run.name} {run.id} {about(run)} {state_name(run.state)}".casefold()
-    return all(word in text for word in words.casefold().split())
-
-
 async def runs_page(visitor: Visitor, /) -> None:
     with page_frame("Runs", visitor, here="/"):
         with ui.element("div").classes("title-line"):
@@ -103,7 +99,7 @@ async def runs_page(visitor: Visitor, /) -> None:
                 ui.link("New run", "/new").classes("main-button")
         runs = _RunList(visitor)
         await runs.refresh()
-    ui.timer(EVERY_SECONDS, runs.refresh)
+    ui.timer(EVERY_SECONDS, runs.tick)
 
 
 class _Row(NamedTuple):
@@ -118,39 +114,87 @@ class _RunList:
 
     def __init__(self, visitor: Visitor) -> None:
         self._visitor = visitor
-        self._order: list[str] | None = None
+        self._order: list[str] = []
         self._rows: dict[str, _Row] = {}
-        self._runs: list[ListedRun] = []
+        self._page = Page[ListedRun]([])
+        self._wanted = ROWS
+        self._seen, self._ticks = -1, 0
         with ui.element("div").classes("filters") as self._filters:
-            self._words = ui.input("Search", on_change=self._show).props(
+            self._words = ui.input("Search", on_change=self._narrow).props(
                 "outlined dense clearable type=search debounce=200"
             )
             groups = {key: text for key, (text, _) in GROUPS.items()}
-            self._group = choice("State", groups, "all", self._show)
+            self._group = choice("State", groups, "all", self._narrow)
         self._box = ui.element("div")
-        self._more = native("p").classes("hint").props('role="status"')
+        self._list: Element | None = None
+        self._status = native("p").classes("hint").props('role="status"')
+        self._more = button("Show more", self._show_more)
+
+    async def tick(self) -> None:
+        """Show how the time goes on; fetch the list again only if something happened."""
+        self._ticks += 1
+        if self._visitor.announcer.newest() != self._seen or self._ticks % FETCH_TICKS == 0:
+            await self.refresh()
+        else:
+            self._show_texts()
 
     async def refresh(self) -> None:
+        seen = self._visitor.announcer.newest()
+        asked = self._path()
         try:
-            runs = await self._visitor.api.get("/runs", list[ListedRun])
+            page = await self._visitor.api.get(asked, Page[ListedRun])
+        except TooManyError:
+            return  # the next tick tries again
         except ServiceError as error:
             show_error(error)
             return
-        self._runs = sorted(runs, key=lambda run: -run.created)
+        if asked != self._path():
+            return  # somebody typed on, and that is asked for as well
+        self._page, self._seen = page, seen
         self._show()
 
+    def _path(self) -> str:
+        _, states = GROUPS[str(self._group.value)]
+        options = {
+            "limit": self._wanted,
+            "search": str(self._words.value or ""),
+            "state": states or (),
+        }
+        return f"/runs?{urlencode(options, doseq=True)}"
+
+    @property
+    def _is_narrowed(self) -> bool:
+        return bool(self._words.value) or self._group.value != "all"
+
+    async def _narrow(self) -> None:
+        self._wanted = ROWS
+        await self.refresh()
+
+    async def _show_more(self) -> None:
+        self._wanted = min(self._wanted + ROWS, MOST_LISTED)
+        await self.refresh()
+
     def _show(self) -> None:
-        words, group = str(self._words.value or ""), str(self._group.value)
-        self._filters.set_visibility(bool(self._runs))
-        matching = [run for run in self._runs if matches(run, words, group)]
-        runs = matching[:SHOWN_AT_ONCE]
+        runs = self._page.items
         order = [run.id for run in runs]
-        # Only another order rebuilds the list.
-        if order != self._order:
-            self._order = order
-            self._build(runs)
+        self._filters.set_visibility(bool(runs) or self._is_narrowed)
+        # Only another order rebuilds the list; rows that come after the others are added to it.
+        if self._list is None or order[: len(self._order)] != self._order:
+            self._build()
+        if self._list is not None:
+            with self._list:
+                for run in runs[len(self._order) :]:
+                    with ui.element("li"):
+                        self._row(run)
+        self._order = order
+        has_more = self._page.next is not None
+        self._more.set_visibility(has_more and self._wanted < MOST_LISTED)
+        self._status.set_text(self._words_on_length(len(runs), has_more=has_more))
+        self._show_texts()
+
+    def _show_texts(self) -> None:
         now = time.time()
-        for run in runs:
+        for run in self._page.items:
             row = self._rows[run.id]
             is_quiet = bool(worrying_silence(run, now))
             row.state.set_text(state_name(run.state) + (", stalled" if is_quiet else ""))
@@ -158,32 +202,27 @@ class _RunList:
             row.about.set_text(about(run))
             row.standing.set_text(standing(run))
             row.detail.set_text(detail(run, now))
-        self._more.set_text(self._hidden_words(len(matching)))
 
-    def _hidden_words(self, matching: int) -> str:
-        if not self._runs:
+    def _words_on_length(self, shown: int, *, has_more: bool) -> str:
+        if has_more and shown >= MOST_LISTED:
+            return f"The newest {number(shown)} runs. Search for the others."
+        if has_more:
+            return f"The newest {number(shown)} runs."
+        if not self._is_narrowed:
             return ""
-        if not matching:
-            return "No run is like that."
-        if matching > SHOWN_AT_ONCE:
-            return f"The newest {SHOWN_AT_ONCE} of {number(matching)} runs. Search for the others."
         return (
-            ""
-            if matching == len(self._runs)
-            else f"{number(matching)} of {number(len(self._runs))}"
+            f"{number(shown)} run{'' if shown == 1 else 's'}" if shown else "No run is like that."
         )
 
-    def _build(self, runs: list[ListedRun]) -> None:
+    def _build(self) -> None:
         self._box.clear()
         self._rows.clear()
+        self._order, self._list = [], None
         with self._box:
-            if not self._runs:
+            if self._page.items:
+                self._list = ui.element("ul").classes("runs")
+            elif not self._is_narrowed:
                 _nothing_yet(self._visitor)
-            elif runs:
-                with ui.element("ul").classes("runs"):
-                    for run in runs:
-                        with ui.element("li"):
-                            self._row(run)
 
     def _row(self, run: ListedRun) -> None:
         with ui.link(target=f"/runs/{run.id}").classes("run"):

@@ -9,9 +9,11 @@ from html import escape
 from nicegui import ui
 
 from tacit.client import (
+    MOST_LISTED,
     EquitySettings,
     ListedSeries,
     MemberView,
+    Page,
     RunView,
     SeriesRun,
     SeriesView,
@@ -67,21 +69,23 @@ def when(series: ListedSeries, now: float, /) -> str:
 
 
 async def series_list_page(visitor: Visitor, /) -> None:
-    all_series = await visitor.api.get("/series", list[ListedSeries])
+    page = await visitor.api.get(f"/series?limit={MOST_LISTED}", Page[ListedSeries])
     with page_frame("Series", visitor, here="/series"):
         with ui.element("div").classes("title-line"):
             native("h1", "Series")
             if visitor.is_operator:
                 ui.link("New series", "/series/new").classes("main-button")
-        if not all_series:
+        if not page.items:
             once = "A series is signed once, and runs daily or hourly without new signatures."
             link = ("Create the first series", "/series/new") if visitor.is_operator else None
             nothing_yet(["There are no series yet.", once], link)
             return
         with ui.element("ul").classes("runs"):
-            for series in all_series:
+            for series in page.items:
                 with ui.element("li"):
                     _row(visitor, series)
+        if page.next is not None:
+            html(hint(f"The newest {MOST_LISTED} series."))
 
 
 def _row(visitor: Visitor, series: ListedSeries) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 from sqlalchemy import JSON, Dialect, ForeignKey, Index, LargeBinary, MetaData, String, Text
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, validates
 from sqlalchemy.types import TypeDecorator
 
 from tacit.agreement import SealedRows
@@ -111,6 +111,19 @@ class AccessToken(Base):
     label: Mapped[str] = mapped_column(String(100))
 
 
+class TermsSummary(msgspec.Struct, frozen=True):
+    """What the list of runs shows of a run's terms, which can be long."""
+
+    kind: str
+    disclosures: list[str]
+    participants: int
+
+
+LAST = 1
+"""The sort order of large columns. SQLite keeps a row's columns in order and a long row in a chain
+of pages, so that it would read all of them for the columns that come behind."""
+
+
 class Run(Base):
     """One optimization, from its draft to its end."""
 
@@ -118,11 +131,12 @@ class Run(Base):
 
     id: Mapped[str] = mapped_column(String(16), primary_key=True)
     name: Mapped[str] = mapped_column(String(200))
-    state: Mapped[RunState] = mapped_column(String(16), index=True)
+    state: Mapped[RunState] = mapped_column(String(16))
     reason: Mapped[str | None] = mapped_column(Text)
-    terms: Mapped[RunTerms] = mapped_column(RecordColumn(RunTerms))
+    terms: Mapped[RunTerms] = mapped_column(RecordColumn(RunTerms), sort_order=LAST)
+    summary: Mapped[TermsSummary] = mapped_column(RecordColumn(TermsSummary))
     cluster: Mapped[str | None] = mapped_column(String(100))
-    agreement: Mapped[bytes | None] = mapped_column(LargeBinary)
+    agreement: Mapped[bytes | None] = mapped_column(LargeBinary, sort_order=LAST)
     agreement_hash: Mapped[str | None] = mapped_column(String(64))
     nonce: Mapped[str | None] = mapped_column(String(32))
     """Of its agreement, from the first attempt to draft it on: nodes draw their keys for it."""
@@ -133,11 +147,26 @@ class Run(Base):
     ended: Mapped[float | None]
     progress: Mapped[RunProgress | None] = mapped_column(RecordColumn(RunProgress))
     """The last report."""
-    result: Mapped[FoundPlans | None] = mapped_column(RecordColumn(FoundPlans))
+    result: Mapped[FoundPlans | None] = mapped_column(RecordColumn(FoundPlans), sort_order=LAST)
     warnings: Mapped[list[str]] = mapped_column(JSON)
     series: Mapped[str | None] = mapped_column(String(16), index=True)
     """The series that it is a run of."""
     series_number: Mapped[int | None]
+
+    # The order of the list: of all runs, and of those with a state, a name or an operator. A search
+    # looks through the names in an index alone.
+    __table_args__ = (
+        Index("ix_run_created", "created", "id", "name"),
+        Index("ix_run_state", "state", "created", "id", "name"),
+        Index("ix_run_created_by", "created_by", "created", "id", "name"),
+        Index("ix_run_name", "name", "created", "id"),
+    )
+
+    @validates("terms")
+    def _summarize(self, _name: str, terms: RunTerms) -> RunTerms:
+        disclosures = list(dict.fromkeys(each.disclosure for each in terms.confidential))
+        self.summary = TermsSummary(terms.problem.kind, disclosures, len(terms.participants))
+        return terms
 
 
 class StandingSeries(Base):
@@ -146,10 +175,10 @@ class StandingSeries(Base):
     __tablename__ = "series"
 
     id: Mapped[str] = mapped_column(String(16), primary_key=True)
-    name: Mapped[str] = mapped_column(String(200))
-    terms: Mapped[SeriesTerms] = mapped_column(RecordColumn(SeriesTerms))
+    name: Mapped[str] = mapped_column(String(200), index=True)
+    terms: Mapped[SeriesTerms] = mapped_column(RecordColumn(SeriesTerms), sort_order=LAST)
     cluster: Mapped[str] = mapped_column(String(100))
-    data: Mapped[bytes | None] = mapped_column(LargeBinary)
+    data: Mapped[bytes | None] = mapped_column(LargeBinary, sort_order=LAST)
     """The bytes that are signed; None until all participants have joined."""
     hash: Mapped[str | None] = mapped_column(String(64))
     created_by: Mapped[str] = mapped_column(ForeignKey("account.name"))
@@ -158,6 +187,8 @@ class StandingSeries(Base):
     """When the next run starts by itself."""
     ended: Mapped[float | None]
     reason: Mapped[str | None] = mapped_column(Text)
+
+    __table_args__ = (Index("ix_series_created", "created", "id"),)
 
 
 class SeriesMember(Base):
@@ -180,17 +211,19 @@ class Member(Base):
     __tablename__ = "member"
 
     run: Mapped[str] = mapped_column(ForeignKey("run.id"), primary_key=True)
-    participant: Mapped[str] = mapped_column(
-        ForeignKey("account.name"), primary_key=True, index=True
-    )
+    participant: Mapped[str] = mapped_column(ForeignKey("account.name"), primary_key=True)
+    created: Mapped[float]
+    """When the run was: the order in which a participant's own runs are listed."""
     position: Mapped[int]
     """Its place in the agreement's list."""
-    rows: Mapped[list[int]] = mapped_column(JSON)
+    rows: Mapped[list[int]] = mapped_column(JSON, sort_order=LAST)
     signature: Mapped[bytes | None] = mapped_column(LargeBinary)
     signed: Mapped[float | None]
     submitted: Mapped[float | None]
     submission_state: Mapped[SubmissionState] = mapped_column(String(16))
     submission_reason: Mapped[str | None] = mapped_column(Text)
+
+    __table_args__ = (Index("ix_member_participant", "participant", "created", "run"),)
 
 
 class StoredBoxes(Base):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 from sqlalchemy import select, update
-from sqlalchemy.orm import Session, defer
+from sqlalchemy.orm import Session
 
 from tacit.client import (
     ENDS,
@@ -61,21 +61,13 @@ def read_run(session: Session, run_id: str, /, *, for_update: bool = False) -> R
     return run
 
 
-def list_runs(session: Session, /, *, participant: str | None = None) -> list[Run]:
-    """All runs, or those that a participant takes part in, the newest first.
-
-    What is large (terms, agreement, result) is fetched only when asked for in the session.
-    """
-    large = (defer(Run.terms), defer(Run.agreement), defer(Run.result))
-    query = select(Run).options(*large).order_by(Run.created.desc())
+def runs_in_state(
+    session: Session, states: Iterable[RunState], /, *, participant: str | None = None
+) -> list[Run]:
+    """The runs in one of these states, all or a participant's, the oldest first."""
+    query = select(Run).where(Run.state.in_(list(states))).order_by(Run.created)
     if participant is not None:
         query = query.where(Run.id.in_(select(Member.run).where(Member.participant == participant)))
-    return list(session.scalars(query))
-
-
-def runs_in_state(session: Session, states: Iterable[RunState], /) -> list[Run]:
-    """The runs in one of these states, the oldest first."""
-    query = select(Run).where(Run.state.in_(list(states))).order_by(Run.created)
     return list(session.scalars(query))
 
 
@@ -165,10 +157,12 @@ def add_warning(session: Session, run_id: str, message: str, /) -> None:
 
 def add_members(session: Session, run_id: str, rows: Mapping[str, list[int]], /) -> None:
     """Make accounts members of a run in this order, which is that of its agreement."""
+    created = session.scalars(select(Run.created).where(Run.id == run_id)).one()
     for position, (name, owned) in enumerate(rows.items()):
         member = Member(
             run=run_id,
             participant=name,
+            created=created,
             position=position,
             rows=owned,
             submission_state="missing",
@@ -202,8 +196,9 @@ def read_member(session: Session, run_id: str, participant: str, /) -> Member:
     return member
 
 
-def runs_of_participant(session: Session, participant: str, /) -> set[str]:
-    return set(session.scalars(select(Member.run).where(Member.participant == participant)))
+def is_member(session: Session, run_id: str, participant: str, /) -> bool:
+    mine = (Member.run == run_id, Member.participant == participant)
+    return session.scalar(select(Member.run).where(*mine)) is not None
 
 
 def set_signature(session: Session, run_id: str, participant: str, signature: bytes, /) -> bool:

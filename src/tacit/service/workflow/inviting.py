@@ -39,12 +39,12 @@ from tacit.service.storage import (
     add_event,
     add_members,
     list_accounts,
-    list_runs,
     list_series,
     members_with_keys,
     read_member,
     read_run,
     read_standing_series,
+    runs_in_state,
     set_agreement,
     set_state,
 )
@@ -110,7 +110,8 @@ def _announce_key(session: Session, account: Account) -> None:
 
     Others may have signed that agreement already, so it cannot be changed.
     """
-    runs = list_runs(session, participant=account.name)
+    # Nobody waits any more for somebody to join a run that has ended.
+    runs = runs_in_state(session, INVITED, participant=account.name)
     for run in runs:
         if run.agreement_hash is not None and run.state in ("invited", "agreed"):
             raise WrongStateError(
@@ -217,9 +218,8 @@ def room_for(ready: Undrafted, /, *, nodes: int) -> tuple[int, int]:
 
 def undrafted_runs(session: Session, participant: str | None = None, /) -> list[str]:
     """The runs, all or a participant's, whose agreement can be drawn up now."""
-    runs = list_runs(session, participant=participant)
-    waiting = [each for each in runs if each.state == "invited" and not each.agreement_hash]
-    return [run.id for run in waiting if ready_to_draft(session, run.id) is not None]
+    runs = runs_in_state(session, ("invited",), participant=participant)
+    return [run.id for run in runs if ready_to_draft(session, run.id) is not None]
 
 
 def keep_draft(session: Session, run_id: str, agreement: Agreement, /) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from nicegui import Client, core
 from playwright.sync_api import Browser, expect
 
 from tacit.client import read_invitation
@@ -226,3 +227,26 @@ def test_a_run_that_stalls_says_whom_it_misses(dashboard: World, at: Watched) ->
     expect(at.page.locator(".state.stalled")).to_have_text("Running, stalled")
     assert at.faults() == []
     at.shot("23-runs-dark")
+
+
+@pytest.mark.parametrize("button", ["Invite participants", "Delete"])
+def test_a_page_that_is_closed_with_an_open_dialog_fails_nothing(
+    dashboard: World, browser: Browser, caplog: pytest.LogCaptureFixture, button: str
+) -> None:
+    run = dashboard.draft(name="left alone")
+    with opened(browser, dashboard.url) as left:
+        sign_in(left, dashboard.tokens["op"])
+        left.page.goto(f"/runs/{run}")
+        left.page.get_by_role("button", name=button).click()
+        expect(left.page.get_by_role("dialog")).to_be_visible()
+        (client,) = (
+            each
+            for each in Client.instances.values()
+            if each.request is not None and each.request.url.path == f"/runs/{run}"
+        )
+    assert core.loop is not None
+    # As it does some seconds after a tab was closed; then what waited for the answer goes on.
+    core.loop.call_soon_threadsafe(client.delete)
+    asyncio.run_coroutine_threadsafe(asyncio.sleep(0.1), core.loop).result(60)
+    assert [each.getMessage() for each in caplog.records if each.levelname == "ERROR"] == []
+    assert dashboard.ok("GET", f"/runs/{run}", "op")["state"] == "draft"

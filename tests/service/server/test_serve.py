@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import resource
 import socket
@@ -25,6 +26,36 @@ from tacit.service.server.settings import Settings
 from tests.service.world import API, World, served
 from tests.support import platform
 
+SPEAKS = """
+import asyncio, logging, threading, warnings
+from tacit.service.server.serve import set_up_logs
+
+set_up_logs()
+
+def fail(*_):
+    raise ValueError("tct_secret")
+
+class Gone:
+    __del__ = fail
+
+async def fail_in_a_callback():
+    asyncio.get_running_loop().call_soon(fail)
+    await asyncio.sleep(0.01)
+
+logging.getLogger("tacit.service").info("of ours")
+try:
+    fail()
+except ValueError as error:
+    logging.getLogger("nicegui").exception(error)
+logging.getLogger("nicegui").info("nobody needs this")
+warnings.warn("of Python")
+thread = threading.Thread(target=fail)
+thread.start()
+thread.join()
+Gone()
+asyncio.run(fail_in_a_callback())
+fail()
+"""
 HEAD = f"GET {API}/health HTTP/1.1\r\nHost: x\r\n".encode()
 LIMIT = 5
 
@@ -253,3 +284,25 @@ def test_what_holds_keys_leaves_no_core_file(what: str) -> None:
     command = f"ulimit -c $(ulimit -Hc); exec {sys.executable} -c '{STARTED[what]}'"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "(0, 0)", done.stderr
+
+
+@pytest.mark.processes
+def test_whatever_is_logged_is_a_line_of_json_without_secrets() -> None:
+    """Of libraries, of Python's warnings and of errors that nobody catches, too."""
+    done = subprocess.run(
+        [sys.executable, "-c", SPEAKS], capture_output=True, text=True, check=False, timeout=300
+    )
+    lines = [json.loads(line) for line in done.stderr.splitlines()]
+    assert [each["logger"] for each in lines] == [
+        "tacit.service",
+        "nicegui",
+        "py.warnings",
+        "tacit.service",
+        "tacit.service",
+        "asyncio",
+        "tacit.service",
+    ]
+    assert [each["level"] for each in lines[3:]] == ["error", "error", "error", "critical"]
+    assert all("ValueError" in each["trace"] for each in (lines[1], *lines[3:]))
+    assert "secret" not in done.stderr.replace("[secret]", "")
+    assert done.returncode == 1

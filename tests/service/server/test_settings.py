@@ -41,6 +41,7 @@ def test_other_databases_stay_as_they_are(tmp_path: Path) -> None:
         ("token_days = nan\n" + GOOD, "token_days"),
         ('tls_key = "k"\n' + GOOD, "certificate"),
         (GOOD + "slots = 0\n", "slot"),
+        ('proxies = ["10.0.0.0/33"]\n' + GOOD, "which is no address"),
     ],
 )
 def test_mistakes_are_told(tmp_path: Path, text: str, said: str) -> None:

@@ -22,7 +22,7 @@ from nicegui import Client, core
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tacit.errors import TooManyError
+from tacit.errors import StorageError, TooManyError
 from tacit.service.access.limits import RateLimit
 from tacit.service.api.gate import Platform, network_of
 from tacit.service.api.intake import may_be_large
@@ -90,10 +90,15 @@ class Gate:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        session = self._sessions.find(headers.get("cookie", ""))
+        refused: Response | None
+        try:
+            session = await self._sessions.find(headers.get("cookie", ""))
+        except StorageError:
+            session, refused = None, _try_again()
+        else:
+            refused = self._refusal(scope, headers, session)
         # The pages and the check of socket messages read it here, so a cookie is looked up once.
         scope[SESSION] = session
-        refused = self._refusal(scope, headers, session)
         if scope["type"] == "websocket":
             if refused is None:
                 if session is not None:
@@ -178,6 +183,11 @@ class Gate:
             after = quote(path.partition("/files/")[0])
             return RedirectResponse(f"/sign-in?next={after}{why}", status_code=303)
         return None
+
+
+def _try_again() -> Response:
+    text = "<p>The platform's database does not answer. Wait a moment, then try again.</p>"
+    return plain_page("Try again", text, status=503, headers={"Retry-After": "5"})
 
 
 def _client_id(scope: Scope) -> str | None:

@@ -56,7 +56,7 @@ T = TypeVar("T", RunView, SeriesView)
 def mount(app: FastAPI, settings: Settings, /) -> None:
     """Add the dashboard to the platform's app, behind all routes that it has by now."""
     platform: Platform = app.state.platform
-    sessions = Sessions(https=settings.is_https)
+    sessions = Sessions(platform.database, https=settings.is_https)
     # Order matters: pages and routes first, then NiceGUI, then the gate in front of all of them.
     ui.add_css(STYLE.read_text(), shared=True)
     add_session_pages(app, sessions)

@@ -13,6 +13,7 @@ from nicegui import app as pages
 from tacit.client import Join, JoinAnswer, Me
 from tacit.errors import CredentialError, InternalError, OverloadedError, ServiceError, TooManyError
 from tacit.service.access.credentials import CODE_PREFIX, TOKEN_PREFIX
+from tacit.service.api.gate import Platform
 from tacit.service.dashboard.frame import (
     Visitor,
 )
@@ -56,8 +57,8 @@ WHY = {
     "participant": "This code is for a participant. Join from your own computer, where your key "
     "stays: tacit participant join. Then sign in here with the token it shows.",
     "often": "Too many attempts. Wait a minute, then try again.",
-    "expired": "Your session has ended, your access was revoked, or the platform has started "
-    "again. Sign in with your token or with a new code.",
+    "expired": "Your session has ended, or your access was revoked. Sign in with your token or "
+    "with a new code.",
     "trouble": "The platform could not do this. Try again, or ask its operator.",
 }
 MOST_BYTES = 4096
@@ -76,7 +77,8 @@ async def visitor_or_sign_in(app: FastAPI, request: Request, /) -> Visitor | Red
         if isinstance(error, CredentialError):
             why, session.token = "expired", None
         return RedirectResponse(f"/sign-in?why={why}", status_code=303)
-    return Visitor(me.account, me.role, session, api, app.state.platform.background)
+    platform: Platform = app.state.platform
+    return Visitor(me.account, me.role, session, api, platform.background, platform.announcer)
 
 
 def add_session_pages(app: FastAPI, sessions: Sessions, /) -> None:
@@ -94,12 +96,13 @@ def add_session_pages(app: FastAPI, sessions: Sessions, /) -> None:
             return RedirectResponse(f"/sign-in?why={session}&next={quote(after)}", status_code=303)
         # Whoever came with a code is led to the page that offers the token to keep.
         response = RedirectResponse(after if session.is_kept else "/access", status_code=303)
-        ended = sessions.begin(session, response)
+        try:
+            await sessions.begin(session, response)
+        except ServiceError:
+            return RedirectResponse(f"/sign-in?why=trouble&next={quote(after)}", status_code=303)
         if request.scope[SESSION] is not None:
             # The browser forgets the number of the session before; nobody could end that one later.
-            ended.append(request.scope[SESSION])
-        for each in ended:
-            await _end(app, sessions, each)
+            await sessions.end(request.scope[SESSION])
         return response
 
     @pages.get("/sign-out")
@@ -112,7 +115,9 @@ def add_session_pages(app: FastAPI, sessions: Sessions, /) -> None:
         # The only way in would be lost, so this is asked first.
         if not session.is_kept and (await read_form(request)).get("sure") != "yes":
             return RedirectResponse("/sign-out", status_code=303)
-        if not await _end(app, sessions, session):
+        try:
+            await sessions.end(session)
+        except ServiceError:
             return RedirectResponse("/sign-out?why=trouble", status_code=303)
         response = RedirectResponse("/sign-in", status_code=303)
         sessions.take_cookie(response)
@@ -163,17 +168,3 @@ async def _session_for(app: FastAPI, secret: str, address: str) -> BrowserSessio
         return "trouble" if isinstance(error, (OverloadedError, InternalError)) else "wrong"
     session.account, session.expires = me.account, me.expires
     return session
-
-
-async def _end(app: FastAPI, sessions: Sessions, session: BrowserSession) -> bool:
-    """End a session, and its token if nobody else has that."""
-    if session.token is not None and not session.is_kept:
-        try:
-            await ApiClient(app, session).delete("/me/token")
-        # It has ended already, which is what was wanted.
-        except CredentialError:
-            pass
-        except ServiceError:
-            return False
-    sessions.end(session)
-    return True

@@ -88,15 +88,24 @@ def names_no_page(record: logging.LogRecord, /) -> bool:
 
 
 def set_up_logs() -> None:
-    """Have the platform and its web server log to standard error."""
+    """Have everything in this process log to standard error, libraries and Python itself too."""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines())
     handler.addFilter(names_no_page)
+    logging.getLogger().handlers = [handler]
     for name in ("tacit", "uvicorn", "uvicorn.error"):
         logger = logging.getLogger(name)
-        logger.handlers = [handler] if name != "uvicorn.error" else []
+        logger.handlers = []
         logger.setLevel(logging.INFO)
-        logger.propagate = name == "uvicorn.error"
+    logging.captureWarnings(True)
+    sys.excepthook = lambda *error: log.critical("ended by an error", exc_info=error)
+    threading.excepthook = lambda found: _log_error("a thread ended by an error", found)
+    sys.unraisablehook = lambda found: _log_error("an error that nobody can catch", found)
+
+
+def _log_error(what: str, found: threading.ExceptHookArgs | sys.UnraisableHookArgs) -> None:
+    if found.exc_value is not None:
+        log.error(what, exc_info=(found.exc_type, found.exc_value, found.exc_traceback))
 
 
 def connection_class(most: int | None, /) -> type[asyncio.Protocol]:
@@ -259,7 +268,7 @@ def make_server(
         access_log=False,
         server_header=False,
         proxy_headers=settings.behind_proxy,
-        forwarded_allow_ips="127.0.0.1,::1",
+        forwarded_allow_ips=settings.proxies,
         timeout_graceful_shutdown=GRACE_SECONDS,
         timeout_keep_alive=30,
         h11_max_incomplete_event_size=64 * 1024,

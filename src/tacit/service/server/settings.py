@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -79,7 +80,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     connections_per_address: Count = 250
     """At a time; not behind a proxy, which has to limit them itself."""
     behind_proxy: bool = False
-    """Whether a proxy on this machine passes requests on and says for whom."""
+    """Whether a proxy passes requests on and says for whom."""
+    proxies: list[str] = msgspec.field(default_factory=lambda: ["127.0.0.1", "::1"])
+    """The addresses, or networks, of such proxies."""
     mail: MailSettings | None = None
     """Without it no mail is sent."""
     webhooks_over_http: bool = False
@@ -145,6 +148,13 @@ def _check(settings: Settings, path: Path) -> None:
             raise FileError(path, "cluster", str(error), "see docs/configuration.md") from None
     if (settings.tls_certificate is None) != (settings.tls_key is None):
         raise FileError(path, "tls", "certificate without key or key without certificate", "both")
+    for each in settings.proxies:
+        try:
+            ip_network(each, strict=False)
+        except ValueError:
+            what = f"has {each!r}, which is no address"
+            remedy = "give addresses, or networks such as 10.0.0.0/24"
+            raise FileError(path, "proxies", what, remedy) from None
     if settings.mb_per_minute < settings.request_limit_mb:
         what = "is less than request_limit_mb, so that no such request would ever get through"
         raise FileError(path, "mb_per_minute", what, "give more")
@@ -193,7 +203,8 @@ mb_per_minute = 64.0  # of all bodies of an account
 requests_per_minute = 600  # per account
 anonymous_requests_per_minute = 60  # per address, for requests without a valid token
 connections_per_address = 250  # at a time; not counted with behind_proxy
-behind_proxy = false  # true: a proxy on this machine sets X-Forwarded-For
+behind_proxy = false  # true: a proxy sets X-Forwarded-For
+proxies = ["127.0.0.1", "::1"]  # its addresses or networks; others are not believed
 webhooks_over_http = false  # true: webhooks may have addresses without encryption
 webhooks_to_private_addresses = false  # true: webhooks may call into the platform's own network
 # webhooks_ca = "company.pem": an authority whose certificates webhooks may show, too.

@@ -111,6 +111,19 @@ class AccessToken(Base):
     label: Mapped[str] = mapped_column(String(100))
 
 
+class StoredSession(Base):
+    """A browser that is signed in; the number that opens its token is in the browser alone."""
+
+    __tablename__ = "browser_session"
+
+    number_hash: Mapped[str] = mapped_column(String(64), primary_key=True)
+    token_hash: Mapped[str] = mapped_column(ForeignKey("token.hash"), index=True)
+    sealed_token: Mapped[bytes] = mapped_column(LargeBinary)
+    is_kept: Mapped[bool]
+    """Whether the visitor has the token too."""
+    created: Mapped[float]
+
+
 class TermsSummary(msgspec.Struct, frozen=True):
     """What the list of runs shows of a run's terms, which can be long."""
 

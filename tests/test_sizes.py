@@ -37,7 +37,7 @@ CEILINGS: Mapping[str, float] = {
     "longest module": 600,  # the goal; what is shorter may grow up to it
     "longest function": 80,  # besides commands
     "most parameters": 10,  # of the same
-    "kinds of log events": 36,
+    "kinds of log events": 38,
     "kinds of payloads in the ledger": 6,
     "messages": 38,
     "settings of searches": 31,

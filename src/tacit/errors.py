@@ -37,7 +37,9 @@
         ├── MaskReuseError        a mask was about to be used twice; nothing was sent
         └── PeerError             names the peer
             ├── PeerLostError     the link to it is gone
+            │   └── LinkClosedError   it was closed in order, at either end
             ├── PeerTimeoutError  it stayed silent for longer than the limit
+            ├── VersionError      it speaks another version of the nodes' protocol
             ├── FrameError        it sent something that is not a frame of ours
             └── AbortError        what it sent contradicts the protocol
                 └── MismatchError  it sent something else than another vouches for
@@ -303,8 +305,16 @@ class PeerLostError(PeerError):
     """The link to a peer is gone."""
 
 
+class LinkClosedError(PeerLostError):
+    """A link was closed in order: whoever closed it said so."""
+
+
 class PeerTimeoutError(PeerError):
     """A peer stayed silent for longer than the limit."""
+
+
+class VersionError(PeerError):
+    """A peer speaks another version of the nodes' protocol; nothing was said to it."""
 
 
 class FrameError(PeerError):

@@ -15,6 +15,7 @@ from tacit.identity.config import NodeConfig, PeerConfig
 from tacit.mpc import party_name
 from tacit.mpc.transport import Identity, TlsLink, make_certificate, memory_pair
 from tacit.node import links as node_links
+from tacit.node import relays as node_relays
 from tacit.node.links import PeerLinks
 from tacit.records.events import LogEvent
 from tacit.records.peer_messages import RelayComes, RelayWanted
@@ -28,7 +29,7 @@ NODES = range(4)
 @pytest.fixture(autouse=True)
 def ample_handshakes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who wants to shake hands does so, however long it waits for a core."""
-    monkeypatch.setattr(node_links, "HANDSHAKE_SECONDS", AMPLE)
+    monkeypatch.setattr(node_relays, "HANDSHAKE_SECONDS", AMPLE)
 
 
 @pytest.fixture(scope="module")
@@ -232,7 +233,7 @@ def test_who_swallows_links_is_asked_last(
                 # Only who swallows links is waited for in vain, so that may be short.
                 tried.append(third)
                 with monkeypatch.context() as patch:
-                    patch.setattr(node_links, "HANDSHAKE_SECONDS", 0.05 if third == 1 else AMPLE)
+                    patch.setattr(node_relays, "HANDSHAKE_SECONDS", 0.05 if third == 1 else AMPLE)
                     return await through(third, peer)
 
             with monkeypatch.context() as patch:

@@ -187,7 +187,10 @@ def test_a_certificate_that_expires_soon_is_noted(
 def test_a_record_is_one_line_of_json() -> None:
     record = logging.LogRecord(LOGGER, 20, "", 0, "started", None, None)
     record.fields = {"node": 1}
-    assert OperatorLines().format(record).endswith('"event":"started","node":1}')
+    record.created = 1.5
+    line = OperatorLines().format(record)
+    assert line.startswith('{"at":"1970-01-01T00:00:01.500+00:00"')
+    assert line.endswith('"event":"started","node":1}')
 
 
 def test_lines_beyond_the_burst_are_left_out_and_counted() -> None:

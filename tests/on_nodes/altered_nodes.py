@@ -3,7 +3,8 @@
 ::
 
     changed    other constants, by JSON: a value for each, by its module and name; and a clock that
-               is as many seconds ahead as the file `clock-ahead` beside `node-0.toml` says
+               is as many seconds ahead as the file `clock-ahead` beside `node-0.toml` says. Writes
+               the operator's lines, as `tacit node run` does
     dying      killed as by SIGKILL when it comes to a point
     full       has a disk without room for one line of its log, the first time
     lying      changes a bit of its own piece, or of the hash by which it vouches for another's, in
@@ -43,6 +44,7 @@ from tacit.node.agreement_state import AgreementState
 from tacit.node.counters import BestSoFar
 from tacit.node.inputs import Inputs
 from tacit.node.links import PeerLinks
+from tacit.node.own_log import log_as_json_lines
 from tacit.node.platform_connection import PlatformConnection
 from tacit.node.policy import refuse
 from tacit.node.server import Node
@@ -348,6 +350,7 @@ def main(kind: str, *arguments: str) -> int:
     path, options = Path(arguments[place]), list(arguments[place:])
     match kind, *arguments[:place]:
         case "changed", changes:
+            log_as_json_lines()
             _change(json.loads(changes), path.parent)
         case "dying", point:
             _let_die(point)

@@ -28,6 +28,7 @@ from tacit.errors import (
     PeerTimeoutError,
     RefusedError,
     TacitError,
+    VersionError,
 )
 from tacit.identity.certificates import CertificateFiles, PinnedCertificates
 from tacit.identity.config import ClusterConfig, parse_address
@@ -89,6 +90,8 @@ class NodeClient:
         self.room_used: float | None = None
         """Which part of its room for us is taken, as it says, and of which setting."""
         self.scarcest = ""
+        self.is_other_version = False
+        """Whether it speaks another version of the nodes' protocol, so that there is no link."""
 
     @property
     def connected(self) -> bool:
@@ -119,9 +122,14 @@ class NodeClient:
             return
         await self.disconnect()
         host, port = parse_address(self._address)
-        link = await connect(
-            host, port, peer=self.name, identity=self._identity, timeout=CONNECT_SECONDS
-        )
+        self.is_other_version = False
+        try:
+            link = await connect(
+                host, port, peer=self.name, identity=self._identity, timeout=CONNECT_SECONDS
+            )
+        except VersionError:
+            self.is_other_version = True
+            raise
         mux = Mux(delayed(link, self._delay))
         talk = mux.open(TALK)
         reader = asyncio.get_running_loop().create_task(self._read(talk))

@@ -34,14 +34,13 @@ from tacit.identity.keys import Keys, save_keys
 from tacit.identity.public_half import (
     CLUSTER_FILE,
     NODE_FILE,
-    PROTOCOL,
     PublicHalf,
     joint_fingerprint,
     load_half,
     own_half,
 )
 from tacit.mpc import CLUSTER_SIZES
-from tacit.mpc.transport import split_certificates
+from tacit.mpc.transport import PROTOCOL, split_certificates
 
 CLUSTER_HEAD = """\
 # What the platform shows its nodes, and the nodes in the order of their numbers; written by tacit

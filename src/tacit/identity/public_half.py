@@ -32,13 +32,11 @@ from tacit.files import check_secret, other_version, read_text, read_toml, repla
 from tacit.identity.certificates import CertificateFiles, new_certificate, read_certificate
 from tacit.identity.config import node_file_text, parse_address
 from tacit.identity.keys import Keys, key_fingerprint, load_keys, save_keys
-from tacit.mpc.transport import fingerprints, split_certificates
+from tacit.mpc.transport import PROTOCOL, fingerprints, split_certificates
 from tacit.plain_text import decoders_words
 
 FORMAT: Literal["tacit-public/1"] = "tacit-public/1"
 SUFFIX = ".public.toml"
-PROTOCOL = 1
-"""The version of the nodes' protocol; it goes up with each change that older nodes do not speak."""
 NAME = r"\A[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?\Z"
 RESERVED = ("ca", "service")
 """Files of these names lie beside those of a platform."""

@@ -5,42 +5,46 @@ and directly again from time to time (`PeerLinks`). A link that breaks ends ever
 ends. An evaluation that stalls does not mean that a link is broken: perhaps the platform requested
 it from one of the nodes only. So a link is given up only if the peer does not answer on the link
 itself (`PeerLine`).
-
-A relayed link goes through a third node that both ends reach (`Relays`). Inside is the TLS of the
-two ends, with their pinned certificates: the third knows keys that would open letters, and sees
-ciphertext only. It can cut the link, as a network can. One link of each pair goes through a node at
-a time, and none goes through two.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+import math
+import time
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from msgspec.structs import replace
-
-from tacit.errors import MpcError, PeerError, PeerLostError, PeerTimeoutError
+from tacit.errors import (
+    LinkClosedError,
+    MpcError,
+    PeerError,
+    PeerLostError,
+    PeerTimeoutError,
+    VersionError,
+)
 from tacit.identity.config import NodeConfig, parse_address
 from tacit.mpc import party_name
 from tacit.mpc.transport import (
-    Carrier,
-    Channel,
     EarlyLimits,
-    FrameKind,
     Identity,
     Mux,
-    Passage,
     TlsLink,
     connect,
     delayed,
-    link_inside,
 )
-from tacit.records.events import Connected, LinkLost, LogEvent, RelayBegun, RelayEnded
+from tacit.node.own_log import shorten
+from tacit.node.relays import Relays
+from tacit.records.events import (
+    Connected,
+    LinkClosed,
+    LinkLost,
+    LinkRejected,
+    LogEvent,
+)
 from tacit.records.messages import TALK
-from tacit.records.node_log import LineLimit
 from tacit.records.peer_messages import (
     Here,
     PeerMessage,
@@ -56,6 +60,8 @@ QUIET_SECONDS = 3600.0
 ANSWER_SECONDS = 5.0
 QUESTIONS = 5
 """A peer with a link counts as gone after so many without an answer, over the agreed time."""
+PRECISE_SECONDS = 1.0
+"""An answer that took longer says too little about the peer's clock."""
 ROUND_TRIPS = 3
 """How many are measured when a link is new; the shortest counts, since the ends add delays."""
 Relayer = Callable[[RelayWanted | RelayComes], None]
@@ -77,12 +83,15 @@ class PeerLine:
         """The node that the link goes through, if it is not direct."""
         self.round_trip: float | None = None
         """The shortest so far, in seconds; None before the peer has answered."""
+        self.clock_ahead: float | None = None
+        """How much later the peer's clock is than ours, in seconds, as it last said."""
         self._relays = relays
         self._talk = mux.open(TALK)
         self._asked: asyncio.Future[None] | None = None
         self._asked_at = 0.0
 
-    async def listen(self) -> str:
+    async def listen(self) -> PeerError:
+        """Answer and hear what the peer says, until the link ends; return why it did."""
         while True:
             try:
                 frame = await self._talk.receive(timeout=QUIET_SECONDS)
@@ -90,22 +99,26 @@ class PeerLine:
             except PeerTimeoutError:
                 continue
             except PeerError as error:
-                return error.what
+                return error
 
     async def _heard(self, said: PeerMessage) -> None:
         match said:
             case There():
-                await self._say(Here(), timeout=ANSWER_SECONDS)
-            case Here():
-                self._is_here()
+                await self._say(Here(time.time()), timeout=ANSWER_SECONDS)
+            case Here(clock=clock):
+                self._is_here(clock)
             case RelayWanted() | RelayComes():
                 self._relays(said)
 
-    def _is_here(self) -> None:
+    def _is_here(self, clock: float) -> None:
         if self._asked is None or self._asked.done():
             return
         took = asyncio.get_running_loop().time() - self._asked_at
         self.round_trip = took if self.round_trip is None else min(took, self.round_trip)
+        # It answered half of the way ago, which says nothing if that took long: a node that was
+        # suspended meanwhile would seem to have another time.
+        if math.isfinite(clock) and took <= PRECISE_SECONDS:
+            self.clock_ahead = clock - (time.time() - took / 2)
         self._asked.set_result(None)
 
     @property
@@ -146,161 +159,10 @@ class PeerLine:
         return bool(done)
 
 
-HANDSHAKE_SECONDS = 3.0
-
-
-def _channel(number: int, origin: int, to: int) -> Channel:
-    return Channel(bytes(16), objective=origin << 8 | to, evaluation=number, kind=FrameKind.RELAY)
-
-
-class Relays:
-    """The links of a node that go through others, and those of others that go through it."""
-
-    def __init__(
-        self,
-        config: NodeConfig,
-        identity: Identity,
-        lines: Mapping[int, PeerLine],
-        /,
-        *,
-        frame_limit: int,
-        log: Callable[[LogEvent], None],
-        spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
-        accept: Callable[[int, TlsLink, int], None],
-    ) -> None:
-        """`accept` gets a link that has come, its peer, and the node that it goes through."""
-        self._config, self._identity, self._lines = config, identity, lines
-        self._frame_limit, self._log, self._spawn = frame_limit, log, spawn
-        self._accept = accept
-        self._numbers = 0
-        self._passages: dict[tuple[int, int], asyncio.Task[None]] = {}
-        self._arriving: dict[int, asyncio.Task[None]] = {}
-        self._tried_last: dict[int, int] = {}
-        self._lines_left = LineLimit(burst=100, per_minute=10)
-
-    @property
-    def passing(self) -> int:
-        return len(self._passages)
-
-    def hear(self, peer: int, said: RelayWanted | RelayComes, /) -> None:
-        """Take a peer's request to pass a link on, or its notice of a link to this node."""
-        match said:
-            case RelayWanted():
-                self._wanted(peer, said)
-            case RelayComes():
-                self._comes(peer, said)
-
-    def _note(self, event: RelayBegun | RelayEnded) -> None:
-        """Log what goes through this node; a peer may cause so many lines."""
-        left_out = self._lines_left.admit()
-        if left_out is not None:
-            self._log(replace(event, left_out=left_out) if left_out else event)
-
-    def _direct(self, peer: int) -> PeerLine | None:
-        line = self._lines.get(peer)
-        return line if line is not None and line.through is None else None
-
-    def _next_number(self) -> int:
-        self._numbers += 1
-        return self._numbers
-
-    async def reach(self, peer: int, /, *, last: int | None = None) -> tuple[TlsLink, int] | None:
-        """A link to a peer through one of the others, and that one; None if there is no way.
-
-        The node `last` comes last, or else the one that was tried last: it may be the one that
-        cuts the links.
-        """
-        last = self._tried_last.get(peer) if last is None else last
-        others = [node for node in sorted(self._lines) if node != peer and self._direct(node)]
-        for third in sorted(others, key=lambda node: node == last):
-            self._tried_last[peer] = third
-            link = await self._through(third, peer)
-            if link is not None:
-                return link, third
-        return None
-
-    async def _through(self, third: int, peer: int) -> TlsLink | None:
-        line = self._direct(third)
-        if line is None:
-            return None
-        number = self._next_number()
-        try:
-            carrier = Carrier(line.mux.open(_channel(number, self._config.node, peer)))
-            await line.say(RelayWanted(number, peer))
-            return await self._link(carrier, peer, server=False)
-        except (MpcError, PeerError):
-            return None
-
-    async def _link(self, carrier: Carrier, peer: int, *, server: bool) -> TlsLink:
-        return await link_inside(
-            carrier,
-            peer=party_name(peer),
-            identity=self._identity,
-            server=server,
-            timeout=HANDSHAKE_SECONDS,
-            limit=self._frame_limit,
-        )
-
-    def _comes(self, third: int, said: RelayComes) -> None:
-        """Accept a peer that dials this node through another; one at a time through each."""
-        line, origin = self._direct(third), said.origin
-        known = any(peer.node == origin for peer in self._config.peers)
-        if line is None or not known or origin in (third, self._config.node):
-            return
-        old = self._arriving.pop(third, None)
-        if old is not None:
-            old.cancel()
-        self._arriving[third] = self._spawn(self._arrive(line, third, said))
-
-    async def _arrive(self, line: PeerLine, third: int, said: RelayComes) -> None:
-        try:
-            talk = line.mux.open(_channel(said.number, said.origin, self._config.node))
-            link = await self._link(Carrier(talk), said.origin, server=True)
-        except (MpcError, PeerError):
-            return  # the peer that dials notices, and tries another way
-        finally:
-            if self._arriving.get(third) is asyncio.current_task():
-                del self._arriving[third]
-        self._accept(said.origin, link, third)
-
-    def _wanted(self, origin: int, said: RelayWanted) -> None:
-        """Pass on what two peers send each other, unless the operator has forbidden that."""
-        here, there = self._direct(origin), self._direct(said.to)
-        if here is None:
-            return
-        old = self._passages.pop((origin, said.to), None)
-        if old is not None:
-            old.cancel()
-        able = self._config.relay and there is not None and origin != said.to
-        work = self._pass_on(here, there if able else None, origin, said)
-        self._passages[origin, said.to] = self._spawn(work)
-
-    async def _pass_on(
-        self, here: PeerLine, there: PeerLine | None, origin: int, said: RelayWanted
-    ) -> None:
-        begun, name, to = False, party_name(origin), party_name(said.to)
-        try:
-            one = here.mux.open(_channel(said.number, origin, said.to))
-            if there is None:
-                # An end in place of silence: the peer tries the next node at once.
-                await Carrier(one).close()
-                return
-            number = self._next_number()
-            other = there.mux.open(_channel(number, origin, said.to))
-            passage = Passage(one, other)
-            await there.say(RelayComes(number, origin))
-            begun = True
-            self._note(RelayBegun(peer=name, what=f"to {to}"))
-            why = await passage.run()
-            self._note(RelayEnded(peer=name, what=f"to {to}, {passage.passed} bytes: {why}"))
-            begun = False
-        except (MpcError, PeerError):
-            return
-        finally:
-            if begun:
-                self._note(RelayEnded(peer=name, what=f"to {to}: ended here"))
-            if self._passages.get((origin, said.to)) is asyncio.current_task():
-                del self._passages[origin, said.to]
+def end_of_link(peer: str, ended: PeerError, /) -> LinkLost | LinkClosed:
+    """Return the line about the end of a link."""
+    kind = LinkClosed if isinstance(ended, LinkClosedError) else LinkLost
+    return kind(peer, shorten(ended.what))
 
 
 DIAL_SECONDS = 3.0
@@ -310,6 +172,27 @@ RELAY_SECONDS, SURE_SECONDS, DIRECT_SECONDS = 0.5, 1.0, 30.0
 itself is tried once more for so long at first, and again so much later."""
 EARLY_PATIENCE = 3.0
 """What a peer sends early is kept for so many times as long as an evaluation waits."""
+
+
+class Refusals:
+    """Parties of another version, whose links are refused.
+
+    They try again every second or two; each is logged once, until it is connected.
+    """
+
+    def __init__(self, log: Callable[[LogEvent], None], /) -> None:
+        self._log, self._why = log, dict[str, str]()
+
+    def why(self, party: str, /) -> str | None:
+        return self._why.get(party)
+
+    def add(self, party: str, why: str, /) -> None:
+        if self._why.get(party) != why:
+            self._why[party] = why
+            self._log(LinkRejected(party, why))
+
+    def clear(self, party: str, /) -> None:
+        self._why.pop(party, None)
 
 
 class PeerLinks:
@@ -325,11 +208,14 @@ class PeerLinks:
         lost: Callable[[int], None],
         tasks: Supervisor,
     ) -> None:
+        self.refusals = Refusals(log)
         self._config, self._identity, self._supervisor = config, identity, tasks
         self._frame_limit, self._log, self._lost = frame_limit, log, lost
         self._lines: dict[int, PeerLine] = {}
         self._asking: set[PeerLine] = set()
         self._changed = asyncio.Event()
+        self.measured = asyncio.Event()
+        """Set when a link is new, and its peer has told its time."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._started = 0.0
         self._gone_since: dict[int, float] = {}
@@ -404,6 +290,9 @@ class PeerLinks:
                 timeout=timeout,
                 limit=self._frame_limit,
             )
+        except VersionError as error:
+            self.refusals.add(party_name(peer), error.what)
+            return None
         except MpcError:
             return None
 
@@ -421,6 +310,7 @@ class PeerLinks:
         # links that arrive together each finds the other.
         old = self._lines.get(peer)
         self._lines[peer] = line
+        self.refusals.clear(party_name(peer))
         self._changed.set()
         if through is None:
             self._log(Connected(party_name(peer)))
@@ -429,15 +319,23 @@ class PeerLinks:
         if old is not None:
             self._lost(peer)
             self._spawn(old.mux.close())
-        measuring = self._spawn(line.measure())
-        reason = await line.listen()
+        measuring = self._spawn(self._measure(line))
+        ended = await line.listen()
         measuring.cancel()
-        self._log(LinkLost(party_name(peer), reason))
-        if self._lines.get(peer) is line:
+        is_replaced = self._lines.get(peer) is not line
+        if is_replaced:
+            self._log(LinkClosed(party_name(peer), "a newer one takes its place"))
+        else:
+            self._log(end_of_link(party_name(peer), ended))
+        if not is_replaced:
             del self._lines[peer]
             self._gone_since[peer] = line.silent_since
             self._lost(peer)
         await mux.close()
+
+    async def _measure(self, line: PeerLine) -> None:
+        await line.measure()
+        self.measured.set()
 
     def check(self, name: str) -> None:
         """Ask a peer that let a computation time out whether it is there; else close its link."""
@@ -521,7 +419,8 @@ class PeerLinks:
         while missing := [peer for peer in wanted if peer not in self._lines]:
             left = deadline - asyncio.get_running_loop().time()
             if left <= 0:
-                raise PeerLostError(party_name(missing[0]), "is not connected; start it")
+                name = party_name(missing[0])
+                raise PeerLostError(name, self.refusals.why(name) or "is not connected; start it")
             await self._change(left)
         return {peer: self._lines[peer].mux for peer in wanted}
 

@@ -19,6 +19,7 @@ from tacit.errors import (
     EngineError,
     FrameError,
     InputError,
+    LinkClosedError,
     LogError,
     MismatchError,
     MpcError,
@@ -34,11 +35,12 @@ from tacit.node.admission import agree, allowed_by
 from tacit.node.epochs import open_epoch
 from tacit.node.equity import count_run
 from tacit.node.inputs import Inputs
+from tacit.node.links import end_of_link
 from tacit.node.own_log import shorten
 from tacit.node.preparing import freeze, prepare
 from tacit.node.threads import in_thread
 from tacit.node.voting import cast_vote
-from tacit.records.events import LinkLost, NodeFault, RequestFailed, RequestRefused
+from tacit.records.events import NodeFault, RequestFailed, RequestRefused
 from tacit.records.log import sign_head
 from tacit.records.messages import (
     TALK,
@@ -141,17 +143,17 @@ class PlatformConnection:
         self._room = asyncio.Event()
 
     async def serve(self) -> None:
-        what = "the node stops"
+        ended: PeerError = LinkClosedError(self.mux.link.peer, "the node stops")
         try:
             while True:
                 await self._take_one()
         except PeerError as error:
-            what = error.what
+            ended = error
         finally:
             for task in list(self._tasks.values()):
                 task.cancel()
             await asyncio.gather(*self._tasks.values(), return_exceptions=True)
-            self._node.note(LinkLost(self.mux.link.peer, shorten(what)))
+            self._node.note(end_of_link(self.mux.link.peer, ended))
             await self.mux.close()
 
     async def _take_one(self) -> None:

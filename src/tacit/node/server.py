@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 
 from tacit.agreement import SignedSeries
 from tacit.agreement.terms import Agreement, agreement_hash, canonical
-from tacit.errors import FileError, LogError
+from tacit.errors import FileError, LogError, VersionError
 from tacit.identity.certificates import DAY, expiry_warnings
 from tacit.identity.config import NodeConfig, parse_address
 from tacit.mpc import Epoch, party_name
 from tacit.mpc.transport import FrameBudget, Listener, Mux, TlsLink, delayed
 from tacit.node.admission import Parties, check_allowed, check_parties
 from tacit.node.agreement_state import HAS_ENDED, AgreementState
+from tacit.node.clocks import Clocks
 from tacit.node.ended import EndedAgreements, EndedRecord, read_record
 from tacit.node.keys import OwnKeys
 from tacit.node.limits import (
@@ -40,7 +41,7 @@ from tacit.node.limits import (
     tombstone,
 )
 from tacit.node.links import PeerLinks
-from tacit.node.own_log import OwnLog, say, shorten
+from tacit.node.own_log import AgreementLines, OwnLog, say, shorten
 from tacit.node.platform_connection import EARLY_NOTICES, PENDING_LIMIT, PlatformConnection
 from tacit.node.policy import refuse
 from tacit.node.presence import PeerPresence
@@ -48,6 +49,7 @@ from tacit.node.series import KeptSeries
 from tacit.node.store import Store, folder_name
 from tacit.node.threads import Turns, WorkerLoops, in_thread, to_the_end
 from tacit.records.events import (
+    AgreementAccepted,
     AgreementBroken,
     AgreementRemoved,
     CertificateExpires,
@@ -113,6 +115,7 @@ class Node:
             tasks=self.tasks,
         )
         self.presence = PeerPresence(self.peers.lines)
+        self.clocks = Clocks(self._data, self.number, self.peers.lines, log=self.note)
         # In this order: half-removed folders must not be read as agreements, and agreements claim
         # their sealing keys when they are read.
         remove_leftovers(self._data)
@@ -283,13 +286,18 @@ class Node:
         """Append a line to the node's own log."""
         self._own_log.note(event)
 
-    def _hold(self, store: Store) -> AgreementState:
+    def _hold(self, store: Store, *, is_new: bool = False) -> AgreementState:
         key = self.own_keys.claim(store.agreement)
         erased = key is None and self.own_keys.was_overwritten(store.agreement)
         state = AgreementState(store, node=self.number, key=key, erased=erased)
         if key is None and not state.ended:
             raise FileError(store.folder, None, "its sealing key is gone", "make a new agreement")
         self.agreement_states[state.hash] = state
+        lines = AgreementLines(store.hash, state.agreement.platform, store.log.recent())
+        if is_new:
+            # Its first line was written before anybody could hear of it.
+            lines.hear(AgreementAccepted(store.hash.hex()))
+        store.log.heard = lines.hear
         return state
 
     def end_agreement(self, state: AgreementState, why: str, /) -> None:
@@ -387,7 +395,7 @@ class Node:
         public: Mapping[int, NDArray[np.int64]] | None,
     ) -> AgreementState:
         store = await asyncio.to_thread(Store.create, self._data, agreement, signatures, public)
-        return self._hold(store)
+        return self._hold(store, is_new=True)
 
     def agreement_state(self, agreement: bytes, platform: str, /) -> AgreementState:
         """The state of an agreement with this platform that has not ended."""
@@ -428,6 +436,9 @@ class Node:
             raise refuse("what the node keeps of this agreement is damaged; ask its operator")
 
     def _accept(self, link: TlsLink) -> None:
+        if isinstance(link.failure, VersionError):
+            self.peers.refusals.add(link.peer, link.failure.what)
+            return
         for peer in self.config.peers:
             if party_name(peer.node) == link.peer:
                 self.peers.accept(peer.node, link)
@@ -439,6 +450,7 @@ class Node:
             self.note(LinkRejected(link.peer, f"it has {most} links already"))
             link.abort()
             return
+        self.peers.refusals.clear(link.peer)
         self.note(Connected(link.peer))
         link.share(self._frames.setdefault(link.peer, FrameBudget(PLATFORM_BYTES)))
         link.limit_unsent(UNSENT_BYTES)
@@ -480,6 +492,7 @@ class Node:
         self.tasks.every(TIDY_EVERY_SECONDS, "tidying", self.tidy, early=self.untidy)
         self.tasks.every(TIDY_EVERY_SECONDS, "removal of agreements", self.remove_outlived)
         self.tasks.every(LOOK_SECONDS, "room for platforms", self.look_at_room)
+        self.tasks.every(LOOK_SECONDS, "clocks", self.clocks.look, early=self.peers.measured)
         self.tasks.every(DAY, "expiry of certificates", lambda: self.warn_of_expiry(time.time()))
         stop_metrics = self._serve_metrics()
         self.note(NodeStarted(self.number))

@@ -19,6 +19,7 @@ from tacit.identity.certificates import expiry_warnings
 from tacit.identity.config import NodeConfig, parse_address
 from tacit.mpc import party_name
 from tacit.node.admission import Parties
+from tacit.node.clocks import clocks_on_disk, describe_clock
 from tacit.node.limits import RoomUsed, open_agreements, rooms_on_disk
 from tacit.records.events import LogEvent
 from tacit.records.log import decode_line
@@ -52,6 +53,8 @@ class NodeStatus(msgspec.Struct, frozen=True, kw_only=True):
     agreements: list[OpenAgreement]
     expire: dict[str, float]
     """Per party, when its certificate expires."""
+    clocks_ahead: dict[str, float]
+    """By the party whose clock was off at the last look, by how many seconds it is ahead."""
     rotation: str | None
     """The step that comes next in a rotation that was begun."""
     critical: list[str]
@@ -66,6 +69,7 @@ def node_status(config: NodeConfig, /, *, now: float) -> NodeStatus:
     runs, expire = is_listening(config.listen), parties.certificates_expire()
     rooms, rotation = rooms_on_disk(config), rotated_by_node(config).open_step
     agreements, broken = _agreements(parties, data)
+    clocks = clocks_on_disk(config)
     expired = {party: at for party, at in expire.items() if at <= now}
     critical = [*expiry_warnings(expired, now).values(), *broken]
     if runs is False:
@@ -78,10 +82,12 @@ def node_status(config: NodeConfig, /, *, now: float) -> NodeStatus:
         platforms=rooms,
         agreements=agreements,
         expire=expire,
+        clocks_ahead=clocks,
         rotation=rotation,
         critical=critical,
         warnings=[
             *expiry_warnings(soon, now).values(),
+            *(describe_clock(party, ahead) for party, ahead in clocks.items()),
             *_room_warnings(rooms),
             *disk_warnings(data),
         ],

@@ -371,7 +371,11 @@ class RelayEnded(LinkEvent, frozen=True, tag="relayed no more"):
 
 
 class LinkLost(LinkEvent, frozen=True, tag="link lost"):
-    """A link has ended."""
+    """A link has broken, or was cut off; `what` says why."""
+
+
+class LinkClosed(LinkEvent, frozen=True, tag="link closed"):
+    """A link was closed in order; `what` says by whom."""
 
 
 class LinkRejected(LinkEvent, frozen=True, tag="turned away"):
@@ -384,6 +388,13 @@ class CertificateExpires(LinkEvent, frozen=True, tag="certificate expires"):
 
 class LittleRoom(LinkEvent, frozen=True, tag="little room"):
     """Most of the room for a platform is taken; `what` says which setting limits it."""
+
+
+class ClockCompared(LinkEvent, frozen=True, tag="clock"):
+    """The clock of `peer`, a peer or this node itself, is off, or right again."""
+
+    ahead: float = 0.0
+    """By how many seconds; negative where it is behind, and 0 where it is right again."""
 
 
 class NodeFault(LinkEvent, frozen=True, tag="failed itself"):
@@ -399,9 +410,11 @@ NodeEvent = (
     | RelayBegun
     | RelayEnded
     | LinkLost
+    | LinkClosed
     | LinkRejected
     | CertificateExpires
     | LittleRoom
+    | ClockCompared
     | NodeFault
 )
 AnyEvent = AgreementEvent | NodeEvent

@@ -156,6 +156,8 @@ class NodeLog:
 
     def __init__(self, path: Path, /) -> None:
         self.path = path
+        self.heard: Callable[[LogEvent], None] | None = None
+        """Called with each event, once its line is written."""
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
         self._drop_torn_line()
         self._read()
@@ -215,6 +217,8 @@ class NodeLog:
         self.lines += 1
         self._recent.add(self._size - len(line) - 1, len(line), event)
         self._keep_up()
+        if self.heard is not None:
+            self.heard(event)
 
     def _keep_up(self) -> None:
         """Write a checkpoint, if the last one lies far behind."""

@@ -19,7 +19,10 @@ class There(_PeerMessage, frozen=True):
 
 
 class Here(_PeerMessage, frozen=True):
-    """I am."""
+    """I am, and this is my time."""
+
+    clock: float
+    """In seconds since 1970."""
 
 
 class EpochBegins(_PeerMessage, frozen=True):

@@ -11,7 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit.errors import FrameError, PeerError, PeerLostError, PeerTimeoutError
+from tacit.errors import (
+    FrameError,
+    LinkClosedError,
+    PeerError,
+    PeerLostError,
+    PeerTimeoutError,
+    VersionError,
+)
 from tacit.mpc.transport import (
     HEADER_BYTES,
     Channel,
@@ -24,6 +31,7 @@ from tacit.mpc.transport import (
     connect,
     encode,
     memory_pair,
+    tls,
 )
 from tests.mpc.transport.links import identities_of, serve, through_a_third
 
@@ -316,3 +324,51 @@ def test_less_than_mutual_tls_1_3_is_refused(what: str, identities: dict[str, Id
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # that it is old is the point
         run(work())
+
+
+@pytest.mark.parametrize("kind", ["tls", "relayed"])
+def test_an_end_in_order_is_told_apart_from_a_broken_link(
+    kind: str, identities: dict[str, Identity]
+) -> None:
+    async def work() -> None:
+        for cuts in (False, True):
+            if kind == "tls":
+                made: Any = tls_pair(identities)
+            else:
+                made = through_a_third(identities)
+            async with made as between:
+                here, there = between if kind == "tls" else (between.here, between.there)
+                if cuts:
+                    there.abort()
+                else:
+                    await there.close()
+                with pytest.raises(PeerLostError) as ended:
+                    await here.receive(timeout=5)
+                assert isinstance(ended.value, LinkClosedError) is not cuts
+
+    run(work())
+
+
+def test_another_version_is_refused_at_both_ends(
+    identities: dict[str, Identity], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work() -> None:
+        accepted: asyncio.Queue[TlsLink] = asyncio.Queue()
+        own = identities["node 1"]
+
+        def make() -> TlsLink:
+            return TlsLink(own, None, accepted.put_nowait, limit=LIMIT, frame_timeout=5.0)
+
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(make, "127.0.0.1", 0, ssl=own.context(server=True))
+        port = server.sockets[0].getsockname()[1]
+        monkeypatch.setattr(tls, "_spoken", lambda: "tacit-nodes/2")
+        with pytest.raises(VersionError, match="node 1: speaks another version"):
+            await connect("127.0.0.1", port, peer="node 1", identity=identities["node 0"])
+        there = await asyncio.wait_for(accepted.get(), 5)
+        assert isinstance(there.failure, VersionError)
+        assert there.peer == "node 0"
+        server.close()
+        await server.wait_closed()
+
+    run(work())

@@ -35,8 +35,13 @@ def test_nothing_is_drawn_up_that_a_node_would_refuse_when_all_have_signed(tmp_p
     assert agreement.status_code == 404
 
 
-def test_who_is_there_and_whose_clock_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_is_there_and_whose_clock_is_off(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr(cluster_links, "LOOK_SECONDS", 60.0)
+
+    async def unchanged(*, within: float) -> float:
+        return within
 
     async def look(cluster: LocalCluster) -> float:
         links = ClusterLinks("main", cluster.folder / "cluster.toml", slots=4)
@@ -46,7 +51,7 @@ def test_who_is_there_and_whose_clock_is_off(monkeypatch: pytest.MonkeyPatch) ->
         assert all(node.reachable for node in status.nodes)
         while any(abs(client.clock_offset or 9.0) >= 1 for client in links._clients):
             await links.look()  # a slow answer is imprecise
-        assert links.clock_warnings() == []
+        assert links.clock_warnings() == {}
         while links.delay < DELAY_SECONDS:  # they measure it when they meet
             await links.look()
         told = [node.round_trip_seconds or 0.0 for node in links.status(running=0, waiting=0).nodes]
@@ -55,9 +60,13 @@ def test_who_is_there_and_whose_clock_is_off(monkeypatch: pytest.MonkeyPatch) ->
         assert links.delay == 1
 
         links._clients[1].clock_offset = -3.25
-        assert links.clock_warnings() == [
-            "the clock of node 1 is 3.2 s behind the platform's; set both by NTP"
-        ]
+        assert [*links.clock_warnings()] == [1]
+        caplog.clear()
+        links._clients[1].compare_clocks = unchanged  # type: ignore[method-assign]
+        for _ in range(2):
+            links._clients[1].clock_offset -= 0.25
+            await links.look()
+        assert [each.levelname for each in caplog.records].count("WARNING") == 1
         await asyncio.to_thread(cluster.kill, 2)
         await links.look()
         here = [node.reachable for node in links.status(running=0, waiting=0).nodes]

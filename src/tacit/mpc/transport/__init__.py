@@ -41,6 +41,6 @@ if TYPE_CHECKING:
     from tacit.mpc.transport.listener import Listener
     from tacit.mpc.transport.mux import Conversation, Mux, NoticeHandler
     from tacit.mpc.transport.relay import Carrier, Passage, link_inside
-    from tacit.mpc.transport.tls import Identity, TlsLink, connect, not_accepted
+    from tacit.mpc.transport.tls import PROTOCOL, Identity, TlsLink, connect, not_accepted
 else:
     __getattr__ = lazily(__name__)

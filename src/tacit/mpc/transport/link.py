@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from tacit.errors import FrameError, PeerError, PeerLostError, PeerTimeoutError
+from tacit.errors import FrameError, LinkClosedError, PeerError, PeerLostError, PeerTimeoutError
 from tacit.mpc.transport.frame import FRAME_LIMIT, Buffer, Frame, decode
 
 
@@ -196,7 +196,7 @@ class MemoryLink:
         self._inbox.fail(PeerLostError(self._peer, "the link is closed; connect again"))
         if self._other is not None and not self._other._closed:
             self._other._closed = True
-            gone = PeerLostError(self._other._peer, "closed the link; check that it still runs")
+            gone = LinkClosedError(self._other._peer, "closed the link")
             self._other._inbox.fail(gone)
 
     async def receive(self, *, timeout: float | None) -> Frame:

@@ -258,11 +258,15 @@ class _TlsTransport(asyncio.Transport):
                     await asyncio.sleep(0)  # a fast peer does not keep others waiting
                     continue
                 if not count:
+                    self._link.eof_received()
                     break
                 self._link.buffer_updated(count)  # type: ignore[arg-type]
             self._finish(None)
         except (ssl.SSLError, MpcError, PeerError) as error:
-            self._finish(None if isinstance(error, ssl.SSLZeroReturnError) else error)
+            is_farewell = isinstance(error, ssl.SSLZeroReturnError)
+            if is_farewell:
+                self._link.eof_received()
+            self._finish(None if is_farewell else error)
 
     async def _write(self) -> None:
         try:

@@ -14,16 +14,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from tacit.errors import FrameError, PeerError, PeerLostError, PeerTimeoutError
+from tacit.errors import (
+    FrameError,
+    LinkClosedError,
+    PeerError,
+    PeerLostError,
+    PeerTimeoutError,
+    VersionError,
+)
 from tacit.mpc.transport.certificate import has_expired, split_certificates
 from tacit.mpc.transport.frame import FRAME_LIMIT, Buffer, Frame, FrameBudget, FrameReader
 from tacit.mpc.transport.link import Inbox
 
+PROTOCOL = 1
+"""The version of the nodes' protocol; it goes up with each change that older nodes do not speak."""
 _WRITE_AHEAD = 32 << 20  # bytes a sender may be ahead of the network before it waits
 _WRITE_AT_ONCE = 1 << 16  # bytes of a payload that go with their header in one call
 _CLOSE_TIMEOUT = 0.25  # seconds for a peer to answer the TLS close, so that none can block
 _EXPIRED = 10  # OpenSSL's X509_V_ERR_CERT_HAS_EXPIRED
 _READ_AHEAD = 16 << 20  # bytes that may lie unread before the peer is slowed down
+
+
+def _spoken() -> str:
+    """Return what TLS negotiates as the application's protocol (ALPN): our version or nothing."""
+    return f"tacit-nodes/{PROTOCOL}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +57,8 @@ class Identity:
         context.verify_mode = ssl.CERT_REQUIRED
         context.load_cert_chain(self.certificate, self.key)
         context.load_verify_locations(cadata="\n".join(self.peers.values()))
+        # Within the handshake, so that both sides know before a frame is sent.
+        context.set_alpn_protocols([_spoken()])
         return context
 
     def name_of(self, certificate: bytes | None) -> str | None:
@@ -86,6 +102,7 @@ class TlsLink(asyncio.BufferedProtocol):
         self._timer: asyncio.TimerHandle | None = None
         self._budget: FrameBudget | None = None
         self._waits = self._is_paused = False
+        self._was_told = False
 
     def share(self, budget: FrameBudget) -> None:
         """Read no more frames than have room beside those of other links.
@@ -125,6 +142,15 @@ class TlsLink(asyncio.BufferedProtocol):
             self._fail(PeerLostError(self.peer, f"showed {shown}; compare the pinned certificates"))
         else:
             self._inbox.peer = name
+            if tls.selected_alpn_protocol() != _spoken():
+                what = (
+                    "speaks another version of the nodes' protocol than this side, which speaks "
+                    f"version {PROTOCOL}; install the same release of tacit on both"
+                )
+                self._inbox.fail(VersionError(name, what))
+                # In order: cut off, the other side might not come to the end of the handshake,
+                # where it finds the same.
+                self._transport.close()
         self._ready(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002
@@ -204,15 +230,25 @@ class TlsLink(asyncio.BufferedProtocol):
         self.abort()
 
     def eof_received(self) -> None:
-        """The peer sends no more; the link ends."""
+        """Note whether the peer says that it sends no more; the link ends."""
+        # asyncio calls this at every end. TLS itself knows whether the alert came that closes a
+        # connection: one that breaks, or whose process is killed, ends without it, and nobody in
+        # between can forge it.
+        tls = None if self._transport is None else self._transport.get_extra_info("ssl_object")
+        if tls is not None:
+            with suppress(ssl.SSLError):
+                self._was_told = not tls.read(1)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Pass the error to the receiver."""
         self._stop_timer()
         self._reader.forget()
-        reason = f" ({exc})" if exc is not None else ""
-        what = f"closed the link{reason}; check that it still runs"
-        self._inbox.fail(PeerLostError(self.peer, what))
+        if self._was_told:
+            self._inbox.fail(LinkClosedError(self.peer, "closed the link"))
+        else:
+            reason = f" ({exc})" if exc is not None else ""
+            what = f"closed the link without a word{reason}; check that it still runs"
+            self._inbox.fail(PeerLostError(self.peer, what))
         # Whoever waits to write or to close goes on, and finds the failure.
         self._gone.set()
         self._writable.set()
@@ -308,6 +344,8 @@ async def connect(
         raise PeerLostError(peer, f"{not_accepted(error)} (at {host}:{port})") from error
     except OSError as error:
         raise PeerLostError(peer, f"cannot be reached at {host}:{port} ({error})") from error
-    if link.failure is not None:
-        raise link.failure
+    failure = link.failure
+    if failure is not None:
+        await link.close()
+        raise failure
     return link

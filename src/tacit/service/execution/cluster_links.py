@@ -50,8 +50,8 @@ class ClusterLinks:
         self._clients = clients_of(self._config)
         self._reachable = [False] * len(self._clients)
         self._last_seen: list[float | None] = [None] * len(self._clients)
-        self._said: set[str] = set()
-        """The warnings of the last look, which are not logged again."""
+        self._said: set[tuple[str, int]] = set()
+        """What the warnings of the last look were about; they are not logged again."""
 
     @property
     def nodes(self) -> int:
@@ -102,9 +102,19 @@ class ClusterLinks:
     async def look(self) -> None:
         """Ask all nodes for their time, which also shows whether they are there."""
         await asyncio.gather(*(self._look_at(i) for i in range(len(self._clients))))
-        for warning in {*self.room_warnings()} - self._said:
-            log.warning(warning, extra={"fields": {"cluster": self.name}})
-        self._said = {*self.room_warnings()}
+        warnings = {
+            (kind, number): warning
+            for kind, found in (
+                ("room", self.room_warnings()),
+                ("clock", self.clock_warnings()),
+                ("version", self.version_warnings()),
+            )
+            for number, warning in found.items()
+        }
+        # By what they are about: an offset is another number each time.
+        for about in warnings.keys() - self._said:
+            log.warning(warnings[about], extra={"fields": {"cluster": self.name}})
+        self._said = {*warnings}
 
     async def _look_at(self, node: int) -> None:
         client = self._clients[node]
@@ -128,23 +138,32 @@ class ClusterLinks:
         told = (client.round_trip or 0.0 for client in self._clients)
         return min(MOST_DELAY_SECONDS, max(0.0, *told) / 2)
 
-    def clock_warnings(self) -> list[str]:
-        """A sentence for each node whose clock is off."""
-        return [
-            f"the clock of {client.name} is {abs(offset):.1f} s "
+    def clock_warnings(self) -> dict[int, str]:
+        """A sentence for each node whose clock is off, by its number."""
+        return {
+            client.number: f"the clock of {client.name} is {abs(offset):.1f} s "
             f"{'ahead of' if offset > 0 else 'behind'} the platform's; set both by NTP"
             for client in self._clients
             if (offset := client.clock_offset) is not None and abs(offset) > CLOCK_TOLERANCE_SECONDS
-        ]
+        }
 
-    def room_warnings(self) -> list[str]:
-        """A sentence for each node that has little room left for this platform."""
-        return [
-            f"{client.name} has little room left for us ({client.scarcest}); end or cancel runs, "
-            "or ask its operator"
+    def version_warnings(self) -> dict[int, str]:
+        """A sentence for each node that speaks another version of the protocol, by its number."""
+        return {
+            client.number: f"{client.name} speaks another version of the nodes' protocol than this "
+            "platform; install the same release of tacit on both"
+            for client in self._clients
+            if client.is_other_version
+        }
+
+    def room_warnings(self) -> dict[int, str]:
+        """A sentence for each node that has little room left for this platform, by its number."""
+        return {
+            client.number: f"{client.name} has little room left for us ({client.scarcest}); end or "
+            "cancel runs, or ask its operator"
             for client in self._clients
             if client.room_used is not None and client.room_used >= WARN_PART
-        ]
+        }
 
     def _certificates_expire(self) -> list[float]:
         """Those of the nodes, then that of the platform towards them."""

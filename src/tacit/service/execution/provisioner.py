@@ -108,7 +108,7 @@ class Provisioner:
             )
             self._is_agreed = True
             await self._links.look()
-            for warning in self._links.clock_warnings():
+            for warning in self._links.clock_warnings().values():
                 await self._database.write(add_warning, self._run_id, warning)
         for each in stored.rows:
             if each.state != "refused" and each.key not in self._delivered:

@@ -129,7 +129,7 @@ class RunSupervisor:
     async def _search(self, worker: WorkerHandle, stored: StoredAgreement) -> None:
         if worker.has_ended.is_set():
             return
-        for warning in self._links.clock_warnings():
+        for warning in self._links.clock_warnings().values():
             await self._services.database.write(add_warning, self._run_id, warning)
         since, begun = time.time(), time.monotonic()
         until = self._until = begun + stored.deadline_seconds

@@ -50,7 +50,8 @@ bytecode: .venv/ready-dev
 	@$(BIN)/python -m pytest -q -n 0 --collect-only >/dev/null 2>&1 || true
 
 first-run: .venv/ready-dev kernels ## Nodes, platform and participants by the commands of the documents alone (2 minutes)
-	@TACIT_FIRST_RUN=1 $(BIN)/python -m pytest -q -n 0 tests/test_first_run.py tests/test_deploy_document.py
+	@TACIT_FIRST_RUN=1 $(BIN)/python -m pytest -q -n 0 tests/test_first_run.py tests/test_deploy_document.py \
+		tests/test_replace_document.py
 
 fuzz: .venv/ready-dev ## Hostile frames, agreements, boxes, requests and files by the million (an hour); FUZZ="agreements --seed 3"
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz $(FUZZ)

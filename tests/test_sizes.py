@@ -30,9 +30,9 @@ ROOT = Path(tacit.__file__).parent
 TESTS = Path(__file__).parent
 
 CEILINGS: Mapping[str, float] = {
-    "modules": 333,  # besides `__init__`
+    "modules": 335,  # besides `__init__`
     "packages": 36,
-    "lines of src": 80_900,
+    "lines of src": 81_200,
     "lines of tests": 75_200,
     "longest module": 600,  # the goal; what is shorter may grow up to it
     "longest function": 80,  # besides commands

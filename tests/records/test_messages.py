@@ -25,7 +25,8 @@ from tacit.records.requests import unpack_candidates as unpack
 
 def test_messages_come_back_as_they_were_sent() -> None:
     assert decode_request(encode_message(Ping(id=3)), peer="the platform") == Ping(id=3)
-    assert decode_peer_message(encode_peer_message(Here(clock=1.5)), peer="node 1") == Here()
+    here = Here(clock=1.5)
+    assert decode_peer_message(encode_peer_message(here), peer="node 1") == here
     assert reply_type(OpenEpoch) is EpochOpened
 
 

@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 # Tests start hundreds of interpreters; compiling all modules in each costs more than many tests.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo check test lint format typecheck quick unit debian kernels bytecode bench bench-platform reproduce leakage equity figures lock release docs clean fuzz mutants hosts-test studies-test postgres-test balancer-test upgrade-test deploy-test faults first-run pictures equity-test many-runs models
+.PHONY: help demo check test lint format typecheck quick unit debian kernels bytecode bench bench-platform reproduce leakage equity figures lock release docs clean fuzz mutants hosts-test studies-test postgres-test balancer-test upgrade-test deploy-test attacks faults first-run pictures equity-test many-runs models
 
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -116,6 +116,9 @@ upgrade-test: .venv/ready-dev ## The first release with a run under way, upgrade
 
 deploy-test: .venv/ready-dev ## The images of deploy/Containerfile, built and run (root, Podman, debootstrap; 10 minutes)
 	@$(DEPLOYMENT) tests/deployment/test_containers.py
+
+attacks: .venv/ready-dev kernels ## Everything that one node of four can do to a run, on real nodes (a minute)
+	@TACIT_ATTACKS=1 $(BIN)/python -m pytest -q -n 0 tests/on_nodes/test_attacks.py tests/on_nodes/test_ballots.py tests/on_nodes/test_told_inputs.py
 
 FAULTS ?= 60
 SEED ?= 1

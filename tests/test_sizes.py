@@ -32,8 +32,8 @@ TESTS = Path(__file__).parent
 CEILINGS: Mapping[str, float] = {
     "modules": 335,  # besides `__init__`
     "packages": 36,
-    "lines of src": 81_200,
-    "lines of tests": 75_200,
+    "lines of src": 81_500,
+    "lines of tests": 76_500,
     "longest module": 600,  # the goal; what is shorter may grow up to it
     "longest function": 80,  # besides commands
     "most parameters": 10,  # of the same

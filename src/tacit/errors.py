@@ -41,6 +41,7 @@
             ├── PeerTimeoutError  it stayed silent for longer than the limit
             ├── VersionError      it speaks another version of the nodes' protocol
             ├── FrameError        it sent something that is not a frame of ours
+            ├── LoneRefusalError  it alone of four refuses, which ends nothing
             └── AbortError        what it sent contradicts the protocol
                 └── MismatchError  it sent something else than another vouches for
 
@@ -319,6 +320,17 @@ class VersionError(PeerError):
 
 class FrameError(PeerError):
     """A peer sent something that is not a frame of ours, or one that is too large."""
+
+
+class LoneRefusalError(PeerError):
+    """One of four nodes refuses what the others take: that is its failure, and ends no run.
+
+    It may lie, so only what two refuse is refused. `refusal` has its words.
+    """
+
+    def __init__(self, refusal: RefusedError) -> None:
+        super().__init__(refusal.node, f"refuses, as the only one: {refusal.reason}")
+        self.refusal = refusal
 
 
 class AbortError(PeerError):

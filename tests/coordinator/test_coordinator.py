@@ -57,6 +57,13 @@ def test_a_number_is_used_as_soon_as_one_node_says_so() -> None:
     assert coordinator.numbers == {0: 5}
 
 
+def test_one_node_of_four_uses_up_no_number() -> None:
+    """Else the others refuse the next one: it would leave a gap."""
+    coordinator = Coordinator(CAST.agreement, [])
+    coordinator._learn([opened(numbers={0: number}) for number in (3, 1 << 40, 4, 4)])
+    assert coordinator.numbers == {0: 4}
+
+
 def test_what_not_all_nodes_keep_is_not_gone_on_from() -> None:
     coordinator = Coordinator(CAST.agreement, [])
     one, two = Attempt("1:1:1"), Attempt("2:1:2")
@@ -287,7 +294,13 @@ def test_a_plan_is_in_the_ledger_before_anybody_sees_it() -> None:
 
 @pytest.mark.parametrize(
     ("contributions", "fits"),
-    [([{0: "aa"}] * 3, True), ([{}] * 3, False), ([{0: "aa"}, {0: "aa"}, {0: "bb"}], False)],
+    [
+        ([{0: "aa"}] * 3, True),
+        ([{}] * 3, False),
+        ([{0: "aa"}, {0: "aa"}, {0: "bb"}], False),
+        ([{0: "bb"}, {0: "aa"}, {0: "aa"}, {0: "aa"}], True),
+        ([{0: "bb"}, {0: "aa"}, {0: "bb"}, {0: "aa"}], False),
+    ],
 )
 def test_an_agreement_is_entered_if_all_nodes_drew_the_same(
     contributions: list[dict[int, str]], fits: bool

@@ -117,3 +117,46 @@ def test_what_ran_out_of_time_is_brought_to_its_end_where_the_best_is_kept() -> 
         assert after.parent_attempt == Attempt.of(1, 1, again.attempt)
 
     asyncio.run(evaluate())
+
+
+def test_a_node_that_never_says_that_it_is_done_is_not_asked_without_a_pause() -> None:
+    """Such a liar made the platform fail: each repeat waited within the one before."""
+
+    async def evaluate() -> None:
+        script = Script()
+        script.lacks_line = {*range(1, 2000)}
+        objective = evaluations(script)
+        await objective.evaluate(PLANS[0], until=None)
+        with pytest.raises(MpcError):
+            await objective.evaluate(PLANS[1], until=1.0)
+        assert [number for number, _ in script.said()] == [1, 1, 1]
+        script.lacks_line = set()
+        await objective.evaluate(PLANS[1], until=None)
+
+    asyncio.run(evaluate())
+
+
+def test_the_best_so_far_of_one_of_four_nodes_steers_no_resumed_run() -> None:
+    last, before, other = Attempt("2:1:1"), Attempt("1:1:1"), Attempt("2:9:9")
+
+    def asked(*kept: list[Attempt]) -> list[tuple[int, Attempt]]:
+        """Under which number evaluations were asked for then, and what each builds on."""
+
+        async def resume() -> list[tuple[int, Attempt]]:
+            script = Script(best="improvement")
+            script.kept[0], script.used_by_nodes = [*kept], 2
+            objective = evaluations(script)
+            objective.go_on_after(2, PLANS[0])
+            await objective.evaluate(PLANS[1], until=1.0)
+            return [(each.number, each.parent_attempt) for each in script.asked]
+
+        return asyncio.run(resume())
+
+    both = [before, last]
+    assert asked(both, both, both, both) == [(3, last)]
+    # Whatever the liar names.
+    for lie in ([other], [], [Attempt("1:9:9"), other]):
+        assert asked(lie, both, both, both) == [(3, last)]
+    # An honest node missed the last one, which is computed again after the one before.
+    (again, (number, _)) = asked(both, both, both, [before])
+    assert (again, number) == ((2, before), 3)

@@ -74,6 +74,28 @@ def test_one_log_that_is_made_up_steers_no_resumed_run(tmp_path: Path, liar: int
     run(work())
 
 
+@pytest.mark.parametrize(
+    "made_up",
+    [
+        BatchBegun(0, 6, 1 << 20, 12, "cd", LATE, LATE),
+        BatchBegun(0, 6, 500, 12, "cd", LATE, LATE),
+        BatchBegun(0, 6, 0, 12, "cd", LATE, LATE),
+        BatchBegun(0, 6, 1, 1 << 70, "cd", LATE, LATE),
+    ],
+)
+def test_a_batch_that_one_log_makes_up_is_not_asked_for(
+    tmp_path: Path, made_up: BatchBegun
+) -> None:
+    """All nodes would refuse it, and the run would end."""
+    search = resumed(tmp_path, [[BEGUN, made_up], [BEGUN], [BEGUN], [BEGUN]])
+
+    async def work() -> None:
+        await search._recall()
+        assert [*search._batches] == [5]
+
+    run(work())
+
+
 def test_one_log_that_is_none_ends_no_resumed_run(tmp_path: Path) -> None:
     search = resumed(tmp_path, [[BEGUN], None, [BEGUN], [BEGUN]])
 

@@ -8,10 +8,19 @@ from types import SimpleNamespace
 from typing import Any
 
 from tacit.agreement.terms import agreement_hash
-from tacit.coordinator.voting import Decision, Election
-from tacit.errors import LogError, RefusedError
-from tacit.records.ballots import OwnVotes, Phase, Poll, Subject, SubjectKind, Vote, contradicting
-from tacit.records.messages import CastVote, VoteCast
+from tacit.coordinator.voting import Decision, Election, reason_of
+from tacit.errors import LogError, LoneRefusalError, PeerLostError, RefusedError
+from tacit.records.ballots import (
+    MOST_BALLOTS,
+    OwnVotes,
+    Phase,
+    Poll,
+    Subject,
+    SubjectKind,
+    Vote,
+    contradicting,
+)
+from tacit.records.messages import CastVote, RefusalKind, VoteCast
 from tests.on_nodes.agreed_cluster import run
 from tests.on_nodes.owners_cast import owners_cast
 
@@ -111,5 +120,40 @@ def test_a_status_without_proof_is_not_shown_in_place_of_one_that_counts() -> No
     async def work() -> None:
         assert (await voters.decide("9:1:1", after=1)).value == "9:1:1"
         assert set(voters.named) == {LIAR}
+
+    run(work())
+
+
+def test_what_one_of_four_refuses_hides_no_other_reason() -> None:
+    """A refusal without a kind ends a run, and its plan with it."""
+    away, liar = PeerLostError("node 2", "is gone"), RefusedError("node 0", "this node objects")
+    early = [RefusedError(f"node {k}", "not yet", kind=RefusalKind.EARLY) for k in (1, 2, 3)]
+
+    def reason(*trouble: BaseException | None, nodes: int = 4) -> BaseException:
+        return reason_of(trouble, nodes=nodes, otherwise="did not vote in time")
+
+    # A link that was broken for a moment is made again, and then the liar is not needed.
+    assert isinstance(reason(liar, None, away, None), LoneRefusalError)
+    assert reason(liar, None, away, nodes=3) is liar
+    for count in (1, 2, 3):
+        assert reason(liar, *early[:count]) in early
+    assert reason(None, away, None, None) is away
+    assert "did not vote in time" in str(reason(None, None, None, None))
+
+
+def _far_ahead(voters: Voters, request: CastVote) -> VoteCast:
+    return VoteCast(vote=voters.signed(Vote(LIAR, PLAN, MOST_BALLOTS - 1, Phase.STATUS)))
+
+
+def test_one_node_that_is_far_ahead_takes_nobody_along() -> None:
+    """At the last number no split could heal any more."""
+    voters = Voters(_far_ahead)
+
+    async def work() -> None:
+        # A split, so that another ballot has to follow.
+        own = voters.own[0]
+        own.add(own.vote(0, Phase.WILLING, "8:1:1"))
+        assert (await voters.decide("9:1:1")).value == "9:1:1"
+        assert max(each.ballot for each in voters.own) < 100
 
     run(work())

@@ -48,6 +48,7 @@ from tacit.node.own_log import log_as_json_lines
 from tacit.node.platform_connection import PlatformConnection
 from tacit.node.policy import refuse
 from tacit.node.server import Node
+from tacit.node.voting import cast_vote as cast_an_honest_vote
 from tacit.records.ballots import MOST_BALLOTS, Phase, Vote
 from tacit.records.events import LogEvent
 from tacit.records.messages import CastVote, VoteCast
@@ -223,7 +224,9 @@ def tiny_frames(early: int, notices: int) -> Iterator[bytes]:
         yield encode(Header(channel, bytes(8), 0, 0, 0))
 
 
-def _let_flood(to: int | None, folder: Path) -> None:
+def let_flood(to: int | None, folder: Path) -> None:
+    """Flood another node, or the platforms, once the file is there."""
+
     async def is_gone(*_: object, **__: object) -> bool:
         return True
 
@@ -257,12 +260,16 @@ def restart_voting(cluster: LocalCluster, node: int, how: str) -> None:
     _restart(cluster, node, "voting", how)
 
 
-def _vote_as_it_likes(how: str) -> None:
-    asked = 0
+def vote_as_it_likes(choose: Callable[[], str]) -> None:
+    """Vote in one of these ways, or honestly where none is chosen."""
+    asked, honest = 0, cast_an_honest_vote
 
     async def cast_vote(node: Node, state: AgreementState, request: CastVote) -> VoteCast:
         nonlocal asked
         asked += 1
+        how = choose()
+        if not how:
+            return await honest(node, state, request)
         if how == "refuses":
             raise refuse("this node objects")
         vote = Vote(node.number, request.subject, request.ballot, request.phase, request.value)
@@ -304,12 +311,15 @@ async def _tell_each(session: Session, messages: Mapping[int, bytes]) -> dict[in
     return {letters[k].senders[0]: data.tobytes() for k, data in heard.items()}
 
 
-def _tell_as_it_likes(how: str) -> None:
+def tell_as_it_likes(choose: Callable[[], str]) -> None:
+    """Tell of inputs in one of these ways, or honestly where none is chosen."""
     compare = preparing._compare
 
     async def lying(session: Session, state: Any, request: Any, inputs: Any, signing: Any) -> Any:
-        honest, told = session.tell, 0
+        honest, told, how = session.tell, 0, choose()
 
+        if not how:
+            return await compare(session, state, request, inputs, signing)
         if how in ("invents", "lacks"):
             who = next(iter(inputs))
             rest = {each: inputs[each] for each in inputs if each != who}
@@ -359,11 +369,11 @@ def main(kind: str, *arguments: str) -> int:
         case "lying", about, to:
             _lie(about, int(to))
         case "flooding", to:
-            _let_flood(int(to) if to else None, path.parent)
+            let_flood(int(to) if to else None, path.parent)
         case "voting", how:
-            _vote_as_it_likes(how)
+            vote_as_it_likes(lambda: how)
         case "telling", how:
-            _tell_as_it_likes(how)
+            tell_as_it_likes(lambda: how)
     return process.main(options)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tacit.coordinator.coordinator import Coordinator
 from tacit.coordinator.evaluations import Evaluations
-from tacit.errors import MpcError, RefusedError
+from tacit.errors import AbortError, MpcError, RefusedError
 from tacit.local.cluster import LocalCluster
 from tacit.mpc import COORDINATOR, agree_epoch, open_session
 from tacit.mpc.local import run_linked
@@ -228,14 +228,14 @@ def test_a_peer_is_refused_unless_it_contains_what_we_remember(tmp_path: Path) -
         assert again.remembered(1).head == second
         assert again.remembered(2).head == NOWHERE
         for wrong in (heard(first), heard(LogHead(300, "cc" * 32), contained=False)):
-            with pytest.raises(RefusedError, match="node 1 has lost lines"):
+            with pytest.raises(AbortError, match="node 1: has lost lines"):
                 again.check(1, wrong, me=0)
-        with pytest.raises(RefusedError, match="did not sign"):
+        with pytest.raises(AbortError, match="did not sign"):
             again.check(2, heard(second), me=0)
         unknown = LogHead(own.size + 50, "dd" * 32)
         with pytest.raises(RefusedError, match="disk of this node was set back"):
             again.check(1, heard(second, ours=unknown), me=0)
         # A peer that invents it does not have our signature, and it is the peer that is named.
-        with pytest.raises(RefusedError, match=r"node 1 says .* cannot show this node's signature"):
+        with pytest.raises(AbortError, match=r"node 1: says .* cannot show this node's signature"):
             again.check(1, heard(second, ours=unknown, by=1), me=0)
         assert again.remembered(1).head == second

@@ -10,12 +10,14 @@ import pytest
 from tacit.coordinator.coordinator import Coordinator
 from tacit.errors import MpcError, RefusedError
 from tacit.local.cluster import LocalCluster
+from tacit.records.ballots import Phase, Subject, SubjectKind
 from tacit.records.events import InputDropped, InputsFrozen, Voted
 from tacit.records.log import frozen_inputs
 from tacit.records.messages import RefusalKind
 from tacit.verify.logs import check_evidence
-from tests.on_nodes.agreed_cluster import AgreedCluster, run
+from tests.on_nodes.agreed_cluster import AgreedCluster, ask, run
 from tests.on_nodes.altered_nodes import restart_telling
+from tests.on_nodes.ballots import cast
 from tests.on_nodes.test_input_check import SET_UP, submit_all
 from tests.support.mending import mend
 
@@ -115,3 +117,30 @@ def test_a_node_that_lacks_rows_gets_them_again_and_nobody_seals_anew(four: Loca
     run(attack())
     assert untouched(agreed)
     check_all_frozen_alike(four, agreed)
+
+
+def test_rows_are_dropped_though_nodes_were_asked_for_statuses(four: LocalCluster) -> None:
+    """A node that says of inputs that they are frozen makes the platform ask for them."""
+    agreed = AgreedCluster.draft(four, seed=None)
+    inputs = Subject(SubjectKind.INPUTS, 0)
+    who, other = agreed.keys
+    one, two, rest = agreed.seal(who), agreed.seal(who), agreed.seal(other)
+
+    async def attack() -> None:
+        async with agreed.coordinator() as coordinator:
+            await coordinator.start_agreement(agreed.signatures, within=SET_UP)
+            for client in coordinator.clients:
+                for rows in (two if client.number == 0 else one, rest):
+                    await ask(client, coordinator.submission(rows, client))
+            for node in range(4):
+                await cast(coordinator, node, Phase.STATUS, ballot=1, subject=inputs)
+            with pytest.raises(RefusedError) as refused:
+                await coordinator.prepare(0, until=time.monotonic() + SET_UP)
+            assert refused.value.kind == RefusalKind.DIFFERS
+            for client in coordinator.clients:
+                await ask(client, coordinator.submission(one, client))
+            await coordinator.prepare(0, until=time.monotonic() + SET_UP)
+
+    run(attack())
+    dropped = [each.participant for node in range(4) for each in agreed.events(node, InputDropped)]
+    assert dropped == [who] * 4

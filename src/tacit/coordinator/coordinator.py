@@ -23,16 +23,16 @@ from numpy.typing import NDArray
 from tacit.agreement import SignedSeries
 from tacit.agreement.sealing import SealedRows
 from tacit.agreement.terms import Agreement, agreement_hash, canonical
-from tacit.coordinator.membership import Loss, Naming, Watch
+from tacit.coordinator.membership import Loss, Naming, Watch, enough_of
 from tacit.coordinator.node_client import NodeClient, end_at_nodes, fetched_log
 from tacit.coordinator.voting import PAUSE_SECONDS, Election
 from tacit.errors import (
     AbortError,
+    LoneRefusalError,
     MpcError,
     PeerError,
     PeerTimeoutError,
     RefusedError,
-    TacitError,
 )
 from tacit.mpc import CLUSTER_SIZES, COORDINATOR, Session, open_session
 from tacit.records.ballots import Subject, SubjectKind
@@ -65,9 +65,9 @@ R = TypeVar("R", bound=Message)
 P_co = TypeVar("P_co", covariant=True)
 
 GIVE_UP_SECONDS = 30.0
-LAST_LOG_SECONDS = 1.0
-"""So long the log of the last of four nodes is waited for."""
 """Without a deadline, the caller gets an error so long after the first failure."""
+LONGEST_PAUSE_SECONDS = 1.0
+"""The longest pause between attempts while one of four nodes refuses."""
 BEYOND_ALL_LINES = 1 << 62
 """From there on no log has lines."""
 _NEVER = 86400.0
@@ -171,10 +171,14 @@ class Coordinator:
         *,
         within: float,
         series: SignedSeries | None = None,
+        resumes: bool = False,
     ) -> list[AgreementTaken]:
-        """Connect and hand over the agreement, with the series that it is a run of."""
+        """Connect and hand over the agreement, with the series that it is a run of.
+
+        A run that `resumes` does with three of four nodes: one must not be able to end it.
+        """
         until = asyncio.get_running_loop().time() + within
-        await self.persist(partial(self.loss.connect, everybody=True), until=until)
+        await self.persist(partial(self.loss.connect, everybody=not resumes), until=until)
         request = Agree(
             agreement=canonical(self.agreement),
             signatures=dict(signatures),
@@ -182,8 +186,12 @@ class Coordinator:
             series=b"" if series is None else series.data,
             series_signatures={} if series is None else dict(series.signatures),
         )
-        taken = await self.ask_all(lambda _: request, within=within)
-        self._last_epoch = max(self._last_epoch, *(each.epoch for each in taken))
+        if resumes:
+            asking = [asyncio.ensure_future(each.answer(request)) for each in self.loss.members]
+            taken = await enough_of(asking, within=within)
+        else:
+            taken = await self.ask_all(lambda _: request, within=within)
+        self._last_epoch = max(self._last_epoch, _confirmed(each.epoch for each in taken))
         self._frozen = {objective for each in taken for objective in each.frozen}
         self.examine([each for one in taken for each in one.evidence])
         return taken
@@ -229,7 +237,16 @@ class Coordinator:
                 # moment. Inputs are frozen by all nodes, so it is asked again.
                 raise PeerTimeoutError("the nodes", error.reason) from None
 
-        await self.persist(once, until=until)
+        async def unless_rows_are_missing() -> None:
+            try:
+                await once()
+            except LoneRefusalError as error:
+                # A node gets rows again on its word. That anybody seals others takes two.
+                if error.refusal.kind in (RefusalKind.MISSING, RefusalKind.DIFFERS):
+                    raise error.refusal from None
+                raise
+
+        await self.persist(unless_rows_are_missing, until=until)
 
     def _check_nobody_named(self) -> None:
         """Refuse to prepare inputs with a node that is proven to lie: all nodes prepare them."""
@@ -264,30 +281,7 @@ class Coordinator:
         asking = [
             asyncio.ensure_future(_checked_log(client, self.hash)) for client in self.loss.members
         ]
-        least = max(len(asking) - 1, 3)
-        waiting, until = set(asking), asyncio.get_running_loop().time() + GIVE_UP_SECONDS
-        try:
-            while waiting:
-                enough = sum(each.done() and not each.exception() for each in asking) >= least
-                left = until - asyncio.get_running_loop().time()
-                done, waiting = await asyncio.wait(
-                    waiting,
-                    timeout=LAST_LOG_SECONDS if enough else max(left, 0.0),
-                    return_when=asyncio.FIRST_COMPLETED,
-                )
-                if not done:
-                    break
-        finally:
-            for each in waiting:
-                each.cancel()
-            found = await asyncio.gather(*asking, return_exceptions=True)
-        logs = [each for each in found if not isinstance(each, BaseException)]
-        if len(logs) < least:
-            trouble = [each for each in found if isinstance(each, TacitError)]
-            raise (
-                trouble[0] if trouble else PeerTimeoutError("the nodes", "did not send their logs")
-            )
-        return logs
+        return await enough_of(asking, within=GIVE_UP_SECONDS)
 
     async def fetch_logs(self, nonce: bytes = b"", /) -> list[LogPage]:
         """Fetch the nodes' logs of this agreement, each signed for whoever drew the nonce."""
@@ -358,8 +352,8 @@ class Coordinator:
         """Take over what all nodes have evaluated and keep."""
         for k in self.numbers:
             # A number is used as soon as one node says so: nobody evaluates two requests under one
-            # number.
-            highest = max(reply.numbers.get(k, 0) for reply in replies)
+            # number. Of four one may lie, and leave the others no number that they would take.
+            highest = _confirmed(reply.numbers.get(k, 0) for reply in replies)
             self.numbers[k] = max(self.numbers[k], highest)
             self.kept[k] = [reply.kept.get(k, []) for reply in replies]
             parents = {reply.parent_attempts.get(k, NO_ATTEMPT) for reply in replies}
@@ -425,7 +419,9 @@ class Coordinator:
 
     async def replies(self, answered: Answered[object, R], /) -> list[R]:
         """Wait until all nodes have logged what they sent, and return their replies."""
-        return await self.watch(asyncio.gather(*answered.replies), answered.replies)
+        replies = await self.watch(asyncio.gather(*answered.replies), answered.replies)
+        self.loss.failed(None)
+        return replies
 
     @property
     def _signs(self) -> bool:
@@ -456,6 +452,7 @@ class Coordinator:
         loop = asyncio.get_running_loop()
         give_up: float | None = None
         trouble: MpcError | None = None
+        pause = PAUSE_SECONDS
         try:
             async with asyncio.timeout_at(until):
                 while True:
@@ -472,7 +469,10 @@ class Coordinator:
                         give_up = loop.time() + GIVE_UP_SECONDS
                     if until is None and loop.time() > give_up:
                         raise trouble
-                    await asyncio.sleep(PAUSE_SECONDS)
+                    # A refusal comes at once, and each attempt leaves lines in all logs.
+                    alone = isinstance(trouble, LoneRefusalError)
+                    pause = min(2 * pause, LONGEST_PAUSE_SECONDS) if alone else PAUSE_SECONDS
+                    await asyncio.sleep(pause)
         except TimeoutError:
             raise self._watch.blame(trouble) from trouble
 
@@ -483,6 +483,16 @@ class Coordinator:
     async def close(self) -> None:
         self.loss.close()
         await asyncio.gather(*(client.disconnect() for client in self.clients))
+
+
+def _confirmed(numbers: Iterable[int], /) -> int:
+    """Return the highest number that a node names; of four nodes, that another one confirms.
+
+    >>> _confirmed([3, 5, 4]), _confirmed([3, 5, 1 << 62, 4])
+    (5, 5)
+    """
+    named = sorted(numbers, reverse=True)
+    return named[len(named) == max(CLUSTER_SIZES)]
 
 
 def _common(kept: Sequence[AbstractSet[Attempt]], /) -> list[Attempt]:

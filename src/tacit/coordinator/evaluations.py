@@ -12,6 +12,7 @@ one left the nodes: what was asked for and not answered is asked for again under
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.coordinator.coordinator import Answered, Coordinator, Counted, count_run
-from tacit.errors import EngineError, MpcError, PeerError, RefusedError
-from tacit.mpc import Session
+from tacit.errors import EngineError, MpcError, RefusedError
+from tacit.mpc import CLUSTER_SIZES, Session
 from tacit.records.ledger import DisclosedLabels, DisclosureKind, Payload
 from tacit.records.messages import Computed, Evaluate, Reveal
 from tacit.records.payload_parts import receive_labels, receive_payload
@@ -130,6 +131,10 @@ class Evaluations:
             return
         if self._keeps_best:
             after, before = (self._all_keep(up_to) for up_to in (last.number, last.number - 1))
+            if after is None and before is None:
+                # Of four nodes one may name anything; the others have one of both in common.
+                after = self._all_keep(last.number, but=1)
+                before = self._all_keep(last.number - 1, but=1)
             if after is not None and after.number == last.number:
                 self._coordinator.parent_attempts[self._objective] = after
             elif before is None:
@@ -143,17 +148,23 @@ class Evaluations:
         self._again = last.number + 1 if last.number < used else None
         self._answered_before = None
 
-    def _all_keep(self, up_to: int) -> Attempt | None:
-        """Return the latest attempt up to a number that all nodes keep shares of, if they agree."""
-        latest = {
+    def _all_keep(self, up_to: int, *, but: int = 0) -> Attempt | None:
+        """Return the latest attempt up to a number that all nodes keep shares of, if they agree.
+
+        Of four nodes that is, if wanted, what all `but` one say.
+        """
+        nodes = self._coordinator.kept[self._objective]
+        latest = Counter(
             max(
                 (a for a in kept if a.number <= up_to),
                 key=lambda attempt: attempt.number,
                 default=NO_ATTEMPT,
             )
-            for kept in self._coordinator.kept[self._objective]
-        }
-        return latest.pop() if len(latest) == 1 else None
+            for kept in nodes
+        )
+        (attempt, count), *_ = latest.most_common(1)
+        least = len(nodes) - (but if len(nodes) == max(CLUSTER_SIZES) else 0)
+        return attempt if count >= least else None
 
     def _start(self, candidates: bytes, individuals: int) -> Started:
         """Begin with the next free number, or the one that these candidates already have."""
@@ -186,7 +197,7 @@ class Evaluations:
                 raise
         self._aborted = None
 
-    async def _settle(self, epoch: int) -> None:
+    async def _settle(self, epoch: int, *, is_repeated: bool = False) -> None:
         """See that all nodes completed the last evaluation, and repeat it where one did not."""
         if self._last is None:
             return
@@ -195,9 +206,12 @@ class Evaluations:
         started, last = self._last
         try:
             replies = await self._coordinator.replies(last)
-        except (MpcError, PeerError):
+        except MpcError:
             self._last = await self._repeat(epoch, started)
-            await self._settle(epoch)
+            if is_repeated:
+                # A node may compute and never say that it is done: no faster than it may refuse.
+                raise
+            await self._settle(epoch, is_repeated=True)
             return
         self.sent = max(reply.sent for reply in replies)
         self.rounds = max([last.rounds, *(reply.rounds for reply in replies)])

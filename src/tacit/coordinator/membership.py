@@ -24,11 +24,13 @@ from tacit.agreement.terms import Agreement
 from tacit.coordinator.node_client import NodeClient
 from tacit.errors import (
     LogError,
+    LoneRefusalError,
     MismatchError,
     MpcError,
     PeerError,
     PeerTimeoutError,
     RefusedError,
+    TacitError,
 )
 from tacit.mpc import CLUSTER_SIZES
 from tacit.records.evidence import Shown, describe_suspects, read_evidence, suspects
@@ -132,6 +134,9 @@ class Loss:
         self._patience = min(PATIENCE_SECONDS, agreement.grace_seconds)
         self._may_lose = agreement.on_loss == "three" and len(clients) > 3
         self._gone_since: dict[int, float] = {}
+        self.failing: PeerError | None = None
+        """The last failure of the one node for which all attempts have failed lately."""
+        self._failing_since = 0.0
         self._returning: asyncio.Task[None] | None = None
         self.without: int | None = None
         """The node that the others go on without."""
@@ -146,7 +151,11 @@ class Loss:
         `lost` is whom the nodes say they once went on without.
         """
         now = datetime.now(UTC)
-        before = next((node for node in lost if node is not None), None)
+        said = [*lost]
+        # Of four nodes one may make a loss up. All three that went on know of one.
+        least = 1 + (len(said) == max(CLUSTER_SIZES))
+        known = (node for node in said if node is not None and said.count(node) >= least)
+        before = next(known, None)
         if self._phase is None and self.without is not None:
             self._phase = _Phase(self.without, now, proven=self.is_proven)
         elif self._phase is None and before is not None:
@@ -192,8 +201,14 @@ class Loss:
         now = asyncio.get_running_loop().time()
         self._gone_since.setdefault(client.number, now - client.silent_for())
 
+    def failed(self, error: PeerError | None, /) -> None:
+        """Note for which node an attempt failed, by its own word or by that of two others."""
+        if error is None or self.failing is None or self.failing.peer != error.peer:
+            self._failing_since = asyncio.get_running_loop().time()
+        self.failing = error
+
     async def connect(self, *, everybody: bool) -> None:
-        """Connect to all that take part; one that stays away for long may be lost."""
+        """Connect to all that take part; one that stays away, or fails, for long may be lost."""
         members = self.members
         limit = self._patience if self._may_lose and not everybody else None
         results = await asyncio.gather(
@@ -202,6 +217,9 @@ class Loss:
         failed = {c.number: r for c, r in zip(members, results, strict=True) if r is not None}
         self._note(failed)
         if not failed:
+            failing = self._long_failing()
+            if failing is not None and not everybody:
+                self._lose(failing)
             return
         gone = self._long_gone(failed)
         # Only what all nodes must do, such as freezing inputs, waits for a lost one.
@@ -223,10 +241,25 @@ class Loss:
         # The grace time is not counted here but by the nodes, which do not trust our word.
         return numbers[0] if since >= self._patience else None
 
+    def _long_failing(self) -> int | None:
+        """Return the node that all attempts fail for, if it is time to ask the others about it.
+
+        They may not reach it though we do. Where they do, they refuse to go on without it: a node
+        refuses honestly what a platform that lies asks of it, and must not be removed for that.
+        """
+        if not self._may_lose or self.without is not None or self.failing is None:
+            return None
+        failing = (each.number for each in self._clients if each.name == self.failing.peer)
+        since = asyncio.get_running_loop().time() - self._failing_since
+        return next(failing, None) if since >= self._patience else None
+
     def _lose(self, number: int) -> None:
         self.without = number
         client = next(client for client in self._clients if client.number == number)
-        self._returning = asyncio.get_running_loop().create_task(_until_back(client))
+        # One that is reached from here and not by the others stays out: nobody here would notice
+        # when they reach it again.
+        if not client.connected:
+            self._returning = asyncio.get_running_loop().create_task(_until_back(client))
 
     @property
     def is_back(self) -> bool:
@@ -248,6 +281,7 @@ class Loss:
         self._stop_waiting()
         self.without = None
         self._gone_since.clear()
+        self._failing_since = asyncio.get_running_loop().time()
 
     def _stop_waiting(self) -> None:
         if self._returning is not None:
@@ -279,6 +313,8 @@ R = TypeVar("R", bound=Message)
 
 PING_SECONDS = 0.1
 """How often nodes are asked whether they are there, while one of them is waited for."""
+ALONE_SECONDS = 1.0
+"""So long three nodes are waited for where the fourth refuses: one may lie, and two do not."""
 
 
 class Watch:
@@ -317,17 +353,37 @@ class Watch:
         """Find the reason of a failure; a refusal counts most, and comes right after its notice."""
         # Nodes that fail with one another report it within a moment. A refusal among these reports
         # says more than the failures that follow from it.
-        missing = [reply for reply in replies if not reply.done()]
-        if missing:
-            await asyncio.wait(missing, timeout=PING_SECONDS)
+        await _wait_for(replies, PING_SECONDS)
+        of_four = len(replies) == max(CLUSTER_SIZES)
+        if of_four and len(_refusals(replies)) == 1:
+            await _wait_for(replies, ALONE_SECONDS)
+        refusals = _refusals(replies)
         reasons = [_reason(reply) for reply in replies if _failed(reply)]
-        refusals = [reason for reason in reasons if isinstance(reason, RefusedError)]
         if _failed(work):
             reasons.append(_reason(work))
         for reason in reasons:
             self._naming.hear(reason)
         self.exclude()
-        return (*refusals, *reasons)[0]
+        if not of_four or len(refusals) > 1:
+            return (*refusals, *reasons)[0]
+        # One that lies must not end a run by a word: to refuse alone is to fail the others.
+        alone = LoneRefusalError(refusals[0]) if refusals else None
+        culprit = alone or self._named_by_two(replies)
+        self._loss.failed(culprit)
+        return culprit or reasons[0]
+
+    def _named_by_two(self, replies: Sequence[asyncio.Future[R]]) -> PeerError | None:
+        """Return a failure of the node that two others name; a single one may make it up."""
+        named: dict[str, list[PeerError]] = {}
+        for author, reply in zip(self._clients, replies, strict=True):
+            reason = _reason(reply) if _failed(reply) else None
+            # Where pieces do not fit, one of two lies, and nobody is named by a word.
+            if not isinstance(reason, PeerError) or isinstance(reason, MismatchError):
+                continue
+            if reason.peer != author.name:
+                named.setdefault(reason.peer, []).append(reason)
+        most = max(named.values(), key=len, default=[])
+        return most[0] if len(most) > 1 else None
 
     def exclude(self) -> None:
         """Go on without a node that is proven to cheat."""
@@ -360,6 +416,8 @@ class Watch:
         if silent is not None:
             what = f"has not answered for {silent.silent_for():.1f} s, and time is up"
             return PeerTimeoutError(silent.name, what)
+        if isinstance(self._loss.failing, LoneRefusalError):
+            trouble = self._loss.failing
         if isinstance(trouble, PeerError):
             return PeerTimeoutError(trouble.peer, f"{trouble.what}, and time is up")
         return PeerTimeoutError("the nodes", "did not finish in time")
@@ -375,6 +433,49 @@ def _reason(future: asyncio.Future[Any]) -> BaseException:
     # Whoever waited for it before may have been cancelled, and that is no reason to cancel us.
     error = None if future.cancelled() else future.exception()
     return error or MpcError("nobody waited for the end of the evaluation")
+
+
+LAST_SECONDS = 1.0
+"""So long the answer of the last of four nodes is waited for."""
+
+
+async def enough_of(asking: Sequence[asyncio.Future[T]], /, *, within: float) -> list[T]:
+    """Return what all nodes answer; of four, what three do, since one may lie or be silent."""
+    least, loop = max(len(asking) - 1, min(CLUSTER_SIZES)), asyncio.get_running_loop()
+    waiting, until = set(asking), loop.time() + within
+    try:
+        while waiting:
+            is_enough = sum(each.done() and not each.exception() for each in asking) >= least
+            if sum(map(_failed, asking)) > len(asking) - least:
+                break
+            left = max(until - loop.time(), 0.0)
+            done, waiting = await asyncio.wait(
+                waiting,
+                timeout=min(LAST_SECONDS, left) if is_enough else left,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            if not done:
+                break
+    finally:
+        for each in waiting:
+            each.cancel()
+        found = await asyncio.gather(*asking, return_exceptions=True)
+    answers = [each for each in found if not isinstance(each, BaseException)]
+    if len(answers) < least:
+        trouble = [each for each in found if isinstance(each, TacitError)]
+        raise trouble[0] if trouble else PeerTimeoutError("the nodes", "did not answer in time")
+    return answers
+
+
+async def _wait_for(replies: Iterable[asyncio.Future[Any]], seconds: float) -> None:
+    missing = [reply for reply in replies if not reply.done()]
+    if missing:
+        await asyncio.wait(missing, timeout=seconds)
+
+
+def _refusals(replies: Iterable[asyncio.Future[Any]]) -> list[RefusedError]:
+    reasons = [_reason(reply) for reply in replies if _failed(reply)]
+    return [reason for reason in reasons if isinstance(reason, RefusedError)]
 
 
 def _failed(future: asyncio.Future[Any]) -> bool:

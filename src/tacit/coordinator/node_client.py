@@ -204,6 +204,10 @@ class NodeClient:
             raise
         return future
 
+    async def answer(self, request: Request[R], /) -> R:
+        """Send a request and return the reply, or raise what came in its place."""
+        return await (await self.ask(request))
+
     async def ping(self) -> None:
         """Ask whether the node is there, unless a question is still open."""
         if self._asked_at is not None or self._line is None:

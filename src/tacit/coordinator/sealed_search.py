@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from tacit.agreement.plan_parts import SealedParts
 from tacit.coordinator.coordinator import Answered, Coordinator, count_run
 from tacit.coordinator.node_client import NodeClient
-from tacit.coordinator.voting import PAUSE_SECONDS, Decision, Election
-from tacit.errors import AbortError, EngineError, MpcError, PeerTimeoutError, RefusedError
+from tacit.coordinator.voting import PAUSE_SECONDS, Decision, Election, reason_of
+from tacit.errors import AbortError, EngineError, MpcError
 from tacit.mpc import CLUSTER_SIZES, Session
 from tacit.records.ballots import Phase, Subject, SubjectKind
 from tacit.records.events import BatchBegun, PlanDecided, Sent, Voted
@@ -26,10 +26,12 @@ from tacit.records.ledger import (
     DisclosedProof,
     Parts,
 )
-from tacit.records.messages import Advance, BatchDone, OpenPlan, PlanOpened
+from tacit.records.messages import MOST_GENERATIONS, Advance, BatchDone, OpenPlan, PlanOpened
 from tacit.records.payload_parts import SealedPlan, join_plan, receive_proof
 from tacit.records.requests import NO_ATTEMPT, Attempt, plan_hash
 
+MOST_HORIZON = 1 << 32
+"""Far more steps than any run has, and few enough to be asked for."""
 DECIDED = 1 << 63
 """In place of a ballot's number, later than all."""
 OPENING_PATIENCE_SECONDS = 3.0
@@ -85,7 +87,7 @@ class SealedSearch:
         self._decision: Decision | None = None
         self.finished = False
         """Whether it was opened that all plans are proved; then no step follows."""
-        self._checkpoints = run.checkpoints
+        self._checkpoints, self._most = run.checkpoints, run.steps
         self._batch_lock = asyncio.Lock()
         """Held until a batch that was cancelled has ended its epoch, so that the next one begins
         with the states that nodes keep by then."""
@@ -139,11 +141,24 @@ class SealedSearch:
         # Of four nodes one may have made its log up: it ends no search, and names no state that the
         # others do not keep. What was decided is kept by all that may open it.
         self.finished = finished > (len(self._coordinator.clients) == max(CLUSTER_SIZES))
-        self._batches |= {first: said.most_common(1)[0][0] for first, said in begun.items()}
+        for first, said in begun.items():
+            # Of what one log alone says nothing is asked for that all nodes would refuse.
+            possible = [(count, batch) for batch, count in said.items() if self._is_possible(batch)]
+            if possible:
+                self._batches[first] = max(possible, key=lambda each: each[0])[1]
         kept = self._coordinator.states.get(self._search, [])
         if likely := [vote for vote in voted if vote[-1] in kept]:
             # The nodes may have decided on it, or been about to.
             self._common = self._last = max(likely)[-1]
+
+    def _is_possible(self, batch: Batch) -> bool:
+        """Return whether nodes may have begun a batch, by the agreement."""
+        return (
+            0 < batch.count <= MOST_GENERATIONS
+            and batch.end <= self._most
+            and 0 < batch.horizon <= MOST_HORIZON
+            and not any(batch.first < step < batch.end for step in self._checkpoints)
+        )
 
     async def advance(self, count: int, horizon: int, /, *, until: float | None) -> Advanced:
         """Go on by so many steps; raises by the instant `until` if that did not work.
@@ -230,10 +245,11 @@ class SealedSearch:
         return None
 
     def _finish(self, replies: list[BatchDone]) -> None:
-        seeds = {reply.seed for reply in replies}
-        if len(seeds) > 1:
+        (seed, nodes), *_ = Counter(reply.seed for reply in replies).most_common(1)
+        # It follows from inputs that all honest nodes have frozen alike. Of four one may lie.
+        if nodes < len(replies) - (len(replies) == max(CLUSTER_SIZES)):
             raise AbortError("the nodes", "derive different seeds from their inputs")
-        self.seed = seeds.pop()
+        self.seed = seed
         self.sent = max(reply.sent for reply in replies)
         self.rounds = max(reply.rounds for reply in replies)
 
@@ -276,6 +292,7 @@ class SealedSearch:
         while True:
             try:
                 await self._open(search, answers, until=until)
+                joined = self._join(search, answers)
                 break
             except MpcError:
                 # A node that restarts may be back in a moment; and a vote that came too late for
@@ -284,7 +301,7 @@ class SealedSearch:
                 if asyncio.get_running_loop().time() + PAUSE_SECONDS > latest:
                     raise
             await asyncio.sleep(PAUSE_SECONDS)
-        joined, heads = self._join(search, answers), None
+        heads = None
         nodes = range(len(self._coordinator.clients))
         sealed: list[SealedParts | None] = []
         if self._coordinator.agreement.for_owners:
@@ -344,7 +361,8 @@ class SealedSearch:
                 task.cancel()
             trouble = await asyncio.gather(*asking, return_exceptions=True)
         if len(answers) < len(self._coordinator.clients) - 1:
-            raise self._why(trouble)
+            what = "did not open the plan in time; all but one must answer"
+            raise reason_of(trouble, nodes=len(self._coordinator.clients), otherwise=what)
 
     def _voters(self) -> list[NodeClient]:
         """Return all nodes, also one that was lost, but for one that is proven to cheat."""
@@ -392,12 +410,3 @@ class SealedSearch:
         ):
             raise AbortError(client.name, f"did not seal its part of the plan for {boxes} owners")
         answers[client.number] = done
-
-    def _why(self, trouble: list[BaseException | None]) -> BaseException:
-        for kind in (RefusedError, MpcError):
-            for error in trouble:
-                if isinstance(error, kind):
-                    return error
-        return PeerTimeoutError(
-            "the nodes", "did not open the plan in time; all but one must answer"
-        )

@@ -31,6 +31,7 @@ from tacit.disclosure import Estimator, linear
 from tacit.errors import EngineError, TacitError
 from tacit.evaluators import ObjectiveEvaluation, RevealedFront, as_evaluation
 from tacit.identity.config import ClusterConfig
+from tacit.mpc import CLUSTER_SIZES
 from tacit.records.ledger import DisclosedBest, DisclosedFront, Ledger, Payload, PlanParts
 from tacit.records.messages import LogPage
 
@@ -261,11 +262,13 @@ class SecureEngine:
     async def _enter(self, signatures: Mapping[str, bytes], within: float) -> dict[int, str]:
         coordinator = self._coordinator
         until = self._loop.time() + within
-        taken = await coordinator.start_agreement(signatures, within=within)
-        contributions = taken[0].seed_contributions
-        if set(contributions) != set(self.agreement.confidential()) or any(
-            each.seed_contributions != contributions for each in taken
-        ):
+        taken = await coordinator.start_agreement(signatures, within=within, resumes=True)
+        said = [each.seed_contributions for each in taken]
+        contributions = max(said, key=said.count)
+        # What is frozen is the same at all honest nodes. Of four one may say something else.
+        least = len(said) - (len(said) == max(CLUSTER_SIZES))
+        is_whole = set(contributions) == set(self.agreement.confidential())
+        if not is_whole or said.count(contributions) < least:
             raise EngineError("not all nodes have checked and frozen the inputs; prepare them")
         await coordinator.persist(coordinator.epoch, until=until)
         return contributions

@@ -7,13 +7,22 @@ that runs ballots badly has no plan. Every request may be repeated: a node gives
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tacit.agreement.plan_parts import PlanHeads
 from tacit.coordinator.node_client import NodeClient
-from tacit.errors import AbortError, LogError, MpcError, PeerTimeoutError, RefusedError
+from tacit.errors import (
+    AbortError,
+    LogError,
+    LoneRefusalError,
+    MpcError,
+    PeerTimeoutError,
+    RefusedError,
+)
+from tacit.mpc import CLUSTER_SIZES
 from tacit.records.ballots import MOST_BALLOTS, Phase, Poll, Subject, Vote, contradicting, read_vote
 from tacit.records.messages import CastVote, RefusalKind, VoteCast
 
@@ -198,7 +207,8 @@ class Election:
         self._name_liars()
         answered = len(voters) - len(self._silent)
         if answered < self._poll.least:
-            raise _reason(trouble)
+            what = "did not vote in time; all but one must"
+            raise reason_of(trouble, nodes=self._poll.nodes, otherwise=what)
 
     def _is_settled(self, phase: Phase, ballot: int) -> bool:
         if phase is Phase.STATUS:
@@ -262,11 +272,18 @@ def _said(poll: Poll, ballot: int) -> set[int]:
     return {vote.author for vote in poll.statuses(ballot)}
 
 
-def _reason(trouble: Iterable[BaseException | None]) -> BaseException:
-    """Return why too few nodes have voted: a refusal says most."""
-    found = list(trouble)
-    for kind in (RefusedError, MpcError):
-        for error in found:
-            if isinstance(error, kind):
-                return error
-    return PeerTimeoutError("the nodes", "did not vote in time; all but one must")
+def reason_of(
+    trouble: Iterable[BaseException | None], /, *, nodes: int, otherwise: str
+) -> BaseException:
+    """Return why too few nodes have answered: what most refuse says most.
+
+    Of four nodes one refuses as it likes: by itself that is its failure, which ends nothing while
+    another one is away for a moment; and it hides no refusal that says what to do.
+    """
+    found = [error for error in trouble if isinstance(error, RefusedError | MpcError)]
+    refusals = [error for error in found if isinstance(error, RefusedError)]
+    if len(refusals) == 1 and nodes == max(CLUSTER_SIZES):
+        return LoneRefusalError(refusals[0])
+    kinds = Counter(error.kind for error in refusals)
+    refusals.sort(key=lambda error: (kinds[error.kind], bool(error.kind)), reverse=True)
+    return next(iter([*refusals, *found]), PeerTimeoutError("the nodes", otherwise))

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from tacit.errors import LogError
+from tacit.errors import AbortError, LogError
 from tacit.mpc import party_name
 from tacit.node.counters import BestSoFar, Counters
 from tacit.node.derivation import Derivation, History
@@ -96,7 +96,10 @@ class PeerHeads:
         return has_reached(self._store.log.path, remembered)
 
     def check(self, peer: int, heard: HeardOfLogs, /, *, me: int) -> None:
-        """Remember how far a peer's log is; refuse where a log was set back.
+        """Remember how far a peer's log is; refuse where this node's was set back.
+
+        What is wrong with a peer's is its failure, and no refusal of this node: of four nodes, one
+        that lies could have the three others refuse otherwise.
 
         A node whose disk was restored from a copy has forgotten which numbers it used, and would
         answer other requests under them.
@@ -104,9 +107,10 @@ class PeerHeads:
         if not self.contains(heard.ours):
             # Without the signature a lying peer could shut out this node for ever.
             if not heard.ours.is_signed(self._store.agreement, me, heard.ours_signature):
-                raise refuse(
-                    f"{party_name(peer)} says that this node's log had lines that it never had, "
-                    "and cannot show this node's signature"
+                raise AbortError(
+                    party_name(peer),
+                    "says that this node's log had lines that it never had, and cannot show this "
+                    "node's signature",
                 )
             raise refuse(
                 f"{party_name(peer)} remembers lines of this node's log that are not here: the "
@@ -114,11 +118,12 @@ class PeerHeads:
             )
         head, before = heard.theirs, self.remembered(peer).head
         if not head.is_signed(self._store.agreement, peer, heard.signature):
-            raise refuse(f"{party_name(peer)} did not sign how far its log is; use its own keys")
+            raise AbortError(party_name(peer), "did not sign how far its log is; use its own keys")
         if not heard.contained or head.size < before.size:
-            raise refuse(
-                f"{party_name(peer)} has lost lines of its log that this node remembers: the disk "
-                f"of {party_name(peer)} was set back; {HOW_TO_GO_ON}"
+            raise AbortError(
+                party_name(peer),
+                "has lost lines of its log that this node remembers: its disk was set back; "
+                f"{HOW_TO_GO_ON}",
             )
         if head != before:
             self._kept = {**self._kept, peer: StoredPeerHead(head, heard.signature)}

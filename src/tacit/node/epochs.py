@@ -86,13 +86,14 @@ async def open_epoch(node: Node, state: AgreementState, request: OpenEpoch) -> E
 
 
 def _check_logs(node: Node, state: AgreementState, peer: int, heard: HeardOfLogs) -> None:
-    """Refuse where a log was set back; the node's own log has it once, for the operator."""
+    """End it where a log was set back; the node's own log has it once, for the operator."""
     peers = state.epochs.peers
     try:
         peers.check(peer, heard, me=node.number)
-    except RefusedError as error:
+    except (RefusedError, AbortError) as error:
         if not peers.is_reported:
-            node.note(AgreementBroken(state.hash.hex(), error.reason))
+            why = error.reason if isinstance(error, RefusedError) else str(error)
+            node.note(AgreementBroken(state.hash.hex(), why))
             peers.is_reported = True
         raise
 

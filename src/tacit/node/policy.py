@@ -17,13 +17,11 @@ from numpy.typing import NDArray
 from tacit.agreement.terms import Agreement
 from tacit.errors import RefusedError
 from tacit.problems import Problem
-from tacit.records.messages import RefusalKind
+from tacit.records.messages import MOST_GENERATIONS, RefusalKind
 from tacit.records.requests import candidate_hashes
 
 BLOCK_ENTRIES = 1 << 18
 """Entries of plans that are checked together."""
-MOST_GENERATIONS = 4096
-"""Steps of a sealed run in one request, so that frames can count their rounds."""
 
 
 def refuse(

@@ -400,8 +400,10 @@ async def _out_of_range(
 
 
 def _drop(state: AgreementState, objective: int, inputs: Rows, who: str, why: Fault) -> None:
-    # What this node has voted for may be decided on, and frozen elsewhere.
-    voted = state.votes.of(Subject(SubjectKind.INPUTS, objective)).made
+    # What this node has voted for may be decided on, and frozen elsewhere. A status is for nothing,
+    # and a platform asks for one where any node says that something is frozen.
+    own = state.votes.of(Subject(SubjectKind.INPUTS, objective))
+    voted = own.willing_to or own.lock
     if objective not in state.inputs.frozen and not voted and who in inputs:
         state.inputs.forget(objective, who, box_hash(inputs[who].box))
         state.store.log.append(InputDropped(objective, who, why))

@@ -363,6 +363,10 @@ class Reveal(Computation[Computed], frozen=True, kw_only=True):
     candidates: bytes
 
 
+MOST_GENERATIONS = 4096
+"""Steps of a sealed run in one request, so that frames can count their rounds."""
+
+
 class Advance(Computation[BatchDone], frozen=True, kw_only=True):
     """Go on with a sealed run by `count` steps; by none, draw its secret start."""
 

@@ -53,8 +53,8 @@ LONGEST_RECORD = 1 << 30
 JUMP = 1_000_000
 """Numbers that a restored platform leaves out. The one that was lost may have used them after the
 backup, and whoever has seen them takes a second one of the same number for a repetition."""
-OF_THE_MOMENT = {"browser_session"}
-"""Tables that are in no backup: who is signed in to the dashboard signs in again."""
+OF_THE_MOMENT = {"browser_session", "worker"}
+"""Tables that are in no backup: who is signed in to the dashboard, and which processes run."""
 Root = Literal["config", "data", "elsewhere"]
 
 

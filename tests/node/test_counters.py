@@ -63,7 +63,8 @@ def evaluated(held: AgreementState, count: int) -> list[Attempt]:
 def test_no_old_evaluation_is_repeated(cast: Cast, tmp_path: Path) -> None:
     held = agreement_state(cast, tmp_path)
     names = evaluated(held, 6)
-    for again in (held, agreement_state(cast, tmp_path)):
+    for is_restarted in (False, True):
+        again = agreement_state(cast, tmp_path) if is_restarted else held
         for number in range(1, 6):
             for parent in (NO_ATTEMPT, *names):
                 with pytest.raises(RefusedError):

@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from tacit.errors import LogError
+from tacit.errors import LogError, UnwrittenError
 from tacit.records import events, node_log
 from tacit.records.events import (
     AnyEvent,
@@ -108,6 +108,108 @@ def test_a_line_that_cannot_be_taken_back_ends_the_log(
         log.append(EpochBegun(7))
     # Who starts again finds the chain as it was.
     assert NodeLog(log.path).lines == 5
+
+
+class Disk:
+    """The disk below a file, which a sync brings up to date; one that fails forgets what was due.
+
+    Systems do that: after the error, what was written counts as clean.
+    """
+
+    def __init__(self, path: Path, patch: pytest.MonkeyPatch) -> None:
+        self.path, self.data = path, bytearray(path.read_bytes())
+        self.failing = 0
+        """So many syncs fail from now on."""
+        self._due: list[tuple[int, bytes]] = []
+        write, pwrite = os.write, os.pwrite
+
+        def appended(file: int, data: bytes) -> int:
+            self._due.append((os.fstat(file).st_size, data))
+            return write(file, data)
+
+        def written(file: int, data: bytes, at: int) -> int:
+            self._due.append((at, data))
+            return pwrite(file, data, at)
+
+        patch.setattr(os, "write", appended)
+        patch.setattr(os, "pwrite", written)
+        patch.setattr(os, "fsync", self._sync)
+
+    def _sync(self, _file: int) -> None:
+        due, self._due = self._due, []
+        if self.failing:
+            self.failing -= 1
+            raise OSError(5, "Input/output error")
+        for at, data in due:
+            self.data += bytes(max(0, at + len(data) - len(self.data)))
+            self.data[at : at + len(data)] = data
+
+    @property
+    def has_all(self) -> bool:
+        return bytes(self.data) == self.path.read_bytes()
+
+
+def test_what_a_failed_sync_has_lost_is_written_once_more(
+    log: NodeLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log.sync()
+    disk = Disk(log.path, monkeypatch)
+    for number in (6, 7):
+        log.append(EpochBegun(number))
+        disk.failing = 1
+        with pytest.raises(UnwrittenError, match="cannot be synced"):
+            log.sync()
+        assert not log.is_synced
+    log.append(EpochBegun(8))
+    log.sync()
+    assert log.is_synced
+    assert disk.has_all
+    assert len(verify_log(log.path.read_bytes())) == 8
+
+
+def test_a_start_after_a_failed_sync_writes_what_it_read_once_more(
+    log: NodeLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log.sync()
+    disk = Disk(log.path, monkeypatch)
+    log.append(EpochBegun(6))
+    disk.failing = 1
+    with pytest.raises(UnwrittenError):
+        log.sync()
+    assert not disk.has_all
+    again = NodeLog(log.path)
+    again.sync()
+    assert disk.has_all
+
+
+def test_lines_that_are_lost_for_good_are_never_called_synced(
+    log: NodeLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log.sync()
+    disk = Disk(log.path, monkeypatch)
+    log.append(EpochBegun(6))
+    disk.failing = 1
+    with pytest.raises(UnwrittenError):
+        log.sync()
+    # The system needs the memory, and reads the file from the disk from now on.
+    log.path.write_bytes(disk.data.ljust(log.size, b"\0"))
+    for _ in range(2):
+        with pytest.raises(UnwrittenError, match="lost"):
+            log.sync()
+    assert not log.is_synced
+
+
+def test_a_checkpoint_covers_what_is_on_the_disk(
+    log: NodeLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = Disk(log.path, monkeypatch)
+    monkeypatch.setattr(node_log, "CHECKPOINT_BYTES", 1)
+    disk.failing = 1
+    log.append(EpochBegun(6))
+    assert not log.path.with_suffix(".checkpoint").exists()
+    log.append(EpochBegun(7))
+    assert log.path.with_suffix(".checkpoint").exists()
+    assert disk.has_all
 
 
 def test_a_log_that_is_away_for_a_while_goes_on_when_it_is_back(log: NodeLog) -> None:

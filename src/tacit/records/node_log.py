@@ -16,11 +16,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import BinaryIO, NamedTuple
 
 import msgspec
 
-from tacit.errors import UnwrittenError
+from tacit.errors import LogError, UnwrittenError
 from tacit.files import replace_secret
 from tacit.records.events import LogEvent, StateEvent
 from tacit.records.log import FIRST, LONGEST_LINE, LogHead, decode_line, line_hash, read_chain
@@ -159,15 +160,16 @@ class NodeLog:
         self.heard: Callable[[LogEvent], None] | None = None
         """Called with each event, once its line is written."""
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+        self._appending, self._syncing = Lock(), Lock()
+        """Lines and syncs come from threads, too."""
         self._drop_torn_line()
         self._read()
         self._torn = False
-        self._synced = -1
         self._keep_up()
 
     @contextmanager
-    def _opened(self) -> Iterator[int]:
-        file = os.open(self.path, os.O_RDWR | os.O_APPEND)
+    def _opened(self, *, append: bool = False) -> Iterator[int]:
+        file = os.open(self.path, os.O_RDWR | (os.O_APPEND if append else 0))
         try:
             yield file
         finally:
@@ -189,14 +191,17 @@ class NodeLog:
         """Verify the chain from the last checkpoint on, a line at a time."""
         with self.path.open("rb") as file:
             last, self._recent = load_checkpoint(self._checkpoint_path, file)
-            self._size, self.lines, self.head = last.offset, last.lines, last.head
+            self.lines, end = last.lines, LogHead(last.offset, last.head)
             self._checkpoint_at = last.offset
+            # A checkpoint is written after a sync. What follows may be in memory alone.
+            self._synced, self._in_doubt = end, True
             for line in read_chain(file, offset=last.offset, previous=last.head, lines=last.lines):
                 # What was read before the checkpoint is trusted: the node wrote it. Whoever
                 # verifies the log reads all of it.
-                self._recent.add(self._size, line.end - self._size - 1, line.event)
-                self._size, self.head = line.end, line.hash
+                self._recent.add(end.size, line.end - end.size - 1, line.event)
+                end = LogHead(line.end, line.hash)
                 self.lines += 1
+        self._end = end
 
     @property
     def _checkpoint_path(self) -> Path:
@@ -208,29 +213,32 @@ class NodeLog:
 
     def append(self, event: LogEvent, /) -> None:
         """Write an event; it survives the end of this process, and after `sync` a power cut."""
-        event = msgspec.structs.replace(event, at=int(time.time()), previous=self.head)
-        # In one canonical form, since the hash is of the bytes.
-        line = _ENCODER.encode(event)
-        self._write(line + b"\n")
-        # The head moves only when the whole line is written: after an error the chain is as it was.
-        self.head = line_hash(line)
-        self.lines += 1
-        self._recent.add(self._size - len(line) - 1, len(line), event)
-        self._keep_up()
+        with self._appending:
+            event = msgspec.structs.replace(event, at=int(time.time()), previous=self.head)
+            # In one canonical form, since the hash is of the bytes.
+            line = _ENCODER.encode(event)
+            self._write(line + b"\n")
+            # The head moves only when the whole line is written: after an error the chain is as it
+            # was.
+            begin, self._end = self.size, LogHead(self.size + len(line) + 1, line_hash(line))
+            self.lines += 1
+            self._recent.add(begin, len(line), event)
+            self._keep_up()
         if self.heard is not None:
             self.heard(event)
 
     def _keep_up(self) -> None:
         """Write a checkpoint, if the last one lies far behind."""
-        if self._size - self._checkpoint_at < CHECKPOINT_BYTES:
+        if self.size - self._checkpoint_at < CHECKPOINT_BYTES:
             return
-        self._checkpoint_at = self._size
+        self._checkpoint_at = self.size
         kept = [(each.offset, each.length) for each in self._recent.in_order()]
         try:
+            self.sync()
             save_checkpoint(
-                self._checkpoint_path, Checkpoint(self._size, self.lines, self.head, kept)
+                self._checkpoint_path, Checkpoint(self.size, self.lines, self.head, kept)
             )
-        except OSError:
+        except (OSError, UnwrittenError):
             return  # without it the next start takes longer, and that is all
 
     def _write(self, data: bytes) -> None:
@@ -239,7 +247,7 @@ class NodeLog:
             raise UnwrittenError("the log ends in half a line; make room and start the node again")
         began = False
         try:
-            with self._opened() as file:
+            with self._opened(append=True) as file:
                 began = True
                 written = os.write(file, data)
             if written < len(data):
@@ -250,44 +258,78 @@ class NodeLog:
             raise UnwrittenError(
                 f"the log cannot be written ({error.strerror}); check the node's disk"
             ) from error
-        self._size += len(data)
 
     def _take_back(self) -> None:
         try:
             # If not even this works, nothing may be appended after half a line: the log stays
             # closed until a start drops it.
-            os.truncate(self.path, self._size)
+            os.truncate(self.path, self.size)
         except OSError:
             self._torn = True
 
     def page(self, offset: int, /) -> tuple[bytes, bool]:
         """Return the log's bytes from an offset on, and whether there are more after them."""
         with self.path.open("rb") as file:
-            file.seek(min(offset, self._size))
-            data = file.read(min(PAGE_BYTES, max(0, self._size - offset)))
-        return data, offset + len(data) < self._size
+            file.seek(min(offset, self.size))
+            data = file.read(min(PAGE_BYTES, max(0, self.size - offset)))
+        return data, offset + len(data) < self.size
 
     @property
     def size(self) -> int:
-        return self._size
+        return self._end.size
+
+    @property
+    def head(self) -> str:
+        """The hash of the last line."""
+        return self._end.head
 
     @property
     def is_synced(self) -> bool:
-        return self._synced == self._size
+        return self._synced == self._end
 
     def sync(self) -> None:
-        if self.is_synced:
-            return
-        # Lines that are appended from here on are not covered.
-        size = self._size
+        """Return when all lines are on the disk.
+
+        After a sync that failed, the system may call the lines on their way written, and the next
+        one succeeds without them. So they are written once more then, and also at the first sync of
+        a process: the one before may have ended with such a failure.
+        """
+        with self._syncing:
+            # Lines that are appended from here on are not covered.
+            end = self._end
+            if self._synced == end:
+                return
+            try:
+                with self._opened() as file:
+                    if self._in_doubt:
+                        self._write_again(file, end)
+                    os.fsync(file)
+            except OSError as error:
+                self._in_doubt = True
+                raise UnwrittenError(
+                    f"the log cannot be synced ({error.strerror}); check the node's disk"
+                ) from error
+            self._synced, self._in_doubt = end, False
+
+    def _write_again(self, file: int, end: LogHead) -> None:
+        """Write all lines after the last sync once more, in place."""
+        begin, head = self._synced, ""
+        # Read back from memory, or from a disk that never got it: then the lines are lost, and
+        # nothing may be told that rests on them.
         try:
-            with self._opened() as file:
-                os.fsync(file)
-        except OSError as error:
-            raise UnwrittenError(
-                f"the log cannot be synced ({error.strerror}); check the node's disk"
-            ) from error
-        self._synced = size
+            with self.path.open("rb") as reading:
+                for line in read_chain(reading, offset=begin.size, previous=begin.head):
+                    if line.end == end.size:
+                        head = line.hash
+                        break
+        except LogError:
+            pass  # it is not what was written
+        if head != end.head:
+            raise OSError(errno.EIO, "its last lines are lost")
+        for at in range(begin.size, end.size, PAGE_BYTES):
+            data = os.pread(file, min(PAGE_BYTES, end.size - at), at)
+            if os.pwrite(file, data, at) < len(data):
+                raise OSError(errno.ENOSPC, "its last lines cannot be written once more")
 
 
 def head_of(log: NodeLog, /) -> LogHead:

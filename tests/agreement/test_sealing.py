@@ -73,7 +73,7 @@ def made(at: int, /, *, signer: Any = None, **changes: Any) -> tuple[Manifest, b
     box = SealedBox(to).encrypt(msgspec.msgpack.encode(contents))
     named = [_component_hash(SALT, bytes(32))] * 4
     digest = agreement_hash(CAST.agreement).hex()
-    return Manifest(digest, "owner", 0, [box_hash(box)] * 4, named), box
+    return Manifest(digest, "owner", 0, [box_hash(box)] * 4, named, 1), box
 
 
 def test_what_a_box_is_bound_to_is_compared() -> None:
@@ -107,6 +107,16 @@ def test_a_manifest_is_signed_by_its_owner_for_this_agreement() -> None:
     for signature in (forged, box, b"", bytes(64)):
         with pytest.raises(SealError, match="not signed"):
             read_manifest(CAST.agreement, rows.manifest, signature)
+    # Written in one way only: nodes show manifests to each other in messages of a fixed size.
+    key = CAST.participants["owner"]
+    for data in (
+        msgspec.json.format(rows.manifest, indent=1),
+        rows.manifest.replace(b'"boxes":["', b'"boxes":["' + b"ab" * 4000, 1),
+        rows.manifest.replace(b'"version":1', b'"version":0'),
+    ):
+        assert data != rows.manifest
+        with pytest.raises(SealError, match="manifest"):
+            read_manifest(CAST.agreement, data, sign(key, "manifest", data))
     earlier = seal(replace(CAST.agreement, nonce="ab" * 16))
     with pytest.raises(SealError, match="another agreement"):
         read_manifest(CAST.agreement, earlier.manifest, earlier.signature)

@@ -53,7 +53,7 @@ def test_a_box_that_holds_no_text_is_refused() -> None:
     contents = msgspec.msgpack.encode({"body": body, "signature": sign(key, "box", body)})
     box = SealedBox(PublicKey(bytes.fromhex(agreement.nodes[0].sealing_key))).encrypt(contents)
     named = hashlib.sha256(box).hexdigest()
-    manifest = Manifest(agreement_hash(agreement).hex(), "owner", 0, [named, "", ""], [""] * 3)
+    manifest = Manifest(agreement_hash(agreement).hex(), "owner", 0, [named, "", ""], [""] * 3, 1)
     with pytest.raises(SealError, match="something else than shares"):
         open_box(agreement, manifest, box, node=0, key=cast.sealing[0])
 

@@ -92,5 +92,6 @@ CASES = [
     _without("naming", "UNCHECKED", NOT_NAMED),
     _without("naming", "REPEATED", NOT_NAMED),
     _without("naming", "NO_SIGNATURE", "no honest participant is blamed"),
+    _without("naming", "REPLAYED", "no honest participant is blamed"),
     _without("naming", "BY_WORD", NOT_NAMED),
 ]

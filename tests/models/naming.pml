@@ -4,8 +4,8 @@
  * another node; each signs a hash of its own pieces and of every other sender's. A node that finds two
  * different hashes of the same pieces stops and shows them; otherwise it uses what it got, and later
  * sends letters that follow from it. A hash is right (0) or wrong (1).
- * Manifests: all nodes say which version of a participant's manifest they have, 1 or 2, and show the
- * participant's signature.
+ * Manifests: all nodes say which of a participant's manifests they have, and show its signature: an earlier
+ * one, 0, which an honest node may have, or one of the latest version, 1 or 2.
  *
  * Safety: of any nodes of whom one is said to lie, node 3 is one; so it is in all sets together, and nobody
  * else is ever named. Nor is an honest participant. Progress: node 3 is named once it has lied about
@@ -15,6 +15,7 @@
  *   UNCHECKED     a node uses what it could not compare, as three nodes do, and signs afterwards
  *   REPEATED      a place is used again in another attempt, with other masks
  *   NO_SIGNATURE  nobody needs to show a participant's signature
+ *   REPLAYED      an earlier version of a manifest counts
  *   BY_WORD       a mismatch names whom the receiver says, without signatures
  */
 #define LIAR 8 /* node 3, as a bit */
@@ -133,25 +134,34 @@ end:
   od
 }
 
-/* Of two versions each must be shown with the participant's signature: whoever cannot is named, and if all
- * can, it is the participant who signed two. */
+/* Each that differs must be shown with the participant's signature: whoever cannot is named. 0 is an earlier
+ * version, which the participant's signature under a later one voids. It alone signs two of one version. */
 proctype manifests() {
-  bit honest; byte version[4]; byte i; bit shown;
+  bit honest; byte version[4]; byte i; bit shown; bit one; bit two;
   atomic {
     if :: honest = 1 :: honest = 0 fi;
-    for (i : 0 .. 2) { version[i] = 1; if :: !honest -> version[i] = 2 :: true fi };
-    if :: version[3] = 1 :: version[3] = 2 fi;
-    if :: version[3] == 1 || !honest -> shown = 1 :: shown = 0 fi;
+    for (i : 0 .. 2) {
+      version[i] = 1;
+      if :: version[i] = 0 :: !honest -> version[i] = 2 :: true fi
+    };
+    if :: version[3] = 0 :: version[3] = 1 :: version[3] = 2 fi;
+    if :: version[3] < 2 || !honest -> shown = 1 :: else -> shown = 0 fi;
 #ifdef NO_SIGNATURE
     shown = 1;
 #endif
+    for (i : 0 .. 3) {
+#ifdef REPLAYED
+      one = one || version[i] != version[0];
+      two = one
+#else
+      one = one || version[i] == 1;
+      two = two || version[i] == 2
+#endif
+    };
     if
-    :: version[0] == version[1] && version[1] == version[2] && version[2] == version[3]
-    :: else ->
-       if
-       :: shown -> blamed = 1; assert(!honest)
-       :: else -> suspects = suspects & LIAR
-       fi
+    :: !shown -> suspects = suspects & LIAR
+    :: shown && one && two -> blamed = 1; assert(!honest)
+    :: else /* the latest counts */
     fi
   }
 }

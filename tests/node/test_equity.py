@@ -28,12 +28,14 @@ from tacit.equity import (
     open_for_all,
     run_hooks,
 )
-from tacit.errors import RefusedError, TacitError
+from tacit.errors import MismatchError, RefusedError, TacitError
 from tacit.mpc import ArithmeticShare, Session
-from tacit.mpc.letters import Letter
 from tacit.mpc.local import deal_integers, reveal, run_parties
 from tacit.node.series import KeptBook
+from tacit.records.evidence import NodeSigner, read_evidence, suspects
 from tests.agreement.test_equity import KEYS, TERMS, plain, with_equity
+from tests.on_nodes.fixtures import example_cast
+from tests.support.telling import tell_each, tell_two
 
 NAMES = tuple(KEYS)
 
@@ -132,21 +134,55 @@ def test_nodes_that_prepared_different_attempts_count_neither(
     assert [book.book.last for book in nodes.books] == [0, 0, 0]
 
 
-async def tell_each(s: Session, messages: dict[int, bytes]) -> dict[int, bytes]:
-    """As `Session.tell`, but to each node what a liar likes."""
-    letters = [
-        Letter((sender,), to, (len(messages[to]),), np.dtype(np.uint8))
-        for sender in range(s.nodes)
-        for to in range(s.nodes)
-        if sender != to
-    ]
-    ours = {
-        k: np.frombuffer(messages[each.to], dtype=np.uint8)
-        for k, each in enumerate(letters)
-        if each.senders == (s.me,)
-    }
-    heard = await s.exchange(letters, ours)
-    return {letters[k].senders[0]: data.tobytes() for k, data in heard.items()}
+def four_that_follow(folder: Path) -> tuple[list[KeptBook], Agreement]:
+    """Four nodes whose books have nothing yet, and the first run of their series."""
+    kept = [KeptBook(folder / f"book-{me}", empty_book(me, 4, NAMES)) for me in range(4)]
+    return kept, following(FIRST_HEAD)
+
+
+@pytest.mark.parametrize("hook", ["before freezing", "before searching", "after the run"])
+def test_one_of_four_that_tells_two_things_is_named_and_nothing_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hook: str
+) -> None:
+    """It tells node 1 of another head, another computation or another attempt than the rest."""
+    liar, signers = 3, example_cast(4)
+    kept, agreement = four_that_follow(tmp_path)
+    facts, unused = run_facts(agreement), cast(Any, None)
+    assert facts is not None
+    weights = [Kept() for _ in range(4)]
+    for each in weights:
+        each.attempt = "1:1"
+    for book in kept:
+        if hook == "after the run":
+            book.keep(book.book.freeze(NUMBER))
+    before = [book.book for book in kept]
+    honest = Session.tell_alike
+
+    async def tell_alike(s: Session, message: bytes) -> dict[int, bytes]:
+        if s.me != liar:
+            return await honest(s, message)
+        return await tell_two(s, message, bytes([7]) * len(message), to=1)
+
+    async def at_node(s: Session) -> None:
+        hooks = WithEquity(facts, kept[s.me], weights[s.me])
+        if hook == "before freezing":
+            await hooks.before_freeze(s)
+        elif hook == "before searching":
+            await hooks.before_search(s, unused, attempt="1:2")
+        else:
+            await hooks.after_run(s, unused, PlanToCount(unused), attempt="3:5")
+
+    # `tell_two` goes through the honest method itself.
+    monkeypatch.setattr(Session, "tell_alike", tell_alike)
+    with pytest.raises(MismatchError, match=f"node {liar}") as error:
+        run_parties(
+            at_node,
+            nodes=4,
+            tellers=lambda node: NodeSigner(signers.agreement, "told", signers.nodes[node].signing),
+        )
+    assert suspects(read_evidence(signers.agreement, error.value.evidence)) == {liar}
+    assert [book.book for book in kept] == before
+    assert [each.attempt for each in weights] == ["1:1"] * 4
 
 
 def lying(what: Callable[[int, bytes], bytes]) -> Callable[..., Any]:

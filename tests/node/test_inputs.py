@@ -24,9 +24,9 @@ CAST = example_cast()
 OTHERS = ["ab" * 32, "cd" * 32]
 
 
-def sealed(first: int = 1) -> SealedRows:
-    weights = np.array([[first, 9], [8, 3]])
-    return seal_rows(CAST.agreement, "owner", 0, weights, key=CAST.participants["owner"])
+def sealed(first: int = 1, *, version: int = 1) -> SealedRows:
+    weights, key = np.array([[first, 9], [8, 3]]), CAST.participants["owner"]
+    return seal_rows(CAST.agreement, "owner", 0, weights, key=key, version=version)
 
 
 ROWS = sealed()
@@ -64,8 +64,30 @@ def test_rows_are_taken_once(tmp_path: Path) -> None:
     with pytest.raises(RefusedError) as refused:
         state.inputs.examine(submission(sealed(2)))
     assert refused.value.kind == RefusalKind.OTHER_ROWS
-    take(state := agreed(tmp_path / "other"), sealed(2))
-    assert state.inputs.missing(0) == []
+
+
+def test_a_later_version_replaces_rows_until_the_node_votes(tmp_path: Path) -> None:
+    """Its participant's signature voids the earlier one, also where nobody dropped it."""
+    state, again = agreed(tmp_path), sealed(2, version=2)
+    take(state)
+    state.inputs.weights(0)
+    state.inputs.accept(0, "what was checked")
+    size = state.store.size - state.store.log.size
+    take(state, again)
+    assert state.store.inputs(0)["owner"].manifest == again.manifest
+    # What was checked is not what is here, and is not voted for.
+    assert state.inputs.accepted == {}
+    assert abs(state.store.size - state.store.log.size - size) < 100
+    for void in (ROWS, sealed(3), sealed(3, version=2)):
+        with pytest.raises(RefusedError) as refused:
+            state.inputs.examine(submission(void))
+        assert refused.value.kind == RefusalKind.OTHER_ROWS
+    later = submission(sealed(4, version=4))
+    examined = state.inputs.examine(later)
+    assert examined is not None
+    with pytest.raises(RefusedError, match="nothing replaces them"):
+        state.inputs.keep(later, examined, voted=True)
+    assert state.store.inputs(0)["owner"].manifest == again.manifest
 
 
 def test_what_is_frozen_is_on_the_disk_and_stays(tmp_path: Path) -> None:

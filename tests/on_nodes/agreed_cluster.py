@@ -130,12 +130,18 @@ class AgreedCluster:
         return Agree(agreement=canonical(self.agreement), signatures=self.signatures)
 
     def seal(
-        self, participant: str, objective: int = 0, *, weights: NDArray[Any] | None = None
+        self,
+        participant: str,
+        objective: int = 0,
+        *,
+        weights: NDArray[Any] | None = None,
+        version: int = 1,
     ) -> SealedRows:
         matrix = self.problem.objectives[objective].weights if weights is None else weights
         assert matrix is not None
         rows = matrix[self.agreement.rows_of(participant, objective)]
-        return seal_rows(self.agreement, participant, objective, rows, key=self.keys[participant])
+        key = self.keys[participant]
+        return seal_rows(self.agreement, participant, objective, rows, key=key, version=version)
 
     def sealed(self) -> list[SealedRows]:
         return [self.seal(name, k) for k in self.agreement.confidential() for name in self.keys]

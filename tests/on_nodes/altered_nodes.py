@@ -18,6 +18,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import importlib
 import json
 import os
@@ -29,13 +30,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from msgspec.structs import replace
 
 from tacit.errors import UnwrittenError
 from tacit.local.cluster import LocalCluster
 from tacit.local.node_processes import NodeProcess
-from tacit.mpc import Session, session, signed_letters
+from tacit.mpc import SIGNATURE_BYTES, Session, session, signed_letters
 from tacit.mpc.disclose import dominance
 from tacit.mpc.letters import Letter, frames, others_of
 from tacit.mpc.transport import Buffer, Channel, FrameKind, Header, Link, encode
@@ -48,6 +48,7 @@ from tacit.node.own_log import log_as_json_lines
 from tacit.node.platform_connection import PlatformConnection
 from tacit.node.policy import refuse
 from tacit.node.server import Node
+from tacit.node.store import StoredInput
 from tacit.node.voting import cast_vote as cast_an_honest_vote
 from tacit.records.ballots import MOST_BALLOTS, Phase, Vote
 from tacit.records.events import LogEvent
@@ -55,6 +56,7 @@ from tacit.records.messages import CastVote, VoteCast
 from tacit.records.node_log import NodeLog
 from tests.on_nodes.deadlines import AMPLE
 from tests.support.nursery import nursery
+from tests.support.telling import signed_word, tell_each
 
 
 def _start(
@@ -286,72 +288,57 @@ def vote_as_it_likes(choose: Callable[[], str]) -> None:
 def restart_telling(cluster: LocalCluster, node: int, how: str) -> None:
     """Start a node again that tells node 0 of other inputs than the rest, or all of none or others.
 
-    `how` is `commitments` or `manifests`, told to node 0 alone; `invents` or `lacks` some, told to
-    all; or `passes on` what another node did not sign.
+    `how` is `commitments` or `manifests`, told to node 0 alone; `invents` or `lacks` some, or
+    `replays` what was dropped, told to all; `passes on` what another node did not sign; or
+    `says outside` of weights that are in their range.
     """
     _restart(cluster, node, "telling", how)
 
 
-async def _tell_each(session: Session, messages: Mapping[int, bytes]) -> dict[int, bytes]:
-    """Tell each other node something else, and hear as much from each."""
-    size = len(next(iter(messages.values())))
-    nodes = range(session.nodes)
-    letters = [
-        Letter((sender,), to, (size,), np.dtype(np.uint8))
-        for sender in nodes
-        for to in nodes
-        if sender != to
-    ]
-    mine = {
-        k: np.frombuffer(messages[letter.to], dtype=np.uint8)
-        for k, letter in enumerate(letters)
-        if letter.senders == (session.me,)
-    }
-    heard = await session.exchange(letters, mine)
-    return {letters[k].senders[0]: data.tobytes() for k, data in heard.items()}
-
-
 def tell_as_it_likes(choose: Callable[[], str]) -> None:
     """Tell of inputs in one of these ways, or honestly where none is chosen."""
-    compare = preparing._compare
+    compare, drop, out_of_range = preparing._compare, preparing._drop, preparing._out_of_range
+    dropped: dict[str, StoredInput] = {}
 
-    async def lying(session: Session, state: Any, request: Any, inputs: Any, signing: Any) -> Any:
+    def remember(state: Any, objective: int, inputs: Any, who: str, why: Any) -> None:
+        if choose() != "says outside":
+            dropped[who] = inputs[who]
+            drop(state, objective, inputs, who, why)
+
+    async def outside(state: Any, session: Any, objective: int, weights: Any) -> list[str]:
+        found = await out_of_range(state, session, objective, weights)
+        return [state.agreement.participants[0].name] if choose() == "says outside" else found
+
+    async def lying(session: Session, state: Any, objective: int, inputs: Any) -> Any:
         honest, told, how = session.tell, 0, choose()
 
-        if not how:
-            return await compare(session, state, request, inputs, signing)
         if how in ("invents", "lacks"):
             who = next(iter(inputs))
             rest = {each: inputs[each] for each in inputs if each != who}
             made_up = replace(inputs[who], manifest=b"x")
             inputs = rest if how == "lacks" else {**rest, who: made_up}
-            return await compare(session, state, request, inputs, signing)
-
-        def other(message: bytes) -> bytes:
-            said = preparing._Told.decode(message)
-            commitment, manifests = said.commitment, said.manifests
-            if how == "commitments":
-                commitment = bytes(32)
-            else:
-                manifests = (b"x" * 32, *manifests[1:])
-            said = preparing._Told(commitment, manifests)
-            signed = said.signed(session.me, request).sign(signing, state.hash)
-            return preparing._Told(commitment, manifests, signed).encode()
+        if how == "replays":
+            found = await compare(session, state, objective, {**inputs, **dropped})
+            # It goes on as if it had told the truth: it has what was sealed last.
+            return dataclasses.replace(found, complete=True)
 
         async def tell(message: bytes) -> dict[int, bytes]:
             nonlocal told
             told += 1
             messages = dict.fromkeys(session.peers, message)
             if told == 1 and how in ("commitments", "manifests"):
-                messages[0] = other(message)
+                said = message[:-SIGNATURE_BYTES]
+                said = bytes(32) + said[32:] if how == "commitments" else said[:-32] + b"x" * 32
+                messages[0] = signed_word(session, said)
             elif told == 2 and how == "passes on":
                 messages = dict.fromkeys(session.peers, bytes([message[0] ^ 1]) + message[1:])
-            return await _tell_each(session, messages) if told < 3 else await honest(message)
+            return await tell_each(session, messages) if told < 3 else await honest(message)
 
-        session.tell = tell  # type: ignore[method-assign]
-        return await compare(session, state, request, inputs, signing)
+        if how in ("commitments", "manifests", "passes on"):
+            session.tell = tell  # type: ignore[method-assign]
+        return await compare(session, state, objective, inputs)
 
-    preparing._compare = lying
+    preparing._compare, preparing._drop, preparing._out_of_range = lying, remember, outside
 
 
 def main(kind: str, *arguments: str) -> int:

@@ -92,12 +92,16 @@ def check_series(cluster: LocalCluster) -> None:
 
 
 def declared_rounds(made: AgreedCluster) -> int:
-    """Of the account and what all are told, and three in which nodes tell how far they are."""
+    """Of the account and what all are told, and three in which nodes tell how far they are.
+
+    Four nodes pass on what they heard in the first two of these.
+    """
     assert made.agreement.equity is not None
     shape, telling = equity_shape(made.agreement), made.agreement.equity.terms.telling(1)
     nodes, members = len(made.agreement.nodes), len(made.agreement.participants)
     account = cost(nodes, shape, telling, members=members)
-    return account.rounds + cost_for_all(nodes, telling).rounds + 3
+    told = 3 if nodes == 3 else 5
+    return account.rounds + cost_for_all(nodes, telling).rounds + told
 
 
 def replace_weights(made: AgreedCluster, times: NDArray[np.int64]) -> Problem:

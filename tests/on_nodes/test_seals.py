@@ -76,7 +76,7 @@ def with_boxes(agreed: AgreedCluster, who: str, boxes: list[bytes]) -> SealedRow
     digest = agreement_hash(agreed.agreement).hex()
     parts = [_component_hash(SALT, part_of(agreed, who))] * len(boxes)
     told = msgspec.json.encode(
-        Manifest(digest, who, 0, [box_hash(box) for box in boxes], parts), order="sorted"
+        Manifest(digest, who, 0, [box_hash(box) for box in boxes], parts, 1), order="sorted"
     )
     return SealedRows(tuple(boxes), told, sign(agreed.keys[who], "manifest", told))
 

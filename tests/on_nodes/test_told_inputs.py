@@ -1,13 +1,18 @@
-"""One of four nodes tells others different things of inputs: nothing is frozen, dropped or lost."""
+"""One of four nodes lies about inputs: nothing is lost, and nobody else is blamed."""
 
 from __future__ import annotations
 
+import hashlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import pytest
+from numpy.typing import NDArray
 
+from tacit.agreement.sealing import SealedRows, manifests_digest
 from tacit.coordinator.coordinator import Coordinator
+from tacit.coordinator.evaluations import Evaluations
 from tacit.errors import MpcError, RefusedError
 from tacit.local.cluster import LocalCluster
 from tacit.records.ballots import Phase, Subject, SubjectKind
@@ -15,7 +20,7 @@ from tacit.records.events import InputDropped, InputsFrozen, Voted
 from tacit.records.log import frozen_inputs
 from tacit.records.messages import RefusalKind
 from tacit.verify.logs import check_evidence
-from tests.on_nodes.agreed_cluster import AgreedCluster, ask, run
+from tests.on_nodes.agreed_cluster import AgreedCluster, ask, expected, populations, run
 from tests.on_nodes.altered_nodes import restart_telling
 from tests.on_nodes.ballots import cast
 from tests.on_nodes.test_input_check import SET_UP, submit_all
@@ -23,7 +28,7 @@ from tests.support.mending import mend
 
 pytestmark = pytest.mark.processes
 LIAR, HONEST = 3, range(3)
-SOON = 1.5
+SOON = 2.0
 
 
 @pytest.fixture(autouse=True)
@@ -82,7 +87,12 @@ def test_a_node_that_tells_two_things_is_named_and_nothing_is_lost(
 
 
 @pytest.mark.parametrize(
-    ("how", "words"), [("invents", "has not signed"), ("passes on", "did not sign")]
+    ("how", "words"),
+    [
+        ("invents", "has not signed"),
+        ("passes on", "did not sign"),
+        ("says outside", "refuses, as the only one: a weight"),
+    ],
 )
 def test_a_node_that_makes_things_up_is_blamed_alone(
     four: LocalCluster, how: str, words: str
@@ -144,3 +154,103 @@ def test_rows_are_dropped_though_nodes_were_asked_for_statuses(four: LocalCluste
     run(attack())
     dropped = [each.participant for node in range(4) for each in agreed.events(node, InputDropped)]
     assert dropped == [who] * 4
+
+
+def out_of_range(agreed: AgreedCluster, who: str) -> NDArray[Any]:
+    weights = agreed.problem.objectives[0].weights
+    assert weights is not None
+    bad = weights.copy()
+    bad[agreed.agreement.rows_of(who, 0)[0], 0] = 1001
+    return bad
+
+
+async def hand_in(coordinator: Coordinator, rows: SealedRows, nodes: Iterable[int]) -> None:
+    for node in nodes:
+        client = coordinator.clients[node]
+        await ask(client, coordinator.submission(rows, client))
+
+
+def test_rows_that_were_sealed_again_count_whatever_one_node_shows(four: LocalCluster) -> None:
+    """The first rows were refused; one node goes on showing them, signed by their participant."""
+    agreed = AgreedCluster.draft(four, seed=None)
+    who, other = agreed.keys
+    first = agreed.seal(who, weights=out_of_range(agreed, who))
+    again, rest = agreed.seal(who, version=2), agreed.seal(other)
+    restart_telling(four, LIAR, "replays")
+
+    async def attack() -> list[int]:
+        async with agreed.coordinator() as coordinator:
+            await coordinator.start_agreement(agreed.signatures, within=SET_UP)
+            await hand_in(coordinator, first, range(4))
+            await hand_in(coordinator, rest, range(4))
+            with pytest.raises(RefusedError, match="outside"):
+                await coordinator.prepare(0, until=time.monotonic() + SET_UP)
+            await hand_in(coordinator, again, range(4))
+            await coordinator.prepare(0, until=time.monotonic() + SET_UP)
+            assert coordinator.naming.named is None
+            (plans,) = populations(1)
+            told = await Evaluations(coordinator, 0).evaluate(plans, until=None)
+            return told.payload.labels
+
+    assert run(attack()) == expected(agreed, populations(1)[0])
+    inputs = {who: again, other: rest}
+    digest = manifests_digest(inputs[name].manifest for name in agreed.keys)
+    for node in HONEST:
+        (dropped,) = agreed.events(node, InputDropped)
+        assert dropped.manifest == hashlib.sha256(first.manifest).hexdigest()
+        assert dropped.why == "out of range"
+        assert frozen_inputs(agreed.agreement, agreed.log(node))[0].manifests == digest
+
+
+def test_a_node_that_missed_a_drop_gets_the_latest_rows_and_nothing_is_lost(
+    four: LocalCluster,
+) -> None:
+    agreed = AgreedCluster.draft(four, seed=None)
+    who, other = agreed.keys
+    first, again, rest = agreed.seal(who), agreed.seal(who, version=2), agreed.seal(other)
+
+    async def attack() -> None:
+        async with agreed.coordinator() as coordinator:
+            await coordinator.start_agreement(agreed.signatures, within=SET_UP)
+            await hand_in(coordinator, rest, range(4))
+            await hand_in(coordinator, first, [3])
+            await hand_in(coordinator, again, range(3))
+            with pytest.raises(RefusedError, match=r"latest rows .* to node 3") as refused:
+                await coordinator.prepare(0, until=time.monotonic() + SET_UP)
+            assert refused.value.kind == RefusalKind.MISSING
+            assert not any(agreed.events(node, InputDropped) for node in range(4))
+            # It takes them at once, in place of those that are void now, and never these again.
+            await hand_in(coordinator, again, [3])
+            for client in coordinator.clients:
+                with pytest.raises(RefusedError, match=r"version 2 .* is here already"):
+                    await ask(client, coordinator.submission(first, client))
+            await coordinator.prepare(0, until=time.monotonic() + SET_UP)
+
+    run(attack())
+    assert not any(agreed.events(node, InputDropped) for node in range(4))
+
+
+def test_rows_that_a_participant_sealed_twice_as_one_version_are_dropped_everywhere(
+    four: LocalCluster,
+) -> None:
+    agreed = AgreedCluster.draft(four, seed=None)
+    who, other = agreed.keys
+    one, two, rest = agreed.seal(who), agreed.seal(who), agreed.seal(other)
+
+    async def attack() -> None:
+        async with agreed.coordinator() as coordinator:
+            await coordinator.start_agreement(agreed.signatures, within=SET_UP)
+            await hand_in(coordinator, rest, range(4))
+            await hand_in(coordinator, one, [0, 1, 2])
+            await hand_in(coordinator, two, [3])
+            with pytest.raises(RefusedError, match="manifests here and at") as refused:
+                await coordinator.prepare(0, until=time.monotonic() + SET_UP)
+            assert refused.value.kind == RefusalKind.DIFFERS
+            assert refused.value.participants == (who,)
+            for node, rows in enumerate([one, one, one, two]):
+                (dropped,) = agreed.events(node, InputDropped)
+                assert dropped.manifest == hashlib.sha256(rows.manifest).hexdigest()
+            await hand_in(coordinator, agreed.seal(who, version=2), range(4))
+            await coordinator.prepare(0, until=time.monotonic() + SET_UP)
+
+    run(attack())

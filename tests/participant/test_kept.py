@@ -7,10 +7,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
-from tacit.agreement import PlanHeads, canonical
+from tacit.agreement import Manifest, PlanHeads, canonical
 from tacit.client import CarriedLog, RunResult, SubmittedRows
 from tacit.client.models import Plan
 from tacit.errors import FileError, InputError, LogError, TrustError
@@ -75,7 +76,9 @@ def test_rows_are_sealed_once_and_by_this_machine(signed: MadeProfile, runs: Run
     # Rows that the nodes refused are sealed anew, and the earlier manifest is not forgotten.
     runs.held = [replace(runs.held[0], state="refused")]
     assert not submit(signed, RUN, WEIGHTS).earlier
-    assert len(signed.manifests(RUN, 0)) == 2
+    # Its version voids the earlier one, whoever shows that.
+    sealed = [msgspec.json.decode(each, type=Manifest) for each in signed.manifests(RUN, 0)]
+    assert [each.version for each in sealed] == [1, 2]
     runs.held = [SubmittedRows(0, "waiting", None, ["ab" * 32] * 3)]
     with pytest.raises(TrustError, match="did not seal"):
         submit(signed, RUN, WEIGHTS)

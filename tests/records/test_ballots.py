@@ -23,7 +23,6 @@ from tacit.records.ballots import (
     read_vote,
 )
 from tacit.records.evidence import read_evidence, suspects
-from tacit.records.told_inputs import ToldInputs
 from tests.on_nodes.owners_cast import owners_cast
 
 SUBJECT = Subject(SubjectKind.PLAN, 0)
@@ -249,27 +248,3 @@ def test_two_votes_of_a_node_name_it_and_a_made_up_one_nobody() -> None:
     spaced = msgspec.json.format(vote(1, 0, Phase.WILLING).encode(), indent=1)
     with pytest.raises(LogError, match="made up"):
         read_vote(agreement, spaced + bytes(64))
-
-
-def test_two_things_that_a_node_told_of_inputs_name_it_and_made_up_ones_nobody() -> None:
-    cast = owners_cast(4)
-    agreement = cast.agreement
-
-    def told(by: int, commitment: str, attempt: int = 1, signer: int | None = None) -> bytes:
-        said = ToldInputs(by, 0, 7, attempt, commitment, "ab")
-        key = cast.nodes[by if signer is None else signer].signing
-        return said.encode() + said.sign(key, agreement_hash(agreement))
-
-    assert suspects(read_evidence(agreement, [told(3, "aa"), told(3, "bb")])) == {3}
-    for innocent in (
-        [told(3, "aa"), told(3, "aa")],
-        [told(3, "aa"), told(2, "bb")],
-        # Rows may have been dropped and submitted again between two attempts.
-        [told(3, "aa"), told(3, "bb", attempt=2)],
-    ):
-        with pytest.raises(LogError, match="do not contradict"):
-            suspects(read_evidence(agreement, innocent))
-    with pytest.raises(LogError, match="node 1 did not sign"):
-        read_evidence(agreement, [told(1, "aa"), told(1, "bb", signer=3)])
-    with pytest.raises(LogError, match="made up"):
-        read_evidence(agreement, [b'{"told_by":3}' + bytes(64)])

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from tacit.errors import LogError
 from tacit.mpc import Group, Statement
-from tacit.records.evidence import FrameSigner, read_evidence, suspects
+from tacit.records.evidence import NodeSigner, read_evidence, suspects
 from tests.on_nodes.fixtures import example_cast
 
 CAST, ANOTHER = example_cast(4), example_cast(4)
-SIGNERS = [FrameSigner(CAST.agreement, keys.signing) for keys in CAST.nodes]
+SIGNERS = [NodeSigner(CAST.agreement, "frame", keys.signing) for keys in CAST.nodes]
 ABOUT = bytes(32)
 RIGHT = {sender: bytes([sender]) * 32 for sender in range(4)}
 WRONG = b"?" * 32
@@ -101,7 +101,7 @@ def test_what_is_forged_or_of_another_run_is_no_evidence() -> None:
         read_evidence(CAST.agreement, [signed(honest), signed(lie, by=3)])
     with pytest.raises(LogError, match="of another run"):
         read_evidence(ANOTHER.agreement, [signed(honest), signed(lie)])
-    other = FrameSigner(ANOTHER.agreement, CAST.nodes[2].signing)
+    other = NodeSigner(ANOTHER.agreement, "frame", CAST.nodes[2].signing)
     with pytest.raises(LogError, match="node 2 did not sign"):
         read_evidence(CAST.agreement, [signed(honest), lie.encode() + other.sign(lie.encode())])
     with pytest.raises(LogError, match="made up"):

@@ -5,6 +5,10 @@ closed it) together with everything it is bound to, and then sealed to the key t
 for this agreement. A signed manifest with the hashes of all boxes, and a salted hash of every
 component of the shares, lets each node see by itself that it got parts of one whole.
 
+A participant whose rows were refused seals again, under the next version, and its signature voids
+what it sealed before: whoever shows an earlier manifest proves nothing by it. Two manifests of one
+version are a participant's own doing.
+
 The search's seed follows from all manifests and from contributions of the nodes.
 """
 
@@ -14,6 +18,7 @@ import hashlib
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import msgspec
 import numpy as np
@@ -54,15 +59,21 @@ class _Contents(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 _READ_CONTENTS = msgspec.msgpack.Decoder(_Contents)
 
 
+Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+Version = Annotated[int, msgspec.Meta(ge=1, le=1 << 31)]
+
+
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which boxes a participant sealed for an objective; signed as it stands."""
 
     agreement: str
     participant: str
     objective: int
-    boxes: list[str]
-    components: list[str]
+    boxes: list[Digest]
+    components: list[Digest]
     """A salted hash of each component."""
+    version: Version
+    """How often the participant has sealed these rows, with this time; earlier ones are void."""
 
 
 _READ_MANIFEST = msgspec.json.Decoder(Manifest)
@@ -84,8 +95,12 @@ def seal_rows(
     weights: NDArray[np.int64],
     *,
     key: Ed25519PrivateKey,
+    version: int = 1,
 ) -> SealedRows:
-    """Share and seal a participant's rows (in the agreement's order) to the nodes."""
+    """Share and seal a participant's rows (in the agreement's order) to the nodes.
+
+    `version` is one more than that of the rows that these replace.
+    """
     rows = agreement.rows_of(participant, objective)
     if weights.shape != (len(rows), agreement.problem.columns):
         raise SealError(
@@ -123,9 +138,14 @@ def seal_rows(
         objective,
         [box_hash(box) for box in boxes],
         [hashes[c] for c in range(nodes)],
+        version,
     )
-    written = msgspec.json.encode(manifest, order="sorted")
+    written = _written(manifest)
     return SealedRows(tuple(boxes), written, sign(key, "manifest", written))
+
+
+def _written(manifest: Manifest) -> bytes:
+    return msgspec.json.encode(manifest, order="sorted")
 
 
 def _component_hash(salt: bytes, component: bytes) -> str:
@@ -143,6 +163,9 @@ def read_manifest(agreement: Agreement, data: bytes, signature: bytes) -> Manife
         manifest = _READ_MANIFEST.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise SealError("this is not a manifest; let the participant seal its rows again") from None
+    # One way to write it: nodes show it to each other in a message of a fixed size.
+    if _written(manifest) != data:
+        raise SealError("this manifest is not written as manifests are; seal the rows again")
     if manifest.agreement != agreement_hash(agreement).hex():
         raise SealError(f"the manifest of {manifest.participant!r} belongs to another agreement")
     nodes = len(agreement.nodes)

@@ -26,7 +26,6 @@ Purpose = Literal[
     "book",
     "box",
     "frame",
-    "inputs",
     "joining",
     "log",
     "log head",
@@ -34,6 +33,7 @@ Purpose = Literal[
     "plan part",
     "sealing key",
     "series",
+    "told",
     "vote",
 ]
 

@@ -10,7 +10,8 @@ The first two are the hook before a run, on both sides of freezing the inputs; t
 after it. Each takes a session of all nodes, and may be called again after a failure or a kill: what
 is done already is found in the book or in the kept weights, and not done twice. Shares are of one
 computation, the *attempt*; those of different attempts do not fit together, so nodes tell each
-other the names of attempts before they use any.
+other the names of attempts before they use any. All honest nodes hear the same (`tell_alike`), and
+so do the same: one of four that tells each another thing is found out before anything is kept.
 """
 
 from __future__ import annotations
@@ -156,7 +157,7 @@ class WithEquity(WithoutEquity):
         expected = bytes.fromhex(self._run.equity.head)
         ours = bytes.fromhex(kept.book.head) + bytes.fromhex(kept.book.pending or "00" * _HASH)
         # Each tells its head, and the head that it would have if what it prepared were counted.
-        said = {session.me: ours, **await session.tell(ours)}
+        said = await session.tell_alike(ours)
         counted = any(each[:_HASH] == expected for each in said.values())
         # A node that lags by one run may catch up, but only if some node has counted that run: it
         # counted because all had prepared it.
@@ -166,8 +167,7 @@ class WithEquity(WithoutEquity):
             if each[:_HASH] != expected and not (counted and each[_HASH:] == expected)
         ]
         if astray:
-            # Nobody else is named: what nodes tell is not signed, and a node that lies may tell
-            # each another thing, so that honest ones seem to be astray.
+            # Nobody else is named: one whose disk was set back may be honest.
             who = "this node has" if session.me in astray else "another node says that it has"
             raise _refuse(
                 f"{who} counted other runs than those that this one follows; draft it again, or "
@@ -193,7 +193,7 @@ class WithEquity(WithoutEquity):
         """
         weighted = self._weighted
         ours = _hash(weighted.attempt) if weighted.attempt else _NONE
-        said = await session.tell(ours)
+        said = await session.tell_alike(ours)
         if weighted.attempt and all(each == ours for each in said.values()):
             return
         # On the disk before anything new is computed. If the node dies here, it has none at the
@@ -272,7 +272,7 @@ class WithEquity(WithoutEquity):
         """
         kept = self._kept
         counted, prepared = self._names(plan)
-        said = {session.me: counted + prepared, **await session.tell(counted + prepared)}
+        said = await session.tell_alike(counted + prepared)
         # Attempts that somebody has counted. There is one at most: see `_check_prepared`.
         found = {each[:_HASH] for each in said.values()} - {_NONE}
         if found:
@@ -284,7 +284,7 @@ class WithEquity(WithoutEquity):
             # must then be able to count the same, even after a crash.
             kept.keep(kept.book.prepare(entry))
             ours = self._names(plan)[1]
-            for each in (await session.tell(ours)).values():
+            for each in (await session.tell_alike(ours)).values():
                 if each != ours:
                     raise _refuse("not all nodes have prepared the same attempt; ask again")
         # From here on every node has prepared the same attempt, on its disk. Whoever dies before it

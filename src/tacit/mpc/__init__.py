@@ -79,5 +79,6 @@ if TYPE_CHECKING:
         Group,
         Statement,
     )
+    from tacit.mpc.told import Told, is_told
 else:
     __getattr__ = lazily(__name__)

@@ -294,6 +294,7 @@ async def open_session(
     epoch: Epoch | None,
     state: bytes = b"",
     signer: Signer | None = None,
+    teller: Signer | None = None,
     timeout: float = DEFAULT_TIMEOUT,
 ) -> AsyncIterator[Session]:
     """A session over real links. If it fails, the epoch ends with it and all peers get a notice.
@@ -302,7 +303,7 @@ async def open_session(
 
     `muxes` has the links by party, with `COORDINATOR` for the platform. The coordinator itself
     passes no epoch. `state` is what the nodes must agree on beyond the context. With a `signer`
-    frames between nodes are signed.
+    frames between nodes are signed, with a `teller` what a node tells all others.
     """
     if epoch is None and me != COORDINATOR:
         raise MaskReuseError("a node needs the keys of an epoch; call agree_epoch first")
@@ -314,6 +315,7 @@ async def open_session(
         masks=masks,
         greeting=epoch.greeting(context, state) if epoch is not None else b"",
         signer=signer,
+        teller=teller,
         wire=lambda peer, substream: muxes[peer].open(context.channel(substream), tag=context.tag),
         timeout=timeout,
         names={peer: mux.link.peer for peer, mux in muxes.items()},

@@ -119,6 +119,7 @@ async def parties(
     record: bool = False,
     timeout: float = 10.0,
     signers: Callable[[int], Signer] | None = None,
+    tellers: Callable[[int], Signer] | None = None,
 ) -> PartiesRun[T]:
     """Run a protocol with all nodes, and a coordinator if given, on this event loop."""
     network = _Network(nodes, record)
@@ -131,6 +132,7 @@ async def parties(
             wire=lambda peer, substream, me=me: _NetworkWire(network, me, peer, substream),  # type: ignore[misc]
             timeout=timeout,
             signer=signers(me) if signers is not None and me != COORDINATOR else None,
+            teller=tellers(me) if tellers is not None and me != COORDINATOR else None,
         )
         for me in (*range(nodes), COORDINATOR)
     ]

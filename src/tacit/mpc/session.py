@@ -29,6 +29,7 @@ from tacit.mpc.letters import Letter, frames, opened
 from tacit.mpc.masks import MaskSource
 from tacit.mpc.shares import COORDINATOR, held_by, party_name
 from tacit.mpc.signed_letters import Place, SignedRound, Signer
+from tacit.mpc.told import tell_signed
 from tacit.mpc.transport.frame import HEADER_BYTES, Buffer, Frame
 
 
@@ -59,6 +60,7 @@ class _Shared:
     names: dict[int, str]
     greeting: bytes
     signer: Signer | None
+    teller: Signer | None
     signed: Counter[int] = field(default_factory=Counter)
     is_greeting: bool = False
     met: asyncio.Event = field(default_factory=asyncio.Event)
@@ -91,7 +93,8 @@ class Session:
 
     `wire` opens the way to a peer for a substream. `masks` is None at the coordinator. `greeting`
     is the hash of what the nodes must agree on; without one, as at the coordinator, none is sent.
-    With a `signer`, frames to other nodes are signed (see `signed_letters`).
+    With a `signer`, frames to other nodes are signed (see `signed_letters`), with a `teller` what a
+    node tells all of them (see `told`).
     """
 
     def __init__(
@@ -105,13 +108,15 @@ class Session:
         names: Mapping[int, str] | None = None,
         greeting: bytes = b"",
         signer: Signer | None = None,
+        teller: Signer | None = None,
     ) -> None:
         self.me = me
         self.depth = 0
         self.exchanges = 0
         """Rounds so far, whether or not a message came in each: no depth is above that."""
         self._substream = 0
-        self._shared = _Shared(nodes, masks, wire, timeout, dict(names or {}), greeting, signer)
+        named = dict(names or {})
+        self._shared = _Shared(nodes, masks, wire, timeout, named, greeting, signer, teller)
 
     @property
     def nodes(self) -> int:
@@ -192,9 +197,12 @@ class Session:
             return None
         # All count alike, and the count is signed: an old statement fits no later round.
         shared.signed[substream] += 1
-        about = hashlib.sha256(shared.greeting).digest()
-        place = Place(about, substream, shared.signed[substream])
+        place = self._place(shared.signed[substream])
         return SignedRound(letters, self.me, self.nodes, place, shared.signer)
+
+    def _place(self, exchange: int) -> Place:
+        about = hashlib.sha256(self._shared.greeting).digest()
+        return Place(about, self._substream, exchange)
 
     async def meet(self) -> None:
         """Return once all nodes agree with us: what is opened has no mask that would differ.
@@ -254,7 +262,8 @@ class Session:
     async def tell(self, message: bytes) -> dict[int, bytes]:
         """Tell every other node the same, and hear as much from each. 1 round.
 
-        What a node tells is its own word: nobody else knows it, so nobody vouches.
+        What a node tells is its own word: nobody else knows it, so nobody vouches. One of four may
+        tell each another thing.
         """
         # Each letter has one sender, so nobody vouches for it and no hash is sent.
         letters = [
@@ -267,6 +276,17 @@ class Session:
         mine = {k: ours for k, letter in enumerate(letters) if letter.senders == (self.me,)}
         heard = await self.exchange(letters, mine)
         return {letters[k].senders[0]: data.tobytes() for k, data in heard.items()}
+
+    async def tell_alike(self, message: bytes) -> dict[int, bytes]:
+        """Tell every node the same; return what each told, this one too, alike at all honest nodes.
+
+        1 round where all follow the protocol, 2 with a `teller`.
+        """
+        teller = self._shared.teller
+        if teller is None:
+            return {self.me: message, **await self.tell(message)}
+        place = self._place(self.exchanges + 1)
+        return await tell_signed(self, message, place=place, signer=teller)
 
     # Masks.
 

@@ -25,6 +25,7 @@ from tacit.node.policy import check_still_valid, refuse
 from tacit.node.sealed_progress import KeptState, SealedProgress
 from tacit.node.store import Store
 from tacit.node.voting import KeptVotes
+from tacit.records.ballots import Subject, SubjectKind
 from tacit.records.events import (
     AgreementEnded,
     EpochBegun,
@@ -107,6 +108,15 @@ class AgreementState:
     def check_not_ended(self) -> None:
         if self.ended:
             raise refuse(HAS_ENDED)
+
+    def has_voted(self, objective: int, /) -> bool:
+        """Return whether this node has voted for some inputs of an objective: those stay then.
+
+        A status is for none, and a platform asks for one where any node says that inputs are
+        frozen.
+        """
+        own = self.votes.of(Subject(SubjectKind.INPUTS, objective))
+        return bool(own.willing_to) or own.lock is not None
 
     @property
     def size(self) -> int:

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from tacit.errors import AbortError, EngineError
 from tacit.mpc import (
@@ -44,7 +44,7 @@ from tacit.node.policy import refuse
 from tacit.node.sealed_progress import SealedProgress
 from tacit.node.threads import BridgedMux
 from tacit.records.events import BuiltOnThree
-from tacit.records.evidence import FrameSigner
+from tacit.records.evidence import NodeSigner
 from tacit.records.ledger import DisclosedProof, DisclosureKind
 from tacit.records.messages import Computation, Computed, attempt_of, context_of
 from tacit.records.recording_mux import RecordingMux
@@ -100,14 +100,20 @@ class NodeComputation:
 
     @asynccontextmanager
     async def session(
-        self, *, size: int, away: bool, agreed: bytes = b"", frozen: bool = True
+        self,
+        *,
+        size: int,
+        away: bool,
+        agreed: bytes = b"",
+        frozen: bool = True,
+        tells: bool = False,
     ) -> AsyncIterator[Session]:
         """Open the session with peers and platform, with room for `size` bytes.
 
         If inputs are `frozen`, a node that has frozen others is refused; `agreed` is what the nodes
         must agree on besides. A long computation runs `away` from the node's event loop, which
         still carries its messages. In a signed attempt of four nodes, each signs what it sends the
-        others, once inputs are frozen.
+        others, once inputs are frozen. In one that `tells` it signs what it tells all of them.
         """
         self._away = away
         async with AsyncExitStack() as stack:
@@ -121,14 +127,15 @@ class NodeComputation:
                 raise
             self._node.weights.use(self._state)
             epoch, muxes = await self._met()
-            # Before inputs are frozen nothing is signed: what honest nodes say of different inputs
-            # would look like a lie.
-            signer = None
-            if frozen and self._request.signed and epoch.nodes == max(CLUSTER_SIZES):
-                async with self.begins():
+            of_four, signer, teller = epoch.nodes == max(CLUSTER_SIZES), None, None
+            async with self.begins():
+                # Before inputs are frozen no letters are signed: what honest nodes say of different
+                # inputs would look like a lie.
+                if of_four and frozen and self._request.signed:
                     self._state.epochs.check_signs()
-                agreement = self._state.agreement
-                signer = FrameSigner(agreement, self._node.own_keys.signing(agreement))
+                    signer = self._signer("frame")
+                if of_four and tells:
+                    teller = self._signer("told")
             if away:
                 muxes = {peer: BridgedMux(mux) for peer, mux in muxes.items()}
             self._session = await stack.enter_async_context(
@@ -140,10 +147,15 @@ class NodeComputation:
                     # Nodes with another digest draw other masks, and the first message fails.
                     state=(self._state.inputs.digest() if frozen else b"") + agreed,
                     signer=signer,
+                    teller=teller,
                     timeout=self._node.config.timeout_seconds,
                 )
             )
             yield self._session
+
+    def _signer(self, purpose: Literal["frame", "told"]) -> NodeSigner:
+        agreement = self._state.agreement
+        return NodeSigner(agreement, purpose, self._node.own_keys.signing(agreement))
 
     async def _met(self) -> tuple[Epoch, dict[int, SessionMux]]:
         """Return the epoch, and the links to its members."""

@@ -60,6 +60,7 @@ async def count_run(node: Node, state: AgreementState, request: CountRun) -> Run
             size=account_bytes(agreement),
             away=problem.rows * problem.columns > LARGE_CELLS,
             agreed=hashlib.sha256(str(request.state).encode()).digest(),
+            tells=True,
         ) as session:
             if session.nodes != len(agreement.nodes):
                 raise refuse("balances are counted by all nodes together; wait until all are there")

@@ -2,7 +2,7 @@
 
 ::
 
-    submitted    InputTaken: the box is on the disk; another one is refused
+    submitted    InputTaken: the box is on the disk; only a later version replaces it
     frozen       InputsFrozen: what the nodes have decided on; no input changes again, and each node
                  is bound to its contribution
     drawn        SeedDrawn: all contributions are open, the seed of the search is fixed
@@ -195,28 +195,46 @@ class Inputs:
         earlier = self._store.input(objective, who)
         if earlier == stored:
             return None
-        if objective in self.frozen:
-            raise refuse(f"the inputs of objective {objective} are frozen; make a new agreement")
-        if earlier is not None:
-            raise refuse(
-                f"{who!r} has sealed its rows already, which it does once per agreement",
-                kind=RefusalKind.OTHER_ROWS,
-                participants=[who],
-            )
+        self._check_takes(manifest, earlier)
         self._open(manifest, message.box)
         return manifest
 
-    def keep(self, message: Submit, manifest: Manifest) -> None:
-        """Keep rows that were examined, unless the inputs were frozen or erased meanwhile."""
+    def _check_takes(self, manifest: Manifest, earlier: StoredInput | None) -> None:
+        """Refuse rows of frozen inputs, and all but a later version in place of what is here."""
+        who, objective = manifest.participant, manifest.objective
+        if objective in self.frozen:
+            raise refuse(f"the inputs of objective {objective} are frozen; make a new agreement")
+        if earlier is None:
+            return
+        here = read_manifest(self._agreement, earlier.manifest, earlier.signature).version
+        if manifest.version <= here:
+            raise refuse(
+                f"version {here} of the rows of {who!r} is here already, and version "
+                f"{manifest.version} does not replace it; let it seal again if they were refused",
+                kind=RefusalKind.OTHER_ROWS,
+                participants=[who],
+            )
+
+    def keep(self, message: Submit, manifest: Manifest, *, voted: bool = False) -> None:
+        """Keep rows that were examined, unless the inputs were frozen or erased meanwhile.
+
+        What this node has `voted` on may be decided on, and is not replaced.
+        """
         # `examine` ran in a thread, so its checks are repeated here, on the event loop.
         who, objective = manifest.participant, manifest.objective
         if self._key is None:
             raise refuse("the agreement has ended, and its inputs are deleted; make a new one")
-        if objective in self.frozen:
-            raise refuse(f"the inputs of objective {objective} are frozen; make a new agreement")
+        earlier = self._store.input(objective, who)
+        self._check_takes(manifest, earlier)
+        if earlier is not None and voted:
+            raise refuse(
+                f"the nodes vote on the inputs of objective {objective}; nothing replaces them now",
+                kind=RefusalKind.OTHER_ROWS,
+                participants=[who],
+            )
         stored = StoredInput(message.manifest, message.signature, message.box)
         self._store.save_input(objective, who, stored)
-        self._weights.pop(objective, None)
+        self._changed(objective)
         self._store.log.append(InputTaken(objective, who, manifest.boxes[self._node]))
 
     def _open(self, manifest: Manifest, box: bytes) -> ArithmeticShare:
@@ -254,10 +272,6 @@ class Inputs:
         lines += [] if self.weighted is None else [f"weighted:{self.weighted.attempt}"]
         return hashlib.sha256("\n".join(lines).encode()).digest()
 
-    def missing(self, objective: int) -> list[str]:
-        owners = [each.participant for each in self._agreement.objectives[objective].owners]
-        return [owner for owner in owners if not self._store.has_input(objective, owner)]
-
     def searched(self, objective: int) -> ArithmeticShare:
         """The node's shares of what is searched: the weights, times factors if equity counts."""
         return self.weights(objective) if self.weighted is None else self.weighted.weights()
@@ -294,7 +308,12 @@ class Inputs:
         stored = self._store.input(objective, participant)
         if stored is not None and box_hash(stored.box) == box:
             self._store.drop_input(objective, participant)
-            self._weights.pop(objective, None)
+            self._changed(objective)
+
+    def _changed(self, objective: int) -> None:
+        """Forget what follows from rows that are not those that are here now."""
+        self._weights.pop(objective, None)
+        self.accepted.pop(objective, None)
 
     def commit(self, objective: int) -> bytes:
         """The hash that binds this node to its contribution to the seed."""

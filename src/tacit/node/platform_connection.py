@@ -34,7 +34,6 @@ from tacit.node import evaluating, opening, searching
 from tacit.node.admission import agree, allowed_by
 from tacit.node.epochs import open_epoch
 from tacit.node.equity import count_run
-from tacit.node.inputs import Inputs
 from tacit.node.links import end_of_link
 from tacit.node.own_log import shorten
 from tacit.node.preparing import freeze, prepare
@@ -309,7 +308,7 @@ class PlatformConnection:
         with node.searches.used(state, self.platform):
             match request:
                 case Submit():
-                    return await self._submit(state.inputs, request)
+                    return await self._submit(state, request)
                 case FetchLog():
                     return await self._page(state, request)
                 case OpenEpoch():
@@ -351,12 +350,16 @@ class PlatformConnection:
         async with self._node.pages.of(self.platform, rest=PAGE_REST):
             return await log_page(key, state.store.log, request)
 
-    async def _submit(self, inputs: Inputs, request: Submit) -> Done:
-        """Open a box in a thread, one of a platform at a time."""
-        async with self._node.turns.of(self.platform):
+    async def _submit(self, state: AgreementState, request: Submit) -> Done:
+        """Open a box in a thread, one of a platform at a time.
+
+        Not beside a check of the inputs: that is of the rows that are here when it ends.
+        """
+        inputs = state.inputs
+        async with inputs.preparing, self._node.turns.of(self.platform):
             manifest = await in_thread(inputs.examine, request)
             if manifest is not None:
-                inputs.keep(request, manifest)
+                inputs.keep(request, manifest, voted=state.has_voted(manifest.objective))
         return Done(id=request.id)
 
     def _offer(self, request: OfferSealingKey) -> SealingKeyOffered:

@@ -2,9 +2,8 @@
 
 ::
 
-    compare    1 round: manifests of all owners, and what binds each node to its contribution
-    echo       1 round, of four nodes: what each has heard, with the signatures of whoever told it
-    show       1 round, of four nodes, where manifests differ: participants' signatures under them
+    compare    manifests of all owners, and what binds each node to its contribution
+    show       where manifests differ: participants' signatures under them
     check      the range of every weight, on shares
     vote       in ballots, on all of this (`tacit.records.ballots`)
     freeze     on the disk of each node, once a quorum of votes is shown
@@ -12,9 +11,10 @@
 
 The nodes compare the hash of each owner's manifest, which names all components of its shares; each
 has checked its own component against it. What is frozen is what was checked, and the same at all
-honest nodes: one of four that tells others different things is found out by the echo, before
-anything is frozen or dropped, and no ballot decides twice. While inputs are not voted on, whatever
-participants have sealed differently for the nodes is dropped, and can be submitted again.
+honest nodes: one of four that tells others different things is found out before anything is frozen
+or dropped (`Session.tell_alike`), and no ballot decides twice. An earlier version of what a
+participant sealed is void, whoever has it or shows it. While inputs are not voted on, what a
+participant has sealed differently under one version is dropped, and can be submitted again.
 
 A node opens its contribution when it has seen the votes. So whoever sees one sees it when nothing
 can be changed any more: stopping then ends the run, and gives no other draw, since no node ever
@@ -24,17 +24,16 @@ draws again. A node tells all contributions that it knows, so that none is had b
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
-
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from tacit.agreement.sealing import CONTRIBUTION_BYTES, box_hash, read_manifest
 from tacit.agreement.sizes import prepare_bytes
 from tacit.equity import WithoutEquity
-from tacit.errors import AbortError, LogError, MismatchError, SealError, UnwrittenError
+from tacit.errors import AbortError, LogError, RefusedError, SealError, UnwrittenError
 from tacit.mpc import (
     CLUSTER_SIZES,
     SIGNATURE_BYTES,
@@ -54,45 +53,18 @@ from tacit.node.voting import decided_votes
 from tacit.records.ballots import Subject, SubjectKind
 from tacit.records.events import Fault, InputDropped
 from tacit.records.messages import Computed, Freeze, InputsChecked, Prepare, RefusalKind
-from tacit.records.told_inputs import ToldInputs
 
 if TYPE_CHECKING:
     from tacit.node.server import Node
 
 Rows = dict[str, StoredInput]
 _HASH = 32
+_NOTHING = bytes(_HASH)
+"""In place of the hash of a manifest that a node does not have."""
 _SHOWN_BYTES = 4096
 """Room for a manifest that is shown with its signature: names of 200 characters fit."""
 LARGE_CELLS = 1 << 14
 """Above so many weights, steps take more than a few milliseconds each."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """What one node told: its commitment, and the hash of each owner's manifest, zeros for none."""
-
-    commitment: bytes
-    manifests: tuple[bytes, ...]
-    signature: bytes = b""
-
-    def signed(self, node: int, request: Prepare) -> ToldInputs:
-        digest = hashlib.sha256(b"".join(self.manifests)).hexdigest()
-        return ToldInputs(
-            node,
-            request.objective,
-            request.epoch,
-            request.attempt,
-            self.commitment.hex(),
-            digest,
-        )
-
-    def encode(self) -> bytes:
-        return b"".join([self.commitment, *self.manifests, self.signature])
-
-    @classmethod
-    def decode(cls, data: bytes, /) -> _Told:
-        words = [data[at : at + _HASH] for at in range(0, len(data) - SIGNATURE_BYTES, _HASH)]
-        return cls(words[0], tuple(words[1:]), data[-SIGNATURE_BYTES:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +73,14 @@ class _Compared:
 
     value: str
     """What is frozen if all weights are in their range."""
-    different: dict[str, list[str]] = field(default_factory=dict)
-    """Owners whose manifests are not the same everywhere, with the nodes where they differ."""
-    missing: dict[str, list[str]] = field(default_factory=dict)
-    """Of four nodes: owners of whom some nodes have no rows, with these nodes."""
-
-    @property
-    def is_alike(self) -> bool:
-        return not self.different and not self.missing
+    enough: bool
+    """Whether all nodes have the latest rows of all owners, of four all but one."""
+    complete: bool
+    """Whether this node has."""
+    twice: dict[str, list[str]]
+    """Owners who have signed two manifests of the latest version, with the other one's nodes."""
+    lacking: dict[str, list[str]]
+    """Owners of whom some nodes do not have the latest rows, with these nodes."""
 
 
 async def prepare(node: Node, state: AgreementState, request: Prepare) -> InputsChecked:
@@ -117,23 +89,23 @@ async def prepare(node: Node, state: AgreementState, request: Prepare) -> Inputs
     async with state.inputs.preparing:
         async with computation.begins():
             state.inputs.check_objective(request.objective)
-        return await _prepare(node, state, request, computation)
+        return await _prepare(state, request, computation)
 
 
 async def _prepare(
-    node: Node, state: AgreementState, request: Prepare, computation: NodeComputation
+    state: AgreementState, request: Prepare, computation: NodeComputation
 ) -> InputsChecked:
     objective = request.objective
-    # Read once: these are compared and checked, whatever is submitted meanwhile.
     inputs = await in_thread(state.store.inputs, objective)
-    missing = state.inputs.missing(objective)
     outside: list[str] = []
-    signing = node.own_keys.signing(state.agreement)
 
     # A node that lacks rows takes part in the comparison, so that all learn who is missing.
     async def work() -> _Compared:
-        compared = await _compare(session, state, request, inputs, signing)
-        if compared.is_alike and not missing:
+        compared = await _compare(session, state, objective, inputs)
+        if compared.enough:
+            if not compared.complete:
+                # Inside: the others go on, and drop nothing unless this node takes part.
+                raise _lacking(compared)
             weights = state.inputs.weights(objective)
             outside.extend(await _out_of_range(state, session, objective, weights))
         return compared
@@ -142,13 +114,15 @@ async def _prepare(
         size=prepare_bytes(state.agreement, objective),
         away=_is_large(state),
         frozen=False,
+        tells=True,
     ) as session:
         _check_all(session, state)
         compared = await computation.run(work)
     # After the session, when every node has its answer: an error inside would end it for all, and
     # some nodes would drop rows that others keep.
-    _drop_different(state, objective, inputs, compared)
-    _check_missing(compared, missing)
+    _drop_twice(state, objective, inputs, compared)
+    if not compared.enough:
+        raise _lacking(compared)
     _drop_outside(state, objective, inputs, outside)
     # Only now: this node votes for what all have checked, and for nothing else.
     state.inputs.accept(objective, compared.value)
@@ -197,6 +171,7 @@ async def _freeze(
         away=_is_large(state),
         agreed=value.encode(),
         frozen=False,
+        tells=True,
     ) as session:
         _check_all(session, state)
         await hooks.before_freeze(session)
@@ -229,136 +204,80 @@ def _check_decided_rows(state: AgreementState, objective: int, inputs: Rows, val
 
 
 async def _compare(
-    session: Session,
-    state: AgreementState,
-    request: Prepare,
-    inputs: Rows,
-    signing: Ed25519PrivateKey,
+    session: Session, state: AgreementState, objective: int, inputs: Rows
 ) -> _Compared:
-    """Compare the manifests with all peers, and exchange commitments. 1 to 3 rounds."""
-    objective, agreement = request.objective, state.agreement
-    owners = [each.participant for each in agreement.objectives[objective].owners]
-    hashes = tuple(
-        hashlib.sha256(inputs[who].manifest).digest() if who in inputs else bytes(_HASH)
-        for who in owners
-    )
-    ours = _Told(state.inputs.commit(objective), hashes)
-    ours = _Told(*_parts(ours), ours.signed(session.me, request).sign(signing, state.hash))
-    heard = {session.me: ours}
-    for peer, data in (await session.tell(ours.encode())).items():
-        heard[peer] = _Told.decode(data)
-        if not heard[peer].signed(peer, request).is_signed(agreement, heard[peer].signature):
-            name = session.name_of(peer)
-            raise AbortError(name, "told of its inputs without its valid signature under that")
-    nodes = range(session.nodes)
-    commitments = [heard[node].commitment.hex() for node in nodes]
-    state.inputs.check_commitments(objective, commitments)
-    digest = ours.signed(session.me, request).manifests
-    value = frozen_value(digest, commitments)
-    if session.nodes == max(CLUSTER_SIZES):
-        await _echo(session, state, request, heard)
-        return await _judge(session, state, objective, inputs, _Versions(owners, heard), value)
-    different: dict[str, list[str]] = {}
-    for peer in session.peers:
-        for who, here, there in zip(owners, hashes, heard[peer].manifests, strict=True):
-            if here != there:
-                different.setdefault(who, []).append(session.name_of(peer))
-    return _Compared(value, different)
+    """Compare the manifests with all peers, and exchange commitments. 1 or 2 `tell_alike`.
 
-
-def _parts(told: _Told) -> tuple[bytes, tuple[bytes, ...]]:
-    return told.commitment, told.manifests
-
-
-async def _echo(
-    session: Session, state: AgreementState, request: Prepare, heard: dict[int, _Told]
-) -> None:
-    """Pass on to all what each node told, with its signature; raise where one told two things.
-
-    Whatever an honest node has heard, all honest ones hear of. So they go on with the same, or none
-    of them does. 1 round.
+    All honest nodes come to the same, since they have heard the same.
     """
-    size = 2 * _HASH + SIGNATURE_BYTES
-    echo = b"".join(
-        told.commitment + bytes.fromhex(told.signed(node, request).manifests) + told.signature
-        for node, told in sorted(heard.items())
+    owners = [each.participant for each in state.agreement.objectives[objective].owners]
+    hashes = [_manifest_hash(inputs[who]) if who in inputs else _NOTHING for who in owners]
+    told = await session.tell_alike(b"".join([state.inputs.commit(objective), *hashes]))
+    words = {
+        node: [data[at : at + _HASH] for at in range(0, len(data), _HASH)]
+        for node, data in sorted(told.items())
+    }
+    commitments = [each[0].hex() for each in words.values()]
+    state.inputs.check_commitments(objective, commitments)
+    held = {
+        who: {node: each[1 + at] for node, each in words.items()} for at, who in enumerate(owners)
+    }
+    latest = await _find_latest(session, state, objective, inputs, held)
+    twice: dict[str, list[str]] = {}
+    lacking: dict[str, list[str]] = {}
+    for at, who in enumerate(owners):
+        for node, manifest in held[who].items():
+            if manifest not in latest[who]:
+                lacking.setdefault(who, []).append(session.name_of(node))
+            elif len(latest[who]) > 1 and manifest != hashes[at]:
+                twice.setdefault(who, []).append(session.name_of(node))
+    # One of four that has, or shows, earlier rows stops nobody: it gets the latest, or lies.
+    most = session.nodes - (session.nodes == max(CLUSTER_SIZES))
+    has_all = [
+        all(held[who][node] in latest[who] for who in owners) for node in range(session.nodes)
+    ]
+    return _Compared(
+        frozen_value(hashlib.sha256(b"".join(hashes)).hexdigest(), commitments),
+        enough=not twice and sum(has_all) >= most,
+        complete=has_all[session.me],
+        twice=twice,
+        lacking=lacking,
     )
-    for peer, data in (await session.tell(echo)).items():
-        for node, told in sorted(heard.items()):
-            ours, passed = told.signed(node, request), data[node * size : (node + 1) * size]
-            theirs = ToldInputs(
-                node,
-                request.objective,
-                request.epoch,
-                request.attempt,
-                passed[:_HASH].hex(),
-                passed[_HASH : 2 * _HASH].hex(),
-            )
-            if theirs == ours:
-                continue
-            signature = passed[2 * _HASH :]
-            if not theirs.is_signed(state.agreement, signature):
-                what = f"passes on what {session.name_of(node)} did not sign"
-                raise AbortError(session.name_of(peer), what)
-            evidence = [ours.encode() + told.signature, theirs.encode() + signature]
-            name = session.name_of(node)
-            raise MismatchError(name, session.name_of(peer), evidence=evidence)
 
 
-class _Versions:
-    """Which nodes have which manifest of each owner, by its hash."""
-
-    def __init__(self, owners: list[str], heard: dict[int, _Told]) -> None:
-        self.by_owner: dict[str, dict[bytes, list[int]]] = {who: {} for who in owners}
-        self.without: dict[str, list[int]] = {}
-        for node, told in sorted(heard.items()):
-            for who, manifest in zip(owners, told.manifests, strict=True):
-                if any(manifest):
-                    self.by_owner[who].setdefault(manifest, []).append(node)
-                else:
-                    self.without.setdefault(who, []).append(node)
-
-    @property
-    def several(self) -> list[str]:
-        """The owners of whom nodes name different manifests."""
-        return [who for who, versions in self.by_owner.items() if len(versions) > 1]
-
-
-async def _judge(
+async def _find_latest(
     session: Session,
     state: AgreementState,
     objective: int,
     inputs: Rows,
-    versions: _Versions,
-    value: str,
-) -> _Compared:
-    """Find who has sealed differently for the nodes, and who has no rows. 1 round if any differ.
+    held: Mapping[str, Mapping[int, bytes]],
+) -> dict[str, set[bytes]]:
+    """Return the latest manifest of each owner, by its hash: two if it signed both as one version.
 
-    All honest nodes come to the same: they have heard the same. A node that names a manifest which
-    its participant has not signed is named, and nothing is dropped.
+    Where nodes have different ones, they show them with the participant's signature. An earlier one
+    is void, and says nothing of its participant. A node that names a manifest which nobody can show
+    is named, and nothing is dropped.
     """
-    missing = {
-        who: [session.name_of(node) for node in nodes] for who, nodes in versions.without.items()
-    }
-    several = versions.several
+    latest = {who: {*nodes.values()} - {_NOTHING} for who, nodes in held.items()}
+    several = [who for who, manifests in latest.items() if len(manifests) > 1]
     if not several:
-        return _Compared(value, missing=missing)
-    shown = b"".join(_show(inputs.get(who)) for who in several)
-    heard = {session.me: shown, **await session.tell(shown)}
-    different: dict[str, list[str]] = {}
+        return latest
+    shown = await session.tell_alike(b"".join(_show(inputs.get(who)) for who in several))
     for at, who in enumerate(several):
-        signed = {
-            manifest
-            for data in heard.values()
-            if (manifest := _signed_manifest(state, objective, who, data, at)) is not None
-        }
-        for manifest, nodes in versions.by_owner[who].items():
-            if manifest not in signed:
+        versions: dict[bytes, int] = {}
+        for data in shown.values():
+            versions |= _signed_version(state, objective, who, data, at)
+        for node, manifest in held[who].items():
+            if manifest not in {*versions, _NOTHING}:
                 what = f"names rows of {who!r} that {who!r} has not signed; nothing was dropped"
-                raise AbortError(session.name_of(nodes[0]), what)
-            if session.me not in nodes:
-                different.setdefault(who, []).extend(map(session.name_of, nodes))
-    return _Compared(value, different, missing)
+                raise AbortError(session.name_of(node), what)
+        newest = max(versions[each] for each in latest[who])
+        latest[who] = {each for each in latest[who] if versions[each] == newest}
+    return latest
+
+
+def _manifest_hash(stored: StoredInput) -> bytes:
+    return hashlib.sha256(stored.manifest).digest()
 
 
 def _show(stored: StoredInput | None) -> bytes:
@@ -369,10 +288,10 @@ def _show(stored: StoredInput | None) -> bytes:
     return size + stored.manifest.ljust(_SHOWN_BYTES, b"\0") + stored.signature
 
 
-def _signed_manifest(
+def _signed_version(
     state: AgreementState, objective: int, who: str, data: bytes, place: int
-) -> bytes | None:
-    """The hash of a manifest that was shown, if it is this participant's and signed by it."""
+) -> dict[bytes, int]:
+    """The hash and version of a manifest that was shown, if its participant has signed it."""
     size = 2 + _SHOWN_BYTES + SIGNATURE_BYTES
     part = data[place * size : (place + 1) * size]
     length = int.from_bytes(part[:2], "little")
@@ -380,10 +299,10 @@ def _signed_manifest(
     try:
         manifest = read_manifest(state.agreement, written, signature)
     except SealError:
-        return None
+        return {}
     if (manifest.participant, manifest.objective) != (who, objective):
-        return None
-    return hashlib.sha256(written).digest()
+        return {}
+    return {hashlib.sha256(written).digest(): manifest.version}
 
 
 async def _out_of_range(
@@ -400,41 +319,35 @@ async def _out_of_range(
 
 
 def _drop(state: AgreementState, objective: int, inputs: Rows, who: str, why: Fault) -> None:
-    # What this node has voted for may be decided on, and frozen elsewhere. A status is for nothing,
-    # and a platform asks for one where any node says that something is frozen.
-    own = state.votes.of(Subject(SubjectKind.INPUTS, objective))
-    voted = own.willing_to or own.lock
+    # What this node has voted for may be decided on, and frozen elsewhere.
+    voted = state.has_voted(objective)
     if objective not in state.inputs.frozen and not voted and who in inputs:
         state.inputs.forget(objective, who, box_hash(inputs[who].box))
-        state.store.log.append(InputDropped(objective, who, why))
+        manifest = _manifest_hash(inputs[who]).hex()
+        state.store.log.append(InputDropped(objective, who, why, manifest))
 
 
-def _drop_different(
-    state: AgreementState, objective: int, inputs: Rows, compared: _Compared
-) -> None:
-    if not compared.different:
+def _drop_twice(state: AgreementState, objective: int, inputs: Rows, compared: _Compared) -> None:
+    if not compared.twice:
         return
-    for who in compared.different:
+    for who in compared.twice:
         _drop(state, objective, inputs, who, "differs")
-    peers = sorted({peer for names in compared.different.values() for peer in names})
+    peers = sorted({peer for names in compared.twice.values() for peer in names})
     raise refuse(
         f"the manifests here and at {' and '.join(peers)} differ for "
-        f"{', '.join(map(repr, compared.different))}; submit these rows again to all nodes",
+        f"{', '.join(map(repr, compared.twice))}; submit these rows again to all nodes",
         kind=RefusalKind.DIFFERS,
-        participants=list(compared.different),
+        participants=list(compared.twice),
     )
 
 
-def _check_missing(compared: _Compared, missing: list[str]) -> None:
-    participants = [*compared.missing] or missing
-    if not participants:
-        return
-    where = sorted({name for names in compared.missing.values() for name in names})
-    at = f" to {' and '.join(where)}" if where else ""
-    raise refuse(
-        f"{', '.join(map(repr, participants))} has not submitted its rows yet{at}",
+def _lacking(compared: _Compared) -> RefusedError:
+    where = sorted({name for names in compared.lacking.values() for name in names})
+    return refuse(
+        f"the latest rows of {', '.join(map(repr, compared.lacking))} were not submitted yet to "
+        f"{' and '.join(where)}",
         kind=RefusalKind.MISSING,
-        participants=participants,
+        participants=[*compared.lacking],
     )
 
 

@@ -306,9 +306,6 @@ class Store:
     def _input(self, objective: int, participant: str) -> Path:
         return self.folder / "inputs" / f"{objective}-{self._places[participant]}"
 
-    def has_input(self, objective: int, participant: str, /) -> bool:
-        return self._input(objective, participant).exists()
-
     def input(self, objective: int, participant: str, /) -> StoredInput | None:
         """A participant's sealed rows, if they are there."""
         path = self._input(objective, participant)
@@ -321,9 +318,10 @@ class Store:
         return {owner: stored for owner, stored in rows.items() if stored is not None}
 
     def save_input(self, objective: int, participant: str, stored: StoredInput, /) -> None:
-        data = encode_stored(stored)
-        replace_secret(self._input(objective, participant), data)
-        self._bytes += len(data)
+        path, data = self._input(objective, participant), encode_stored(stored)
+        before = path.stat().st_size if path.exists() else 0
+        replace_secret(path, data)
+        self._bytes += len(data) - before
 
     def drop_input(self, objective: int, participant: str, /) -> None:
         """Forget rows that turned out to be unusable, so that they can be sealed again."""

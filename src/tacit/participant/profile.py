@@ -170,15 +170,22 @@ class Profile:
 
     def manifests(self, run: str, objective: int, /) -> list[bytes]:
         """The manifests of what this machine sealed for an objective, the latest last."""
+        return [path.read_bytes() for _, path in self._manifests(run, objective)]
+
+    def _manifests(self, run: str, objective: int) -> list[tuple[int, Path]]:
         paths = self.run_folder(run).glob(f"manifest-{objective}-*.json")
-        return [p.read_bytes() for p in sorted(paths, key=lambda p: int(p.stem.split("-")[2]))]
+        return sorted((int(path.stem.split("-")[2]), path) for path in paths)
 
     def keep_manifest(self, run: str, objective: int, manifest: bytes, /) -> None:
         """Remember what is about to be uploaded."""
         # Never over an earlier one: rows that the nodes refused have left this machine all the
         # same.
-        count = len(self.manifests(run, objective)) + 1
-        self.keep(run, f"manifest-{objective}-{count}.json", manifest)
+        version = self.next_version(run, objective)
+        self.keep(run, f"manifest-{objective}-{version}.json", manifest)
+
+    def next_version(self, run: str, objective: int, /) -> int:
+        """The version to seal an objective's rows under: it voids all that left this machine."""
+        return max((version for version, _ in self._manifests(run, objective)), default=0) + 1
 
 
 def load_profile(folder: Path | None = None, /) -> Profile:

@@ -77,7 +77,14 @@ def submit(
         before = repeated(profile, agreement, number, weights)
         if before is not None and not again:
             before.check()
-        sealed = seal_rows(agreement, profile.account, number, weights, key=profile.keys().signing)
+        sealed = seal_rows(
+            agreement,
+            profile.account,
+            number,
+            weights,
+            key=profile.keys().signing,
+            version=profile.next_version(run, number),
+        )
         # First kept, then sent: if the answer is lost, this machine still knows its own boxes and
         # does not take them for somebody else's.
         profile.keep_manifest(run, number, sealed.manifest)

@@ -52,7 +52,7 @@ class InputTaken(LogEvent, frozen=True, tag="input"):
 
 
 Fault = Literal["differs", "out of range"]
-"""Why rows do not count: another node has other ones, or a weight is out of range."""
+"""Why rows do not count: others are signed as the same version, or a weight is out of range."""
 
 
 class InputDropped(LogEvent, frozen=True, tag="input dropped"):
@@ -61,6 +61,8 @@ class InputDropped(LogEvent, frozen=True, tag="input dropped"):
     objective: int
     participant: str
     why: Fault
+    manifest: str
+    """The hash of the manifest that counts no more."""
 
 
 class InputsFrozen(LogEvent, frozen=True, tag="frozen inputs"):

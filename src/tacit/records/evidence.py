@@ -1,45 +1,52 @@
 """Evidence that a node departed from the protocol: signed statements that contradict each other.
 
-A statement is about letters, about inputs that are compared, or a vote in a ballot. All senders of
-a letter know all of it. So honest nodes that agree on what is computed never sign different hashes
-of the same pieces, and never two statements of the same place; they vote once in each phase of a
-ballot. Each contradiction gives a set of nodes of whom one lies, whoever shows it; at most one of
-four lies, so it is in all of these sets. A node is named if it is the only one that is.
+A statement is about letters, about what a node told all others, or a vote in a ballot. All senders
+of a letter know all of it. So honest nodes that agree on what is computed never sign different
+hashes of the same pieces, and never two statements of the same place; they vote once in each phase
+of a ballot. Each contradiction gives a set of nodes of whom one lies, whoever shows it; at most one
+of four lies, so it is in all of these sets. A node is named if it is the only one that is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from tacit.agreement.signatures import is_signed, sign
 from tacit.agreement.terms import Agreement, agreement_hash
 from tacit.errors import LogError
-from tacit.mpc import SIGNATURE_BYTES, Statement
+from tacit.mpc import SIGNATURE_BYTES, Statement, Told, is_told
 from tacit.records.ballots import Vote, is_vote, read_vote
-from tacit.records.told_inputs import ToldInputs, is_told, read_told
 
-Shown = Statement | Vote | ToldInputs
-"""What a node signed: of letters that it sent, in a ballot, or of inputs that it has."""
+Shown = Statement | Vote | Told
+"""What a node signed: of letters that it sent, in a ballot, or of what it told all others."""
 
 
-class FrameSigner:
-    """Signs what a node sends in a signed attempt, for one agreement, and checks the others."""
+class NodeSigner:
+    """Signs what a node sends other nodes, for one agreement, and checks what they signed."""
 
-    def __init__(self, agreement: Agreement, key: Ed25519PrivateKey | None = None, /) -> None:
+    def __init__(
+        self,
+        agreement: Agreement,
+        purpose: Literal["frame", "told"],
+        key: Ed25519PrivateKey | None = None,
+        /,
+    ) -> None:
         self._keys = [node.signing_key for node in agreement.nodes]
-        self._agreement, self._key = agreement_hash(agreement), key
+        self._agreement, self._purpose, self._key = agreement_hash(agreement), purpose, key
 
     def sign(self, statement: bytes, /) -> bytes:
         if self._key is None:
             raise ValueError("whoever only checks has no key to sign with")
-        return sign(self._key, "frame", self._agreement + statement)
+        return sign(self._key, self._purpose, self._agreement + statement)
 
     def is_signed(self, by: int, statement: bytes, signature: bytes, /) -> bool:
         # The number comes from a statement that anybody may have written.
-        known = 0 <= by < len(self._keys)
-        return known and is_signed(self._keys[by], "frame", self._agreement + statement, signature)
+        if not 0 <= by < len(self._keys):
+            return False
+        return is_signed(self._keys[by], self._purpose, self._agreement + statement, signature)
 
 
 def read_evidence(agreement: Agreement, evidence: Iterable[bytes], /) -> list[Shown]:
@@ -47,33 +54,36 @@ def read_evidence(agreement: Agreement, evidence: Iterable[bytes], /) -> list[Sh
 
     Each comes as its bytes with the signature of its author behind.
     """
-    signer = FrameSigner(agreement)
-    return [_shown(agreement, signer, signed) for signed in evidence]
+    return [_shown(agreement, signed) for signed in evidence]
 
 
-def _shown(agreement: Agreement, signer: FrameSigner, signed: bytes) -> Shown:
+def _shown(agreement: Agreement, signed: bytes) -> Shown:
     if is_vote(signed):
         return read_vote(agreement, signed)
-    if is_told(signed):
-        return read_told(agreement, signed)
-    return _statement(agreement, signer, signed)
-
-
-def _statement(agreement: Agreement, signer: FrameSigner, signed: bytes) -> Statement:
     data, signature = signed[:-SIGNATURE_BYTES], signed[-SIGNATURE_BYTES:]
-    try:
-        statement = Statement.decode(data)
-    except ValueError as error:
-        raise LogError(f"what is shown as evidence is {error}; it was made up") from None
+    shown = Told.decode(data) if is_told(signed) else _statement(data)
+    signer = NodeSigner(agreement, "told" if isinstance(shown, Told) else "frame")
     # Whoever shows evidence may have made it up. Only what a node of this agreement signed counts.
-    if max([statement.to, *(n for g in statement.groups for n in g.senders)]) >= len(
-        agreement.nodes
-    ) or not signer.is_signed(statement.author, data, signature):
+    if not _is_known(agreement, shown) or not signer.is_signed(shown.author, data, signature):
         raise LogError(
-            f"evidence shows a statement that node {statement.author} did not sign in this "
+            f"evidence shows a statement that node {shown.author} did not sign in this "
             "run; it was made up, or is of another run"
         )
-    return statement
+    return shown
+
+
+def _is_known(agreement: Agreement, shown: Told | Statement) -> bool:
+    if isinstance(shown, Told):
+        return True
+    named = [shown.to, *(n for group in shown.groups for n in group.senders)]
+    return max(named) < len(agreement.nodes)
+
+
+def _statement(data: bytes) -> Statement:
+    try:
+        return Statement.decode(data)
+    except ValueError as error:
+        raise LogError(f"what is shown as evidence is {error}; it was made up") from None
 
 
 def suspects(statements: Sequence[Shown], /) -> frozenset[int]:

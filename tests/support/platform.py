@@ -157,10 +157,13 @@ async def _whole(receive: Receive) -> bytes:
 
 
 def changed(what: str, honest: bytes, lie: Tamper) -> bytes:
-    """An answer as a lie has it: about an `Agreement`, a list of `Disclosed`, or plain JSON."""
+    """An answer as a lie has it: about an `Agreement`, lists, or plain JSON."""
     if what == "agreement":
         shown = lie(read_agreement(honest))
         return shown if isinstance(shown, bytes) else canonical(shown)
     if what == "ledger":
         return b"".join(map(encode_entry, lie(read_ledger(honest))))
-    return msgspec.json.encode(lie(msgspec.json.decode(honest)))
+    answer = msgspec.json.decode(honest)
+    if isinstance(answer, dict) and "items" in answer:
+        return msgspec.json.encode({**answer, "items": lie(answer["items"])})
+    return msgspec.json.encode(lie(answer))

@@ -394,11 +394,13 @@ def test_nothing_is_opened_without_the_votes_of_a_quorum(cluster: LocalCluster) 
         assert [bytes.fromhex(each) for each in event.contributions] == contributions(agreed)
 
 
+@pytest.mark.parametrize("liar", [1, 2])
 @pytest.mark.parametrize("withheld", [True, False])
 def test_what_one_node_withholds_from_another_is_had_from_the_others(
-    tmp_path: Path, withheld: bool
+    tmp_path: Path, withheld: bool, liar: int
 ) -> None:
-    """Node 2 opens its contribution to node 1 alone; on the next try node 0 has it from node 1."""
+    """A node opens its contribution to another alone; on the next try node 0 has it from that."""
+    helper = 3 - liar
     cast_of_three = example_cast()
     rows = seal(cast_of_three)
     states = [
@@ -407,10 +409,11 @@ def test_what_one_node_withholds_from_another_is_had_from_the_others(
 
     async def lie(session: Session) -> None:
         greeting, zeros = session._shared.greeting, bytes(32)
-        for peer in (0, 1):
-            own = DRAWN[2] if peer == 1 or not withheld else b"x" * 32
-            await session._send(peer, [greeting, zeros, zeros, own])
-        for peer in (0, 1):
+        for peer in (0, helper):
+            own = DRAWN[liar] if peer == helper or not withheld else b"x" * 32
+            parts = [own if node == liar else zeros for node in range(3)]
+            await session._send(peer, [greeting, *parts])
+        for peer in (0, helper):
             await received(session, peer)
 
     async def party(me: int, muxes: dict[int, Mux]) -> None:
@@ -422,12 +425,13 @@ def test_what_one_node_withholds_from_another_is_had_from_the_others(
             async with open_session(
                 context, me=me, muxes=muxes, epoch=epoch, timeout=SET_UP
             ) as session:
-                await (lie(session) if me == 2 else draw_seed(session, states[me].inputs, 0))
+                await (lie(session) if me == liar else draw_seed(session, states[me].inputs, 0))
 
     run_linked(party)
-    assert [bool(state.inputs.ready) for state in states] == [not withheld, True, False]
+    ready = [not withheld, liar != 1, liar != 2]
+    assert [bool(state.inputs.ready) for state in states] == ready
     run_linked(party)
-    assert [bool(state.inputs.ready) for state in states] == [True, True, False]
+    assert [bool(state.inputs.ready) for state in states] == [True, *ready[1:]]
 
 
 def test_nothing_is_opened_before_it_is_frozen_and_nothing_drawn_after(tmp_path: Path) -> None:

@@ -120,6 +120,8 @@ def test_a_status_without_proof_is_not_shown_in_place_of_one_that_counts() -> No
     async def work() -> None:
         assert (await voters.decide("9:1:1", after=1)).value == "9:1:1"
         assert set(voters.named) == {LIAR}
+        # At once, though nodes refuse all that is shown with such a status.
+        assert {each.ballot for each in voters.own} == {2}
 
     run(work())
 

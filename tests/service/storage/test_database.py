@@ -18,16 +18,20 @@ from sqlalchemy.orm import Session
 
 from tacit.client import ENDS, FoundPlans, Plan, RunState, RunTerms, converted
 from tacit.errors import InputError, NotThereError, WrongStateError
+from tacit.service.api.answers import run_view
 from tacit.service.storage import (
     Database,
     StoredBoxes,
     add_members,
+    add_trouble,
     add_warning,
     create_account,
     create_run,
+    end_trouble,
     events_after,
     members_of,
     read_run,
+    set_agreement,
     set_progress,
     set_state,
     set_submission_state,
@@ -155,6 +159,29 @@ def test_rows_have_the_records_that_were_stored(database: Database, run_id: str)
         run = read_run(session, run_id)
     assert [each.name for each in run.terms.objectives] == ["delay", "noise"]
     assert (run.progress, run.result) == (progress_at(4), found)
+
+
+def test_trouble_ends_with_its_cause_and_with_the_state(database: Database, run_id: str) -> None:
+    def shown() -> list[str]:
+        with database.reading() as session:
+            return run_view(session, run_id).warnings
+
+    def write(change: Callable[..., object], *about: str) -> list[str]:
+        with database.writing() as session:
+            change(session, run_id, *about)
+        return shown()
+
+    clock, away = "the clock of node 1 is behind", "node 1 is not connected"
+    assert write(add_warning, clock) == [clock]
+    assert write(add_trouble, "node 2 is not connected") == [clock, "node 2 is not connected"]
+    assert write(add_trouble, away) == [clock, away]
+    assert write(end_trouble) == [clock]
+    write(add_trouble, away)
+    assert write(set_state, "invited") == [clock]
+    write(add_trouble, away)
+    with database.writing() as session:
+        set_agreement(session, run_id, b"{}", "ab" * 32)
+    assert shown() == [clock]
 
 
 def test_a_submission_is_as_far_as_its_last_objective(database: Database, run_id: str) -> None:

@@ -42,7 +42,7 @@ def run_view(
         cluster=run.cluster,
         agreement_hash=run.agreement_hash,
         progress=run.progress,
-        warnings=run.warnings,
+        warnings=[*run.warnings, *run.troubles],
         created_by=run.created_by,
         invitations=invitations or {},
     )

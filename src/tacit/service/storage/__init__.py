@@ -26,8 +26,10 @@ from tacit.service.storage.models import (
 )
 from tacit.service.storage.runs import (
     add_members,
+    add_trouble,
     add_warning,
     create_run,
+    end_trouble,
     is_member,
     members_of,
     members_with_keys,

@@ -162,6 +162,8 @@ class Run(Base):
     """The last report."""
     result: Mapped[FoundPlans | None] = mapped_column(RecordColumn(FoundPlans), sort_order=LAST)
     warnings: Mapped[list[str]] = mapped_column(JSON)
+    troubles: Mapped[list[str]] = mapped_column(JSON, default=list)
+    """What keeps it in its state: warnings that end with their cause, or with the state."""
     series: Mapped[str | None] = mapped_column(String(16), index=True)
     """The series that it is a run of."""
     series_number: Mapped[int | None]

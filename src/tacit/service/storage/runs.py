@@ -94,7 +94,7 @@ def set_state(
     if only_from is not None:
         check_state(run.state, only_from, to=f"become {state}")
     check_transition(run.state, state)
-    run.state, run.reason = state, reason
+    run.state, run.reason, run.troubles = state, reason, []
     if running_since is not None:
         run.running_since = running_since
     if deadline_at is not None:
@@ -120,7 +120,7 @@ def set_agreement(session: Session, run_id: str, agreement: bytes, agreement_has
     """Store the agreement to be signed, without the signatures under an earlier draft."""
     run = read_run(session, run_id, for_update=True)
     check_state(run.state, frozenset({"invited"}), to="draft its agreement")
-    run.agreement, run.agreement_hash = agreement, agreement_hash
+    run.agreement, run.agreement_hash, run.troubles = agreement, agreement_hash, []
     for member in session.scalars(select(Member).where(Member.run == run_id)):
         member.signature = member.signed = None
     add_event(session, run_id, "state", {"state": run.state, "agreement_hash": agreement_hash})
@@ -153,6 +153,20 @@ def add_warning(session: Session, run_id: str, message: str, /) -> None:
     if message not in run.warnings:
         run.warnings = [*run.warnings, message]
         add_event(session, run_id, "warning", {"message": message})
+
+
+def add_trouble(session: Session, run_id: str, message: str, /) -> None:
+    """Add what keeps a run in its state, in place of the trouble before: it ends with the state."""
+    run = read_run(session, run_id, for_update=True)
+    if run.troubles != [message]:
+        run.troubles = [message]
+        add_event(session, run_id, "warning", {"message": message})
+
+
+def end_trouble(session: Session, run_id: str, /) -> None:
+    """Forget what kept a run in its state and does so no more."""
+    # Without an event: one of the state would have people told a second time what is asked of them.
+    read_run(session, run_id, for_update=True).troubles = []
 
 
 def add_members(session: Session, run_id: str, rows: Mapping[str, list[int]], /) -> None:

@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 # Tests start hundreds of interpreters; compiling all modules in each costs more than many tests.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo check test lint format typecheck quick unit debian kernels bytecode bench bench-platform reproduce leakage equity figures lock release docs clean fuzz mutants hosts-test studies-test postgres-test balancer-test upgrade-test deploy-test attacks faults first-run pictures equity-test many-runs models
+.PHONY: help demo check test lint format typecheck quick unit debian kernels bytecode bench bench-platform reproduce leakage equity figures lock release docs clean fuzz mutants hosts-test studies-test postgres-test balancer-test failover-test upgrade-test deploy-test attacks faults first-run pictures equity-test many-runs models
 
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -110,6 +110,9 @@ studies-test: .venv/ready-dev kernels ## Studies from end to end: reports, proce
 
 balancer-test: .venv/ready-dev debian ## The samples for nginx and Caddy in front of two processes (nginx, caddy; 1 minute)
 	@$(DEPLOYMENT) tests/deployment/test_balancer.py
+
+failover-test: .venv/ready-dev debian ## Two APIs and three workers, killed and suspended with runs under way (10 minutes)
+	@$(DEPLOYMENT) tests/deployment/test_failover.py
 
 upgrade-test: .venv/ready-dev ## The first release with a run under way, upgraded to this one (5 minutes)
 	@$(DEPLOYMENT) tests/deployment/test_upgrade.py

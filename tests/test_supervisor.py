@@ -26,17 +26,19 @@ from tacit.node.server import Node
 from tacit.records.events import NodeFault
 from tacit.records.log import verify_log
 from tacit.service.execution.agreed_runs import StoredAgreement
-from tacit.service.execution.executor import Executor
+from tacit.service.execution.api_execution import ApiExecution
+from tacit.service.execution.held_run import HeldRun
 from tacit.service.execution.report import Report
 from tacit.service.execution.run_supervisor import RunSupervisor
 from tacit.service.server.app import make_app
 from tacit.service.server.serve import make_server
 from tacit.service.server.settings import Settings
-from tacit.service.storage import Account, Database, create_account, create_run
+from tacit.service.storage import Account, Database, RunClaim, create_account, create_run
 from tacit.service.workflow.inviting import invite_members
 from tacit.supervisor import Supervisor, log_failures
 from tests.on_nodes.fixtures import example_cast
 from tests.service.example_terms import example_terms
+from tests.service.world import executing
 from tests.support.platform import generous
 
 ROOT = Path(tacit.__file__).parent
@@ -174,9 +176,10 @@ SHORT_LIVED: Mapping[str, str] = {
     "node/threads.py:start": "one computation, for which the caller waits",
     "node/threads.py:to_the_end": "one computation, for which the caller waits",
     "service/background.py:_said": "one call in a process of its own, for which the caller waits",
-    "service/execution/execution_thread.py:start": "a thread that only runs an event loop",
+    "service/execution/worker_thread.py:start": "a thread that only runs an event loop",
     "service/execution/worker.py:__init__": "ends the worker with the platform",
     "service/execution/worker_handle.py:start": "reads from one worker, until that ends",
+    "service/server/status.py:_asked": "one question, for which the caller waits",
     "service/server/serve.py:_wait_for_head": "the timer of one connection",
     "service/server/serve.py:main": "waits for the end of the input, and ends the platform",
 }
@@ -276,13 +279,6 @@ def test_each_task_of_a_node_is_killed_once_and_goes_on(
         assert any(f"{name} is killed" in each for each in faults)
 
 
-class Lock:
-    """Stands in for a lock of a database server; nobody takes it."""
-
-    def look(self) -> None:
-        """It is still there."""
-
-
 class Worker:
     """Stands in for a worker that reports once, and never ends."""
 
@@ -318,19 +314,24 @@ def test_each_task_of_a_platform_is_killed_once_and_goes_on(
 ) -> None:
     cluster = write_cluster(tmp_path / "cluster", free_addresses(3))[-1]
     settings = generous(tmp_path / "platform", cluster)
-    app = make_app(settings, execution=Executor)
-    executor, names = app.state.platform.execution, periodic("service")
-    assert isinstance(executor, Executor)
+    app = make_app(settings, execution=executing)
+    execution, names = app.state.platform.execution, periodic("service")
+    assert isinstance(execution, ApiExecution)
+    assert execution._worker is not None
+    executor = execution._worker._executor
+    names -= {"listening for events"}  # of a database server, which SQLite is not
     run_id = fill(app.state.platform.database, settings)
     killing = Killing(monkeypatch)
 
     async def work() -> None:
-        server = make_server(settings, app, lock=cast(Any, Lock()))
+        server = make_server(settings, app)
         serving = asyncio.ensure_future(server.serve())
         await comes_true(lambda: server.started or serving.done())
         # A run with a worker of this test's own: its reports are passed on until its deadline.
         links = next(iter(executor._links.values()))
-        running = RunSupervisor(run_id, links, executor._services)
+        run = HeldRun(app.state.platform.database, RunClaim(run_id, "c", "run", 0))
+        monkeypatch.setattr(run, "write", lambda *_: asyncio.sleep(0))
+        running = RunSupervisor(run, links, executor._services)
         monkeypatch.setattr("tacit.service.execution.run_supervisor.set_state", lambda *_, **__: 0)
         monkeypatch.setattr(running, "_answer", lambda *_: asyncio.sleep(0))
         agreed = StoredAgreement(
@@ -347,7 +348,7 @@ def test_each_task_of_a_platform_is_killed_once_and_goes_on(
         begun = time.monotonic()
         asyncio.run(work())
         assert time.monotonic() - begun < AMPLE_SECONDS
-    assert names >= {"nodes", "notices", "schedule of series", "ended runs", "handing over"}
+    assert names >= {"nodes", "notices", "schedule of series", "work", "files of runs"}
     logged = {
         cast(Any, record).fields["task"]
         for record in caplog.records

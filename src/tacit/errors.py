@@ -31,6 +31,7 @@
     │           ├── BusyError     too much to do for everybody
     │           ├── NodesError    the nodes cannot be reached
     │           └── StorageError  the database cannot be used
+    ├── FencedError               another process of the platform has taken a run over
     ├── RunEndedError             a run that was waited for ended without being finished
     ├── WaitingError              what was waited for did not happen in time
     └── MpcError                  a computation between the nodes did not come to its end
@@ -248,6 +249,10 @@ class NodesError(OverloadedError):
     """The nodes cannot be reached, or refuse."""
 
     code = "nodes"
+
+
+class FencedError(TacitError):
+    """Another process of the platform has taken over what this one worked on."""
 
 
 class StorageError(OverloadedError):

@@ -182,6 +182,13 @@ def _sync_folder(path: Path) -> None:
         os.close(folder)
 
 
+def keep_on_disk(path: Path, /) -> None:
+    """Return when a file, as it is now, would survive a power cut."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+    _sync_folder(path.parent)
+
+
 def remove_drafts(folder: Path, /) -> None:
     """Remove what `replacing` left in a killed process, once no other process writes there."""
     for draft in folder.rglob(".*"):

@@ -15,7 +15,7 @@ import tempfile
 import time
 from base64 import b64encode
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -48,6 +48,7 @@ class PlatformProcess:
     config: Path
     http: httpx.Client
     process: subprocess.Popen[bytes] | None
+    part = "run"
 
     def start(self) -> float:
         """Start the platform; the seconds until it answers."""
@@ -66,9 +67,12 @@ class PlatformProcess:
                 return time.monotonic() - begun
 
     def _launch(self) -> subprocess.Popen[bytes]:
+        return self._launch_part(self.part)
+
+    def _launch_part(self, part: str) -> subprocess.Popen[bytes]:
         with (self.folder / "platform.log").open("ab") as log:
             return subprocess.Popen(
-                [sys.executable, "-m", "tacit", "service", "run", "--config", self.config],
+                [sys.executable, "-m", "tacit", "service", part, "--config", self.config],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -157,8 +161,20 @@ ENDS = ("finished", "interrupted", "failed", "cancelled")
 class LivePlatform(PlatformProcess):
     """Use it in a `with` statement: everything ends and goes with the block."""
 
-    def __init__(self, *, clusters: int = 1, slots: int = 4, delay_ms: float = 0.0) -> None:
+    def __init__(
+        self,
+        *,
+        clusters: int = 1,
+        slots: int = 4,
+        delay_ms: float = 0.0,
+        database: str | None = None,
+        workers: int = 0,
+    ) -> None:
+        """With `workers`, which need a PostgreSQL `database`, each part is a process of its own."""
         self._clusters, self._slots, self._delay = clusters, slots, delay_ms
+        self._database, self._workers = database, workers
+        self.others: list[subprocess.Popen[bytes]] = []
+        """The processes that execute runs, if the platform is in parts."""
         self._stack = ExitStack()
         self.process = None
         self.tokens: dict[str, str] = {}
@@ -186,6 +202,8 @@ class LivePlatform(PlatformProcess):
         )
         text = self.config.read_text().replace("slots = 4", f"slots = {self._slots}")
         text = re.sub(r"(requests_per_minute) = \d+", r"\1 = 1000000", text)
+        if self._database is not None:
+            text = re.sub(r'database = ".*"', f'database = "{self._database}"', text)
         self.config.write_text(text)
         self.settings = load_settings(self.config)
         self.ca = self.config.parent / "service.pem"
@@ -204,7 +222,11 @@ class LivePlatform(PlatformProcess):
             text=True,
         )
         self._stack.callback(self.kill)
+        self._stack.callback(self._end_others)
+        self.part = "api" if self._workers else "run"
         self.start()
+        for _ in range(self._workers):
+            self.start_worker()
         self.join(OPERATOR, invited.stdout.strip(), key=False)
 
     def __exit__(
@@ -214,6 +236,18 @@ class LivePlatform(PlatformProcess):
         trace: TracebackType | None,
     ) -> None:
         self._stack.close()
+
+    def start_worker(self) -> subprocess.Popen[bytes]:
+        """One more process that executes runs, in a group of its own."""
+        self.others.append(self._launch_part("worker"))
+        return self.others[-1]
+
+    def _end_others(self) -> None:
+        for each in self.others:
+            # All of its group: one that was stopped does not notice that others have ended.
+            with suppress(ProcessLookupError):
+                os.killpg(each.pid, signal.SIGKILL)
+            each.wait()
 
     # Everybody.
 

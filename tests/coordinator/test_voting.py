@@ -37,12 +37,14 @@ class Voters:
         self.agreement = self.cast.agreement
         self.hash = agreement_hash(self.agreement)
         self.own = [OwnVotes(node, PLAN) for node in range(LIAR)]
+        self.fence = 7
         self.slow: dict[int, float] = {}
         self.named: list[int] = []
         self.clients = [self._client(node) for node in range(4)]
 
     def _client(self, number: int) -> Any:
-        async def ask(request: CastVote) -> asyncio.Future[VoteCast]:
+        async def ask(request: CastVote, *, fence: int) -> asyncio.Future[VoteCast]:
+            assert fence == self.fence
             return asyncio.ensure_future(self._answer(number, request))
 
         return SimpleNamespace(number=number, name=f"node {number}", connected=True, ask=ask)

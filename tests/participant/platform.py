@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
 import numpy as np
@@ -22,18 +23,21 @@ from tacit.errors import WrongStateError
 from tacit.identity import CertificateFiles, load_cluster_config
 from tacit.local import LocalCluster, offered_node_terms, platform_certificate
 from tacit.problems import Assignment, Objective, Participant, Problem
-from tacit.records import Disclosed, load_ledger
-from tacit.runs import Agreed, Progress, agreed_driver, drive
+from tacit.records import Disclosed, read_ledger
+from tacit.runs import LEDGER, Agreed, Observer, Progress, agreed_driver, drive
 from tacit.search import SearchParameters
 from tacit.service.access.credentials import invite
 from tacit.service.execution.agreed_runs import StoredAgreement, stored_agreement
 from tacit.service.execution.answer import result_of
-from tacit.service.execution.report import Report, run_folder
+from tacit.service.execution.report import Report
 from tacit.service.server.app import make_app
 from tacit.service.storage import (
     create_account,
     create_run,
     read_run,
+    read_run_file,
+    replace_run_file,
+    restore_files,
     set_agreement,
     set_state,
     set_submission_state,
@@ -97,7 +101,7 @@ class ByHand(StandIn):
         config = load_cluster_config(self.settings.place(self.settings.cluster[0].file))
         return offered_node_terms(config, nonce), platform_certificate(config)
 
-    async def submission(self, run_id: str, /) -> None:
+    async def take_rows(self, run_id: str, /) -> None:
         """Leave the rows waiting."""
 
     async def fetch_logs(
@@ -216,14 +220,12 @@ class Platform:
 
     @property
     def ledger(self) -> list[Disclosed]:
-        path = run_folder(self.settings.data_folder, RUN) / "ledger.jsonl"
-        return load_ledger(path)
+        with self.database.reading() as session:
+            return read_ledger(read_run_file(session, RUN, LEDGER) or b"")
 
     def execute(self, *, stop_after: int | None = None) -> None:
         """Run the agreed search on the nodes, or go on with it, as an honest platform does."""
         stored = self.stored
-        folder = run_folder(self.settings.data_folder, RUN)
-        folder.mkdir(parents=True, exist_ok=True)
         self.execution.close()
 
         def watch(progress: Progress) -> None:
@@ -236,20 +238,30 @@ class Platform:
         agreed = Agreed(
             agreement=stored.agreement, signatures=stored.signatures, manifests=stored.manifests()
         )
+        with TemporaryDirectory() as made:
+            folder = Path(made)
+            with self.database.reading() as session:
+                restore_files(session, RUN, folder)
+            found = self._found(agreed, folder, watch)
+            files = {path.name: path.read_bytes() for path in folder.iterdir()}
+        end: RunState = "finished" if stop_after is None else "interrupted"
+        with self.database.writing() as session:
+            for name, data in files.items():
+                replace_run_file(session, RUN, name, data)
+            set_state(session, RUN, "submitted")
+            set_state(session, RUN, "running")
+            set_state(session, RUN, end, result=result_of(found, stored.agreement))
+
+    def _found(self, agreed: Agreed, folder: Path, watch: Observer) -> Report:
         with agreed_driver(agreed, self.cluster.config, folder) as driver:
             drive(driver, until=time.monotonic() + 300, observe=watch)
             generation = driver.progress().generation
-            found = Report(
+            return Report(
                 stage="ended",
                 generation=generation,
                 plans=driver.plans(),
                 values=driver.values(),
             )
-        end: RunState = "finished" if stop_after is None else "interrupted"
-        with self.database.writing() as session:
-            set_state(session, RUN, "submitted")
-            set_state(session, RUN, "running")
-            set_state(session, RUN, end, result=result_of(found, stored.agreement))
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from sqlalchemy import delete
 
 from tacit.agreement.sealing import seal_rows
 from tacit.errors import LogError, TrustError
@@ -23,7 +24,8 @@ from tacit.problems import save_problem
 from tacit.records import Attempt, NodeReturned, RequestFailed, read_ledger
 from tacit.records.events import Sent
 from tacit.records.log import FIRST, check_log, line_hash
-from tacit.service.storage import read_run
+from tacit.service.storage import RunFile, read_run, read_run_file
+from tacit.service.storage.run_files import AUDIT
 from tacit.service.workflow import evidence
 from tacit.verify import Bundle, LogSignature, check_bundle, read_bundle, write_bundle
 from tests.conftest import RunTacit
@@ -414,10 +416,11 @@ def test_two_downloads_are_the_same(finished: World, monkeypatch: pytest.MonkeyP
     assert write_bundle(bundle) == first
     public = replace(bundle, public={10: [[1, 2]], 9: [[3]]})
     assert read_bundle(write_bundle(public)) == public
-    kept = finished.platform.settings.data_folder / "runs" / RUN / evidence.KEPT
-    assert kept.read_bytes() == first
-    kept.unlink()
-    with finished.platform.database.reading() as session:
+    database = finished.platform.database
+    with database.writing() as session:
+        assert read_run_file(session, RUN, AUDIT) == first
+        session.execute(delete(RunFile).where(RunFile.name == AUDIT))
+    with database.reading() as session:
         assert (read_run(session, RUN).ended or 0) < time.time()
 
 

@@ -18,7 +18,7 @@ from tacit.identity.keys import load_keys
 from tacit.local.engine import node_terms, platform_certificate
 from tacit.service.execution.answer import found_plans
 from tacit.service.execution.progress_file import ProgressFile
-from tacit.service.execution.report import run_folder
+from tacit.service.notices.notifier import Notifier
 from tacit.service.server.metrics import ServiceMetrics
 from tacit.service.server.settings import Settings
 from tacit.service.storage import (
@@ -28,6 +28,7 @@ from tacit.service.storage import (
     set_progress,
     set_state,
     set_submission_state,
+    store_part,
 )
 from tacit.service.workflow.inviting import begin_draft, drafted, keep_draft
 from tacit.supervisor import Supervisor, log_failures
@@ -45,6 +46,7 @@ class StandIn:
 
     async def start(self) -> None:
         self.started = True
+        Notifier(self.settings, self.database, self.clusters).start(self.tasks)
 
     async def stop(self) -> None:
         await self.tasks.close()
@@ -63,6 +65,14 @@ class StandIn:
             clock_offset_seconds=None,
         )
         return [ClusterView(name="cluster", nodes=[node] * 3, slots=4, running=0, waiting=0)]
+
+    async def changed(self, run_id: str, /) -> None:
+        run = await self.database.read(read_run, run_id)
+        self.calls.append((run.state, run_id))
+        if run.state == "invited":
+            await self.draw_up(run_id)
+        elif run.state == "agreed":
+            await self.take_rows(run_id)
 
     async def draw_up(self, run_id: str, /) -> None:
         ready = await self.database.write(begin_draft, run_id)
@@ -83,11 +93,7 @@ class StandIn:
             nodes.append(replace(terms, sealing_key=key, sealing_signature=offer))
         return nodes, platform
 
-    async def agreed(self, run_id: str, /) -> None:
-        self.calls.append(("agreed", run_id))
-
-    async def submission(self, run_id: str, /) -> None:
-        self.calls.append(("submission", run_id))
+    async def take_rows(self, run_id: str, /) -> None:
         for member in await self.database.read(members_of, run_id):
             if member.submission_state == "waiting":
                 await self.database.write(
@@ -96,15 +102,6 @@ class StandIn:
         members = await self.database.read(members_of, run_id)
         if all(member.submission_state == "accepted" for member in members):
             await self.database.write(set_state, run_id, "submitted")
-
-    async def resume(self, run_id: str, /) -> None:
-        self.calls.append(("resume", run_id))
-
-    async def cancel(self, run_id: str, reason: str, /) -> None:
-        self.calls.append(("cancel", run_id))
-        run = await self.database.read(read_run, run_id)
-        if run.state != "cancelled":
-            await self.database.write(set_state, run_id, "cancelled", reason=reason)
 
     async def fetch_logs(
         self, run_id: str, nonce: bytes, /, *, heads_only: bool = False
@@ -133,14 +130,14 @@ class StandIn:
         await self.database.write(
             set_state, run_id, "running", running_since=100.0, deadline_at=105.0
         )
-        folder = run_folder(self.settings.data_folder, run_id)
-        folder.mkdir(parents=True, exist_ok=True)
-        file = ProgressFile(folder, objectives=1, after=-1)
+        file = ProgressFile(None, objectives=1, after=-1)
         for generation in range(3):
             report = progress_at(generation)
             await self.database.write(set_progress, run_id, report)
             file.add(report)
-        file.flush()
+        part = file.new_part()
+        assert part is not None
+        await self.database.write(store_part, run_id, part)
         if state != "running":
             data = (await self.database.read(read_run, run_id)).agreement
             assert data is not None

@@ -26,9 +26,11 @@ from tacit.errors import service_error
 from tacit.identity.keys import Keys
 from tacit.service.access.credentials import invite
 from tacit.service.api.gate import Platform
+from tacit.service.execution.api_execution import ApiExecution
+from tacit.service.execution.worker_thread import WorkerThread
 from tacit.service.server.app import make_app
 from tacit.service.server.settings import Settings
-from tacit.service.storage import create_account
+from tacit.service.storage import Database, create_account
 from tests.service.example_terms import plain_terms
 from tests.service.stand_in import StandIn
 from tests.support.platform import listening
@@ -42,6 +44,11 @@ def joining_body(code: str, keys: Keys, account: str, url: str) -> dict[str, str
     signature = sign_joining(Joining(code, account, platform), keys.signing)
     signed = {"signing_key": keys.signing_public, "signature": signature.hex()}
     return {"code": code, **signed, "account": account, "platform": platform}
+
+
+def executing(settings: Settings, database: Database) -> ApiExecution:
+    """The real execution, in a thread of this process."""
+    return ApiExecution(settings, database, worker=WorkerThread)
 
 
 @contextmanager

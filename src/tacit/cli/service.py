@@ -119,6 +119,35 @@ def run(config: ConfigOption) -> None:
     serve(settings)
 
 
+def api(config: ConfigOption) -> None:
+    """Run API and dashboard alone, until Ctrl-C or SIGTERM; workers execute the runs.
+
+    Any number of them may run, on any hosts, with one PostgreSQL database.
+    """
+    from tacit.service import load_settings, serve_api
+
+    settings = load_settings(config)
+    check_user(settings.data_folder)
+    typer.echo(f"the platform listens at {settings.url}", err=True)
+    serve_api(settings)
+
+
+def worker(config: ConfigOption) -> None:
+    """Execute runs, schedules and notices, until Ctrl-C or SIGTERM.
+
+    Any number of them may run, on any hosts, with one PostgreSQL database. What one has under way
+    when it dies, another one takes over.
+    """
+    from tacit.service import come_first
+
+    come_first()  # before all else: after a crash, somebody waits for the result of a run
+    from tacit.service import load_settings, work
+
+    settings = load_settings(config)
+    check_user(settings.data_folder)
+    work(settings)
+
+
 def migrate(config: ConfigOption) -> None:
     """Create the tables in an empty database; refuse a database of another version.
 
@@ -246,7 +275,7 @@ def record(
     run_id: Annotated[str, typer.Argument(metavar="RUN", help="A run that has ended (r-...).")],
     config: ConfigOption,
     out: Annotated[
-        Path | None, typer.Option(help="File to write. Default: run.record in the run's folder.")
+        Path | None, typer.Option(help="File to write. Default: RUN.record in the data folder.")
     ] = None,
 ) -> None:
     """Write all that the platform has seen of a run, for tacit audit; no weights are in it."""
@@ -324,6 +353,8 @@ app = command_group(
         "--url https://platform.example:8443",
     ),
     ("run", run, "--config platform/service.toml"),
+    ("api", api, "--config platform/service.toml"),
+    ("worker", worker, "--config platform/service.toml"),
     ("migrate", migrate, "--config platform/service.toml"),
     ("status", status, "--config platform/service.toml"),
     ("backup", backup, "platform.backup --config platform/service.toml"),

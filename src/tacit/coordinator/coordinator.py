@@ -118,8 +118,11 @@ class Answered(Generic[P_co, R]):
 class Coordinator:
     """Talks to the nodes of one agreement."""
 
-    def __init__(self, agreement: Agreement, clients: Iterable[NodeClient], /) -> None:
-        self.agreement, self.hash = agreement, agreement_hash(agreement)
+    def __init__(
+        self, agreement: Agreement, clients: Iterable[NodeClient], /, *, fence: int = 0
+    ) -> None:
+        """`fence` is higher than that of any process of the platform that had the run before."""
+        self.agreement, self.hash, self.fence = agreement, agreement_hash(agreement), fence
         self.clients = tuple(clients)
         self.numbers: dict[int, int] = dict.fromkeys(agreement.confidential(), 0)
         """Per objective, the last number that counts as used."""
@@ -270,7 +273,7 @@ class Coordinator:
     ) -> list[R]:
         """Ask all nodes the same; a refusal of one is the answer."""
         async with asyncio.timeout(within):
-            futures = [await client.ask(make(client)) for client in self.clients]
+            futures = [await client.ask(make(client), fence=self.fence) for client in self.clients]
             return list(await asyncio.gather(*futures))
 
     async def fetch_logs_of_members(self) -> list[Log]:
@@ -333,7 +336,7 @@ class Coordinator:
         number, without = self._next_epoch(), self.loss.without
         evidence = self.naming.evidence if self.loss.is_proven else []
         request = OpenEpoch(agreement=self.hash, epoch=number, without=without, evidence=evidence)
-        asked = [await client.ask(request) for client in self.loss.members]
+        asked = [await client.ask(request, fence=self.fence) for client in self.loss.members]
         try:
             replies = await self.watch(asyncio.gather(*asked), asked)
         except RefusedError as error:
@@ -395,7 +398,7 @@ class Coordinator:
                 context, me=COORDINATOR, muxes=records, epoch=None, timeout=_NEVER
             ) as session:
                 for client in members:
-                    asked.append(await client.ask(request))
+                    asked.append(await client.ask(request, fence=self.fence))
                 result = await self.watch(asyncio.ensure_future(receive(session)), asked)
         except BaseException:
             # Masks of this epoch may have been used in part. No other attempt may use them.

@@ -187,7 +187,7 @@ class NodeClient:
             if not future.done():
                 future.set_exception(type(error)(error.peer, error.what))
 
-    async def ask(self, request: Request[R], /) -> asyncio.Future[R]:
+    async def ask(self, request: Request[R], /, *, fence: int = 0) -> asyncio.Future[R]:
         """Send a request; the future has the reply, or a `RefusedError` or `PeerError`."""
         if self._line is None:
             raise PeerLostError(self.name, "is not connected; start it")
@@ -197,7 +197,7 @@ class NodeClient:
         self._last_id = number = self._last_id + 1
         self._waiting[number] = future, reply_type(type(request))
         try:
-            message = encode_message(replace(request, id=number))
+            message = encode_message(replace(request, id=number, fence=fence))
             await self._line.talk.send(1, message, timeout=SEND_SECONDS)
         except BaseException:
             self._waiting.pop(number, None)  # nobody will answer

@@ -403,7 +403,7 @@ class SealedSearch:
             votes=decision.votes,
             heads=decision.heads,
         )
-        done = await (await client.ask(request))
+        done = await (await client.ask(request, fence=self._coordinator.fence))
         sealed, boxes = done.sealed, len(self._coordinator.agreement.participants)
         if self._coordinator.agreement.for_owners and (
             sealed is None or len(sealed.boxes) != boxes

@@ -185,6 +185,7 @@ class SecureEngine:
         public: Mapping[int, NDArray[np.int64]] | None = None,
         plan_parts: PlanParts | None = None,
         owners: Mapping[str, Ed25519PrivateKey] | None = None,
+        fence: int = 0,
     ) -> None:
         """`public` has the weights of public objectives, which nodes need to follow the search.
 
@@ -197,7 +198,7 @@ class SecureEngine:
         self.ledger = ledger if ledger is not None else Ledger()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._coordinator = Coordinator(agreement, clients_of(cluster))
+        self._coordinator = Coordinator(agreement, clients_of(cluster), fence=fence)
         self._coordinator.give_public(public or {})
         self._searches: dict[int, SealedSearch] = {}
         self._objectives = {

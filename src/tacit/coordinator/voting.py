@@ -245,7 +245,7 @@ class Election:
     async def _vote_of(self, client: NodeClient, request: CastVote) -> None:
         if not client.connected:
             await client.connect()
-        cast: VoteCast = await (await client.ask(request))
+        cast: VoteCast = await (await client.ask(request, fence=self._coordinator.fence))
         agreement = self._coordinator.agreement
         try:
             vote = read_vote(agreement, cast.vote)

@@ -157,6 +157,9 @@ async def agree(node: Node, request: Agree, platform: str, /) -> AgreementTaken:
             state = await node.take_agreement(
                 agreement, request.signatures, platform, public, series
             )
+    # Whoever only reads, as for a receipt, sends the agreement without a fence.
+    if request.fence and not state.ended:
+        state.pass_fence(request.fence)
     return AgreementTaken(
         id=request.id,
         frozen=state.inputs.ready,

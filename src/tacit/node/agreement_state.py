@@ -118,6 +118,20 @@ class AgreementState:
         own = self.votes.of(Subject(SubjectKind.INPUTS, objective))
         return bool(own.willing_to) or own.lock is not None
 
+    def pass_fence(self, fence: int, /) -> None:
+        """Refuse a process of the platform whose run another one has taken over since.
+
+        It may have been suspended, and know nothing of that. The number is on the disk before
+        anything is done for it: a restart must not let an earlier process in again.
+        """
+        if fence < self.store.fence:
+            raise refuse(
+                "another process of the platform has taken this run over; leave it to that one",
+                kind=RefusalKind.FENCED,
+            )
+        if fence > self.store.fence:
+            self.store.save_fence(fence)
+
     @property
     def size(self) -> int:
         """Bytes that count for the platform: those that are kept, or that are still to come."""

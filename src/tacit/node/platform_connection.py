@@ -301,6 +301,8 @@ class PlatformConnection:
         if isinstance(request, FetchLog | OpenPlan) and (found := await self._of_ended(request)):
             return found
         state = node.agreement_state(request.agreement, self.platform)
+        if not isinstance(request, FetchLog):
+            state.pass_fence(request.fence)
         if isinstance(request, OpenPlan) and (again := opening.released_before(state, request)):
             return again
         if not isinstance(request, FetchLog):

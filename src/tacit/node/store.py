@@ -8,6 +8,7 @@
     contribution-O        what the node adds to the seed of the search, drawn once
     log.jsonl             the hash chain: it is also the record of all evaluation numbers
     peer-heads            how far the peers' logs have come, as they said and signed
+    fence                 the highest number of a platform's process that has asked about it
     lease                 numbers that count as used after a power cut, fsynced before they are
     best-O                shares of the best fitness so far, where `improvement` is disclosed (*)
     weighted              shares of the weights times factors, in a series with equity (*)
@@ -243,6 +244,8 @@ class Store:
         self.lease = NumberLease(folder / "lease")
         self.answers = AnswerFile(folder / "answers")
         self._bytes = self._measured()
+        path = folder / "fence"
+        self.fence = int(path.read_bytes()) if path.exists() else 0
         self._cipher: SecretBox | None = None
         """For states; none before `encrypt_states`, nor once the agreement has ended."""
 
@@ -346,6 +349,10 @@ class Store:
             drawn = secrets.token_bytes(CONTRIBUTION_BYTES)
             replace_secret(self.folder / f"contribution-{objective}", drawn)
         return drawn
+
+    def save_fence(self, fence: int, /) -> None:
+        replace_secret(self.folder / "fence", b"%d" % fence)
+        self.fence = fence
 
     def save_peer_heads(self, data: bytes, /) -> None:
         replace_secret(self.folder / "peer-heads", data)

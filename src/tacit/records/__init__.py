@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         DisclosureKind,
         FileLedger,
         HeardBoxes,
+        Keep,
         Ledger,
         Payload,
         PlanParts,
@@ -49,7 +50,9 @@ if TYPE_CHECKING:
         encode_entry,
         in_words,
         load_ledger,
+        parts_file,
         read_ledger,
+        read_parts,
     )
     from tacit.records.log import (
         FIRST,

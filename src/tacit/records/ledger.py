@@ -9,8 +9,7 @@ sent.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
 
@@ -18,9 +17,11 @@ import msgspec
 
 from tacit.agreement.plan_parts import PlanHeads, SealedParts
 from tacit.errors import FileError, LogError
-from tacit.files import read_bytes, replace_file, writing
+from tacit.files import keep_on_disk, read_bytes, replace_file, writing
 from tacit.records.requests import Attempt, decode_attempt, encode_attempt
 
+Keep = Callable[[Path], None]
+"""Returns when a file, as it is now, survives whatever happens to this process and its computer."""
 Parts = list[list[tuple[int, list[bytes]]]]
 """Per node, the substreams that it sent to the platform, each with its number and frames."""
 
@@ -224,13 +225,13 @@ class Ledger:
 class FileLedger(Ledger):
     """A ledger in a file alone, which goes on where it ended.
 
-    With `sync` each entry is on the disk before anything is made of it: where nodes repeat the last
-    evaluation only, no answer may be lost, not even in a power cut.
+    Each entry is kept before anything is made of it: nodes repeat the last evaluation only, so no
+    answer may be lost, not even in a power cut.
     """
 
-    def __init__(self, path: Path, /, *, sync: bool = False) -> None:
+    def __init__(self, path: Path, /, *, keep: Keep = keep_on_disk) -> None:
         super().__init__()
-        self._sync = sync
+        self._whole, self._keep = path, keep
         with writing(path):
             self._file = path.open("ab")
             # Half a line is what a crash leaves; its evaluation is asked for again.
@@ -238,14 +239,8 @@ class FileLedger(Ledger):
 
     def add(self, entry: Disclosed, /) -> None:
         self._file.write(encode_entry(entry))
-        # To the operating system at least: the search goes on with the answer now, and a crash of
-        # this process must not lose it.
         self._file.flush()
-        if self._sync:
-            os.fsync(self._file.fileno())
-
-    def sync(self) -> None:
-        os.fsync(self._file.fileno())
+        self._keep(self._whole)
 
     def close(self) -> None:
         self._file.close()
@@ -274,15 +269,25 @@ PerNode = list[SealedParts | None]
 _READ_BOXES = msgspec.msgpack.Decoder(PerNode)
 
 
+def parts_file(search: int, /) -> str:
+    """The name of the file with what each node sealed of a search's plan."""
+    return f"parts-{search}.msgpack"
+
+
+def read_parts(data: bytes, /) -> PerNode:
+    """What each node sealed, from such a file."""
+    return _READ_BOXES.decode(data)
+
+
 class PlanParts:
     """Per search what each node sealed; in a folder if one is given, otherwise in memory."""
 
-    def __init__(self, folder: Path | None = None, /) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path | None = None, /, *, keep: Keep = keep_on_disk) -> None:
+        self._folder, self._keep = folder, keep
         self._kept: dict[int, PerNode] = {}
 
     def _path(self, search: int) -> Path | None:
-        return None if self._folder is None else self._folder / f"parts-{search}.msgpack"
+        return None if self._folder is None else self._folder / parts_file(search)
 
     def keep(self, search: int, sealed: Sequence[SealedParts | None], /) -> None:
         """Keep what nodes released; of a node that is away now, what it released before."""
@@ -292,15 +297,16 @@ class PlanParts:
         merged = [new or old for new, old in zip(sealed, before, strict=True)]
         self._kept[search] = merged
         if (path := self._path(search)) is not None:
-            # Durable, since the ledger's entry comes next and says that the boxes are here.
-            replace_file(path, msgspec.msgpack.encode(merged), durable=True)
+            replace_file(path, msgspec.msgpack.encode(merged))
+            # Before the ledger's entry, which says that the boxes are here.
+            self._keep(path)
 
     def of(self, search: int, /) -> PerNode | None:
         """Return what each node sealed of a search's plan; None as long as it is not opened."""
         path = self._path(search)
         if search not in self._kept and path is not None and path.exists():
             try:
-                found = _READ_BOXES.decode(read_bytes(path))
+                found = read_parts(read_bytes(path))
             except msgspec.DecodeError:
                 raise FileError(path, None, "holds no boxes", "remove it and resume") from None
             self._kept[search] = found

@@ -198,6 +198,8 @@ class RefusalKind(StrEnum):
     """The series allows no more runs today; later it does."""
     EARLY = "early"
     """No plan is opened yet; go on with the steps, or ask again when the deadline comes."""
+    FENCED = "fenced"
+    """Another process of the platform has taken the run over; stop."""
     ABSENT = "absent"
     """Two of three nodes have voted so, and the third can be reached; ask it, too."""
 
@@ -264,6 +266,10 @@ Hexadecimal = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32,64}$")]
 
 class Request(Message, Generic[R], frozen=True, kw_only=True):
     """What coordinators ask; `R` is the reply of a node that does it."""
+
+    fence: Number = 0
+    """Which of the platform's processes asks, about a run: those that took it over later have
+    higher numbers, and nodes refuse what comes from an earlier one."""
 
 
 class Computation(Request[R], Generic[R], frozen=True, kw_only=True):

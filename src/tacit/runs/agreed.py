@@ -7,7 +7,6 @@ is resumed from a checkpoint, then from the answers in the ledger, then by the n
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -23,10 +22,10 @@ from tacit.coordinator import SecureEngine
 from tacit.derived import agreed_parameters, with_public_weights
 from tacit.errors import FileError
 from tacit.evaluators import RevealedFront
-from tacit.files import replace_secret
+from tacit.files import keep_on_disk, replace_file
 from tacit.identity import ClusterConfig
 from tacit.problems import Problem
-from tacit.records import DisclosedBest, DisclosedFront, FileLedger, PlanParts
+from tacit.records import DisclosedBest, DisclosedFront, FileLedger, Keep, PlanParts
 from tacit.runs.agreed_ledger import LedgerObjective, answered, objectives_from, revealed
 from tacit.runs.checkpoint import load_checkpoint, save_checkpoint
 from tacit.runs.driver import SearchDriver, drive
@@ -36,7 +35,7 @@ from tacit.runs.sealed import SealedDriver
 from tacit.search import SearchParameters, warm_up
 
 CHECKPOINT_SECONDS = 3.0
-CHECKPOINTS = ("checkpoint", "checkpoint.previous")
+CHECKPOINTS = ("checkpoint-0", "checkpoint-1")
 REVEALING = "revealing"
 """A file that exists as soon as nodes may have revealed the best plan. From then on they evaluate
 nothing new, and a resumed run only asks which plan it was."""
@@ -68,7 +67,7 @@ class AgreedEvaluating(EvaluatingDriver):
     """Saves itself every few seconds, and reveals once; counts once, where balances are kept."""
 
     folder: Path
-    ledger: FileLedger
+    keep: Keep
     count: Callable[[NDArray[np.int32], float | None], str] | None = None
     """Has the run counted with a plan; the head of the counted runs with it."""
     can_resume = True
@@ -76,6 +75,7 @@ class AgreedEvaluating(EvaluatingDriver):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._saved = time.monotonic()
+        self._checkpoints = 0
         self._counts = self.count is None
 
     def advance(self) -> StopReason | None:
@@ -107,8 +107,8 @@ class AgreedEvaluating(EvaluatingDriver):
 
     def _mark_revealing(self) -> None:
         # Before nodes are asked: they evaluate nothing after a reveal, so a resumed run must know.
-        with (self.folder / REVEALING).open("wb") as file:
-            os.fsync(file.fileno())
+        (self.folder / REVEALING).touch()
+        self.keep(self.folder / REVEALING)
 
     def finish(self, reason: StopReason, /) -> None:
         """Reveal what was agreed, and have the run counted with its plan before that is a result.
@@ -125,9 +125,9 @@ class AgreedEvaluating(EvaluatingDriver):
         plans: list[list[int]] = self.problem.plans(known.genomes).tolist()
         if chosen is None:
             chosen = PlanCounted(self.now.evaluations, plans[self._best_plan])
-            # On the disk before nodes are asked: whoever resumes the run asks for the same plan.
-            self.ledger.sync()
-            replace_secret(self.folder / COUNTING, msgspec.json.encode(chosen))
+            # Kept before nodes are asked: whoever resumes the run asks for the same plan.
+            replace_file(self.folder / COUNTING, msgspec.json.encode(chosen))
+            self.keep(self.folder / COUNTING)
         self._best_plan = plans.index(chosen.plan)
         self.count(np.array(chosen.plan, dtype=np.int32), self._end)
         # Only now is the plan shown: one that is not counted could be used without entering
@@ -138,19 +138,23 @@ class AgreedEvaluating(EvaluatingDriver):
         """The best-known plans; where balances are kept, none before the run counts."""
         return super().plans() if self._counts else []
 
+    def saved_as(self, number: int, /) -> None:
+        """It was resumed from this checkpoint, which the next one leaves as it is."""
+        self._checkpoints = number
+
     def is_checkpoint_due(self) -> bool:
         return time.monotonic() - self._saved >= CHECKPOINT_SECONDS
 
     def checkpoint(self) -> None:
-        """Write a checkpoint, never ahead of the ledger on the disk."""
+        """Write a checkpoint over the older of two."""
         self._saved = time.monotonic()
-        self.ledger.sync()
-        # The one before is kept: right after a checkpoint the ledger does not go beyond it, and a
-        # run is resumed from one that the ledger goes beyond.
-        current, previous = (self.folder / name for name in CHECKPOINTS)
-        if current.exists():
-            current.replace(previous)
-        save_checkpoint(self, current)
+        # The newer one stays: right after a checkpoint the ledger does not go beyond it, and a run
+        # is resumed from one that the ledger goes beyond.
+        self._checkpoints += 1
+        path = self.folder / CHECKPOINTS[self._checkpoints % len(CHECKPOINTS)]
+        save_checkpoint(self, path)
+        if path.exists():
+            self.keep(path)
 
 
 def resumed(
@@ -158,7 +162,7 @@ def resumed(
     parameters: SearchParameters,
     engine: SecureEngine,
     folder: Path,
-    ledger: FileLedger,
+    keep: Keep,
     /,
     *,
     seed: int,
@@ -193,7 +197,7 @@ def resumed(
             engine="nodes",
             account=account,
             folder=folder,
-            ledger=ledger,
+            keep=keep,
             count=None if agreement.equity is None else count,
         )
 
@@ -205,17 +209,19 @@ def resumed(
     # The newest checkpoint that the ledger goes beyond, so that the last is asked anew: what it
     # evaluated last may have to be computed again on the nodes, and a checkpoint no longer knows
     # those candidates.
-    for name in CHECKPOINTS:
+    newest = -1
+    for number, name in enumerate(CHECKPOINTS):
         try:
             snapshot, history = load_checkpoint(folder / name, problem, parameters, seed=seed)
         # Missing, damaged or of another search: the ledger alone leads to the same place, more
         # slowly.
         except FileError:
             continue
-        if snapshot.evaluations < answers:
-            driver = fresh(snapshot.evaluations)
+        if newest < snapshot.evaluations < answers:
+            newest = snapshot.evaluations
+            driver = fresh(newest)
             driver.resume(snapshot, history)
-            break
+            driver.saved_as(number)
     driver = driver or fresh(0)
     search_up_to(driver, answers)
     return driver
@@ -244,6 +250,8 @@ class Agreed:
     """Per objective, in the agreement's order of owners."""
     public: Mapping[int, NDArray[np.int64]] = field(default_factory=dict)
     """The weights of public objectives."""
+    fence: int = 0
+    """Higher than that of any process of the platform that had the run before."""
 
 
 # The search that an agreement names, on the nodes that hold its weights.
@@ -265,32 +273,32 @@ ACCOUNT_SECONDS = 0.5
 
 @contextmanager
 def agreed_driver(
-    agreed: Agreed, cluster: ClusterConfig, folder: Path, /
+    agreed: Agreed, cluster: ClusterConfig, folder: Path, /, *, keep: Keep = keep_on_disk
 ) -> Iterator[SearchDriver]:
-    """Connect to the nodes, and resume what is in the folder and on the nodes."""
+    """Connect to the nodes, and resume what is in the folder and on the nodes.
+
+    `keep` is called with each file that has to survive a crash before the search goes on.
+    """
     agreement = agreed.agreement
-    # Nodes that keep a state of their own repeat the last evaluation only.
-    keeps = (
-        agreement.sealed
-        or agreement.search.populations == "derived"
-        or any(terms.best == "improvement" for terms in agreement.objectives)
-    )
     with (
-        closing(FileLedger(folder / LEDGER, sync=keeps)) as ledger,
+        closing(FileLedger(folder / LEDGER, keep=keep)) as ledger,
         SecureEngine(
-            agreement, cluster, ledger=ledger, public=agreed.public, plan_parts=PlanParts(folder)
+            agreement,
+            cluster,
+            ledger=ledger,
+            public=agreed.public,
+            plan_parts=PlanParts(folder, keep=keep),
+            fence=agreed.fence,
         ) as engine,
     ):
         if agreement.sealed:
             yield _sealed(agreed, engine)
         else:
-            yield _evaluating(agreed, engine, folder, ledger)
+            yield _evaluating(agreed, engine, folder, keep)
             engine.wait(engine.submit(_until_logged(engine)), until=None)
 
 
-def _evaluating(
-    agreed: Agreed, engine: SecureEngine, folder: Path, ledger: FileLedger
-) -> SearchDriver:
+def _evaluating(agreed: Agreed, engine: SecureEngine, folder: Path, keep: Keep) -> SearchDriver:
     """The seed follows from the manifests and from what the nodes drew together."""
     agreement, manifests = agreed.agreement, agreed.manifests
     problem, parameters = (
@@ -303,7 +311,7 @@ def _evaluating(
     # until it likes the seed.
     seed = search_seed(agreement, digests, words)
     account = _account_seconds(agreement)
-    driver = resumed(problem, parameters, engine, folder, ledger, seed=seed, account=account)
+    driver = resumed(problem, parameters, engine, folder, keep, seed=seed, account=account)
     warm_up(problem, parameters)
     return driver
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tacit.service.execution.priority import come_first
     from tacit.service.local_platform import LocalPlatform
     from tacit.service.server.backup import back_up, restore
-    from tacit.service.server.serve import serve
+    from tacit.service.server.serve import serve, serve_api, work
     from tacit.service.server.settings import (
         Settings,
         hidden_from_a_unit,

@@ -154,11 +154,3 @@ def test_names_cannot_smuggle_formulas_or_headers(world: World) -> None:
     assert lines[3].endswith(",'=c")
     bad = {**terms, "name": "x\r\nSet-Cookie: a"}
     world.refused("malformed", "POST", "/runs", "op", json=bad)
-
-
-def test_the_ledger_ends_at_its_last_whole_line(world: World) -> None:
-    run_id = world.ended("running")
-    assert world.call("GET", f"/runs/{run_id}/ledger", "north").content == b""
-    folder = world.platform.settings.data_folder / "runs" / run_id
-    (folder / "ledger.jsonl").write_bytes(b'{"number":1}\n{"number":2}\n{"num')
-    assert world.call("GET", f"/runs/{run_id}/ledger", "north").text.count("\n") == 2

@@ -45,9 +45,12 @@ def signed(world: World, **changes: Any) -> str:
 
 def look(world: World, at: float) -> list[str]:
     platform = world.platform
-    clock = SeriesClock(platform.settings, platform.database, platform.execution.draw_up)
+    clock = SeriesClock(platform.settings, platform.database)
     assert world.portal is not None
-    return world.portal.call(clock.look, at)
+    begun = world.portal.call(clock.look, at)
+    for run_id in begun:
+        world.portal.call(platform.execution.changed, run_id)
+    return begun
 
 
 def test_a_series_is_drawn_up_when_all_have_joined_and_signed_once(world: World) -> None:

@@ -11,9 +11,8 @@ import pytest
 from tacit.local.cluster import LocalCluster
 from tacit.service.execution import cluster_links
 from tacit.service.execution.cluster_links import ClusterLinks
-from tacit.service.execution.executor import Executor
 from tacit.service.server.app import make_app
-from tests.service.world import opened
+from tests.service.world import executing, opened
 from tests.support.cpu_waits import CpuWaits
 from tests.support.platform import generous
 
@@ -24,10 +23,13 @@ DELAY_SECONDS = 0.02
 def test_nothing_is_drawn_up_that_a_node_would_refuse_when_all_have_signed(tmp_path: Path) -> None:
     with LocalCluster(any_search=False) as cluster:
         settings = generous(tmp_path / "platform", cluster.folder / "cluster.toml")
-        with opened(make_app(settings, execution=Executor)) as world:
+        with opened(make_app(settings, execution=executing)) as world:
             world.add("op", "operator")
             run_id = world.invited()
-            shown = world.ok("GET", f"/runs/{run_id}", "op")
+            end = time.monotonic() + 120
+            while not (shown := world.ok("GET", f"/runs/{run_id}", "op"))["warnings"]:
+                assert time.monotonic() < end, "nobody tries to draw it up"
+                time.sleep(0.02)
             agreement = world.call("GET", f"/runs/{run_id}/agreement", "north")
     said = "the agreement cannot be drawn up: node 0 refuses: nobody measured"
     assert [warning[: len(said)] for warning in shown["warnings"]] == [said]

@@ -218,33 +218,45 @@ def run_with_a_hanging_node(live: LivePlatform) -> dict[str, Any]:
         node.send_signal(signal.SIGCONT)
 
 
-def test_the_platforms_death_interrupts_and_resume_goes_on_as_agreed(live: LivePlatform) -> None:
+def test_a_run_outlives_the_platform_and_goes_on_as_agreed(live: LivePlatform) -> None:
     waiting = live.new_run(NAMES, deadline=2.0)
     live.sign(waiting, "north")
 
     def begun(deadline: float) -> str:
         return submitted(live, deadline=deadline, best="improvement")
 
-    run_id = caught(live, begun, 2.0, least=4)
-    workers = live.workers()
+    run_id = caught(live, begun, 110.0, least=4)
+    before, workers = live.run(run_id), live.workers()
     assert workers
     live.kill()
-    live.start()
-    run = live.run(run_id)
-    assert run["state"] == "interrupted"
-    before = live.call("GET", f"/runs/{run_id}/result", "north")
-    assert before["plan"] is not None
-    assert before["evaluations"] > 0
     poll(live, lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
-    with answered_on_time() as hand_in:
-        live.call("POST", f"/runs/{run_id}/resume", OPERATOR)
-        hand_in(live.wait(run_id, "finished"))
+    live.start()
+    far = before["progress"]["evaluations"] + 1
+    poll(live, lambda: live.run(run_id)["progress"]["evaluations"] > far)
+    assert live.run(run_id)["deadline_at"] == before["deadline_at"]
+    live.call("POST", f"/runs/{run_id}/cancel", OPERATOR, json={})
     after = live.call("GET", f"/runs/{run_id}/result", "north")
-    assert after["evaluations"] > before["evaluations"]
+    assert after["evaluations"] > far
     assert followed(live, run_id) >= after["evaluations"]
     check_record(live, run_id, after)
     live.sign(waiting, "south")
     assert live.run(waiting)["state"] == "agreed"
+
+
+def test_what_was_due_while_the_platform_was_away_is_answered_at_its_start(
+    live: LivePlatform,
+) -> None:
+    run_id = caught(live, lambda deadline: submitted(live, deadline=deadline), 2.0)
+    due = live.run(run_id)["deadline_at"]
+    live.kill()
+    time.sleep(max(0.0, due - time.time()))
+    live.start()
+    run = live.wait(run_id, "finished")
+    assert run["reason"].startswith("the deadline came")
+    result = live.call("GET", f"/runs/{run_id}/result", "north")
+    assert result["plan"] is not None
+    assert result["late_by_seconds"] > 0.5, "nobody was there to answer"
+    check_record(live, run_id, result)
 
 
 def wait_until_missed(live: LivePlatform, node: int) -> None:

@@ -12,20 +12,22 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from sqlalchemy.exc import OperationalError
 
 from tacit import supervisor
 from tacit.errors import NodesError, StorageError
-from tacit.service.execution import drafter
+from tacit.service.execution import api_execution
 from tacit.service.execution import executor as executing
 from tacit.service.execution.agreed_runs import StoredAgreement
-from tacit.service.execution.executor import Executor
+from tacit.service.execution.api_execution import ApiExecution
+from tacit.service.execution.executor import Executor, _Held
+from tacit.service.execution.held_run import HeldRun
 from tacit.service.execution.report import Report
 from tacit.service.execution.run_supervisor import RunSupervisor
 from tacit.service.server.settings import Settings
 from tacit.service.storage import (
     Database,
     Run,
+    claim_work,
     create_account,
     create_run,
     read_run,
@@ -53,7 +55,17 @@ def run_id(database: Database) -> str:
         create_account(session, "desk", "operator")
         run = create_run(session, example_terms(), by="desk")
         run.state = "running"
+        run.cluster = "cluster"
         return run.id
+
+
+def held_run(database: Database, run_id: str) -> HeldRun:
+    """As this process has it once it has claimed it."""
+    with database.writing() as session:
+        claim = claim_work(session, "here", {"cluster": 1})
+    assert claim is not None
+    assert claim.run_id == run_id
+    return HeldRun(database, claim)
 
 
 def stored_run(database: Database, run_id: str) -> Run:
@@ -87,34 +99,36 @@ def test_an_answer_is_stored_as_soon_as_it_can_be(
     settings: Settings, database: Database, run_id: str
 ) -> None:
     executor = Executor(settings, database)
-    conducted = RunSupervisor(run_id, next(iter(executor._links.values())), executor._services)
-    report = Report(stage="running", generation=1, plans=[[1, 0]])
-    answering = conducted._answer(report, agreed(run_id), time.monotonic())
+    links, run = executor._links["cluster"], held_run(database, run_id)
+    supervisor = RunSupervisor(run, links, executor._services)
+    supervisor._until = time.monotonic()
+    supervisor._earlier = Report(stage="running", generation=1, plans=[[1, 0]])
 
     async def work() -> None:
-        await asyncio.gather(while_held(settings), answering)
+        await asyncio.gather(while_held(settings), supervisor._answer(agreed(run_id)))
 
     asyncio.run(work())
-    run = stored_run(database, run_id)
-    assert (run.state, run.result is not None) == ("finished", True)
+    ended = stored_run(database, run_id)
+    assert (ended.state, ended.result is not None) == ("finished", True)
 
 
-def test_whatever_goes_wrong_a_run_is_not_left_running(
+def test_whatever_goes_wrong_a_run_is_given_back(
     settings: Settings, database: Database, run_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    executor = Executor(settings, database)
-    conducted = RunSupervisor(run_id, next(iter(executor._links.values())), executor._services)
+    executor, run = Executor(settings, database), held_run(database, run_id)
 
-    async def broken() -> bool:
+    async def broken(_: RunSupervisor) -> bool:
         raise RuntimeError("a mistake")
 
-    monkeypatch.setattr(conducted, "run", broken)
+    monkeypatch.setattr(RunSupervisor, "run", broken)
 
     async def work() -> None:
-        await asyncio.gather(while_held(settings), executor._attempt(conducted, run_id))
+        await asyncio.gather(while_held(settings), executor._work(_Held(run)))
 
     asyncio.run(work())
-    assert stored_run(database, run_id).state == "interrupted"
+    stored = stored_run(database, run_id)
+    assert (stored.state, stored.owner) == ("running", None)
+    assert stored.look_at is not None, "it is tried again, and not at once"
 
 
 def test_a_node_that_hangs_is_no_error_of_the_platform(
@@ -127,16 +141,16 @@ def test_a_node_that_hangs_is_no_error_of_the_platform(
             raise TimeoutError
 
     found = SimpleNamespace(coordinator=lambda stored: Hanging())
-    executor = Executor(settings, database)
-    monkeypatch.setattr(executor, "_links_of", lambda cluster: found)
+    execution = ApiExecution(settings, database)
+    monkeypatch.setattr(execution, "_links_of", lambda cluster: found)
     signatures = dict.fromkeys(("a", "b", "c", "d"), b"")
     monkeypatch.setattr(
-        executing,
+        api_execution,
         "stored_agreement",
         lambda session, run: replace(agreed(run), state="running", signatures=signatures),
     )
     with pytest.raises(NodesError, match="did not answer in time"):
-        asyncio.run(executor.fetch_logs(run_id, bytes(16)))
+        asyncio.run(execution.fetch_logs(run_id, bytes(16)))
 
 
 def test_progress_is_told_again_afterwards(
@@ -145,8 +159,9 @@ def test_progress_is_told_again_afterwards(
     monkeypatch.setattr(executing, "WRITE_EVERY_SECONDS", 0.02)
     monkeypatch.setattr(supervisor, "FIRST_PAUSE", 0.02)
     executor = Executor(settings, database)
-    links = next(iter(executor._links.values()))
-    executor._supervisors[run_id] = RunSupervisor(run_id, links, executor._services)
+    run = held_run(database, run_id)
+    supervised = RunSupervisor(run, executor._links["cluster"], executor._services)
+    executor._held[run_id] = _Held(run, supervisor=supervised)
 
     async def work() -> None:
         every = executing.WRITE_EVERY_SECONDS
@@ -175,26 +190,3 @@ def test_what_cannot_be_written_now_is_told_from_mistakes(
         await database.write(create_account, "north", "participant")
 
     asyncio.run(work())
-
-
-def test_an_agreement_is_drawn_up_once_the_database_is_back(
-    settings: Settings, database: Database, run_id: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(drafter, "RETRY_SECONDS", (0.02,))
-    asked = 0
-
-    def ready(_session: object, _run: str, /) -> None:
-        nonlocal asked
-        asked += 1
-        if asked < 3:
-            raise OperationalError("", None, Exception("the server ended the connection"))
-
-    monkeypatch.setattr(drafter, "ready_to_draft", ready)
-    drafting = drafter.Drafter(database, pytest.fail, pytest.fail)
-
-    async def work() -> None:
-        assert not await drafting.draw_up(run_id)
-        await drafting.retry(run_id)
-
-    asyncio.run(work())
-    assert asked == 3

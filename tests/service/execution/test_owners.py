@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,9 @@ from tacit.errors import SealError, TrustError
 from tacit.participant import Profile, check_logs, join, new_key_file, result, review, sign, submit
 from tacit.participant.plans import plan_rows
 from tacit.participant.review_words import review_lines
-from tacit.records import OUTCOMES, DisclosedToOwners, PlanParts, read_ledger
-from tacit.service.execution.report import read_report, run_folder
+from tacit.records import OUTCOMES, DisclosedToOwners, parts_file, read_ledger, read_parts
+from tacit.service.execution.report import read_report
+from tacit.service.storage import Database, read_run_file, replace_run_file, restore_files
 from tacit.service.workflow.evidence import record_of_run
 from tests.conftest import RunTacit
 from tests.service.execution.punctual import finished as until_finished
@@ -71,7 +74,11 @@ def finished(live: LivePlatform, profiles: dict[str, Profile]) -> str:
 
 
 def test_each_participant_has_its_own_rows_and_nobody_else_any(
-    live: LivePlatform, profiles: dict[str, Profile], finished: str, run_here: RunTacit
+    live: LivePlatform,
+    profiles: dict[str, Profile],
+    finished: str,
+    run_here: RunTacit,
+    tmp_path: Path,
 ) -> None:
     plan: dict[int, int] = {}
     for name, profile in profiles.items():
@@ -89,10 +96,19 @@ def test_each_participant_has_its_own_rows_and_nobody_else_any(
     shown = run_here("participant", "result", finished, "--profile", profiles["elm"].folder)
     assert shown.stdout.splitlines()[1].split() == ["5", str(plan[5])]
     assert "your own part of the plan" in shown.stderr
-    says_nothing_of_it(live, finished, [plan[row] for row in range(ROWS)])
+    says_nothing_of_it(live, finished, [plan[row] for row in range(ROWS)], tmp_path)
 
 
-def says_nothing_of_it(live: LivePlatform, run_id: str, plan: list[int]) -> None:
+@contextmanager
+def database_of(live: LivePlatform) -> Iterator[Database]:
+    database = Database(live.settings.database_url)
+    try:
+        yield database
+    finally:
+        database.close()
+
+
+def says_nothing_of_it(live: LivePlatform, run_id: str, plan: list[int], folder: Path) -> None:
     """What the platform has, shows, keeps and hands out."""
     answer = live.call("GET", f"/runs/{run_id}/result", OPERATOR)
     assert (answer["plan"], answer["front"], answer["for_owners"]) == (None, None, True)
@@ -108,7 +124,8 @@ def says_nothing_of_it(live: LivePlatform, run_id: str, plan: list[int]) -> None
     # One word says whether it is proved, and there is none of any row.
     word = live.agreement(run_id, OPERATOR).sealed_run.group_of(0).word.itemsize
     assert {len(part) for parts in entry.parts for _, sent in parts for part in sent} == {word}
-    folder = run_folder(live.settings.data_folder, run_id)
+    with database_of(live) as database, database.reading() as session:
+        restore_files(session, run_id, folder)
     report = read_report(folder)
     assert report is not None
     assert (report.plans, report.for_owners) == ([], True)
@@ -123,10 +140,12 @@ def says_nothing_of_it(live: LivePlatform, run_id: str, plan: list[int]) -> None
 
 
 def test_the_record_of_it_has_no_plan(
-    live: LivePlatform, profiles: dict[str, Profile], finished: str
+    live: LivePlatform, profiles: dict[str, Profile], finished: str, tmp_path: Path
 ) -> None:
     agreement = profiles["elm"].need_signed_agreement(finished)
-    record = record_of_run(agreement, run_folder(live.settings.data_folder, finished))
+    with database_of(live) as database, database.reading() as session:
+        restore_files(session, finished, tmp_path)
+    record = record_of_run(agreement, tmp_path)
     assert (record.published, record.published_too) == ([], [])
 
 
@@ -137,19 +156,20 @@ def test_what_the_platform_changes_or_withholds_is_noticed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     profile = profiles["dogwood"]
-    kept = PlanParts(run_folder(live.settings.data_folder, finished))
-    honest = kept.of(0)
-    assert honest is not None
+    with database_of(live) as database, database.reading() as session:
+        stored = read_run_file(session, finished, parts_file(0))
+    assert stored is not None
+    honest = read_parts(stored)
     there = [each for each in honest if each is not None]
     assert len(there) >= 2
     first = honest.index(there[0])
     boxes = list(there[0].boxes)
     boxes[0], boxes[1] = boxes[1], boxes[0]
     swapped = msgspec.structs.replace(there[0], boxes=boxes)
-    path = run_folder(live.settings.data_folder, finished) / "parts-0.msgpack"
 
     def brings(parts: list[object]) -> None:
-        path.write_bytes(msgspec.msgpack.encode(parts))
+        with database_of(live) as database, database.writing() as session:
+            replace_run_file(session, finished, parts_file(0), msgspec.msgpack.encode(parts))
 
     try:
         brings([swapped if node == first else each for node, each in enumerate(honest)])

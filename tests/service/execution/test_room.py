@@ -15,14 +15,15 @@ from tacit.errors import RefusedError
 from tacit.local.cluster import LocalCluster
 from tacit.node.keys import SEALING_KEYS, stored_keys
 from tacit.records import RefusalKind
-from tacit.service.execution import drafter, ended_runs, patience
-from tacit.service.execution.executor import Executor
+from tacit.service.execution import drafter, executor, patience
+from tacit.service.execution.cluster_links import ClusterLinks
+from tacit.service.execution.held_run import HeldRun
 from tacit.service.execution.patience import Patience
 from tacit.service.server.app import make_app
 from tacit.service.server.settings import Settings
 from tacit.service.storage import set_state
 from tacit.service.workflow.inviting import TEXT_MARGIN
-from tests.service.world import World, opened
+from tests.service.world import World, executing, opened
 from tests.support.platform import generous
 
 pytestmark = pytest.mark.processes
@@ -37,8 +38,8 @@ def until(is_true: Callable[[], object]) -> None:
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drafter, "RETRY_SECONDS", (0.05,))
-    monkeypatch.setattr(ended_runs, "RETRY_SECONDS", 0.2)
+    monkeypatch.setattr(executor, "RETRY_SECONDS", (0.05,))
+    monkeypatch.setattr(executor, "LOOK_EVERY_SECONDS", 0.1)
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +55,7 @@ def settings(nodes: LocalCluster, tmp_path: Path) -> Settings:
 
 @contextmanager
 def platform(settings: Settings, before: World | None = None) -> Iterator[World]:
-    with opened(make_app(settings, execution=Executor)) as world:
+    with opened(make_app(settings, execution=executing)) as world:
         if before is None:
             world.add("op", "operator")
         else:
@@ -87,9 +88,9 @@ def test_a_run_takes_one_key_per_node_however_often_it_is_retried(
     attempts: list[str] = []
     ask = drafter.Drafter._once
 
-    async def counted(self: drafter.Drafter, run_id: str) -> None:
-        attempts.append(run_id)
-        await ask(self, run_id)
+    async def counted(self: drafter.Drafter, run: HeldRun, links: ClusterLinks) -> None:
+        attempts.append(run.id)
+        await ask(self, run, links)
 
     monkeypatch.setattr(drafter.Drafter, "_once", counted)
     before = keys_at(nodes)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import socket
-import struct
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ import pytest
 from tacit.errors import EngineError, FileError, RefusedError
 from tacit.records.messages import RefusalKind
 from tacit.service.execution import worker as working
-from tacit.service.execution.report import Report, RunRequest, decode_report
+from tacit.service.execution.report import Report, RunRequest, decode_said
 from tacit.service.execution.worker import Worker, work
 
 
@@ -29,8 +28,9 @@ def last_report(error: Exception, folder: Path, monkeypatch: pytest.MonkeyPatch)
         data = b""
         while part := there.recv(1 << 16):
             data += part
-    (size,) = struct.unpack("<I", data[:4])
-    return decode_report(data[4 : 4 + size])
+    said = decode_said(data[4:])
+    assert isinstance(said, Report)
+    return said
 
 
 @pytest.mark.parametrize(

@@ -21,15 +21,20 @@ from tacit.records.requests import pack_candidates, request_hash
 from tacit.runs import EvaluatingDriver, Limits, Progress, drive, simulated_evaluator
 from tacit.runs.agreed import LEDGER
 from tacit.service.dashboard.drafts import ObjectiveRule, drawn_problem, usual_terms
-from tacit.service.execution.report import Report, run_folder, write_report
+from tacit.service.execution.report import Report, report_part
 from tacit.service.server.settings import Settings
-from tacit.service.storage import read_run
-from tacit.service.workflow.evidence import RECORD, record_of_run
+from tacit.service.storage import read_run, replace_run_file
+from tacit.service.storage.run_files import REPORT
+from tacit.service.workflow.evidence import record_of_run
 from tests.on_nodes.entries import evaluation
 from tests.service.example_terms import agreement_on
 from tests.service.world import World
 
 SEED, EVALUATIONS = 7, 6
+
+
+def write_report(folder: Path, report: Report) -> None:
+    (folder / REPORT).write_bytes(report_part(report).data)
 
 
 def drawn() -> Problem:
@@ -135,10 +140,13 @@ def test_an_operator_records_a_run_that_has_ended(
     with world.platform.database.reading() as session:
         data = read_run(session, run_id).agreement
     assert data is not None
-    folder = run_folder(settings.data_folder, run_id)
-    watched = searched(read_agreement(data), folder)
+    watched = searched(read_agreement(data), tmp_path / "files")
+    with world.platform.database.writing() as session:
+        for path in (tmp_path / "files").iterdir():
+            replace_run_file(session, run_id, path.name, path.read_bytes())
     service.record(run_id, config)
-    assert capsys.readouterr().out.strip() == str(folder / RECORD)
-    assert load_record(folder / RECORD) == watched
+    path = settings.data_folder / f"{run_id}.record"
+    assert capsys.readouterr().out.strip() == str(path)
+    assert load_record(path) == watched
     service.record(run_id, config, out=tmp_path / "my.record")
     assert load_record(tmp_path / "my.record") == watched

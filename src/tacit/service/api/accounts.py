@@ -103,7 +103,7 @@ def joining_router() -> list[APIRouter]:
             with suppress(TacitError):
                 await platform.database.write(draw_up_series, platform.settings, series_id)
         for run_id in await platform.database.read(undrafted_runs, account.name):
-            await platform.execution.draw_up(run_id)
+            await platform.execution.changed(run_id)
         return JoinAnswer(token, account.name, account.role, expires)
 
     @known.get("/me")

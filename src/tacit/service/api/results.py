@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 
 from fastapi import APIRouter, Response
 from fastapi.responses import StreamingResponse
+from sqlalchemy.orm import Session
 
 from tacit.agreement import Agreement, carried_parts, read_agreement
 from tacit.client import (
@@ -23,20 +23,26 @@ from tacit.client import (
 )
 from tacit.errors import WrongStateError
 from tacit.plain_text import plain_cell
-from tacit.records import PlanParts
+from tacit.records import parts_file, read_parts
+from tacit.runs import LEDGER
 from tacit.service.api.encoding import error_responses
 from tacit.service.api.gate import Asker, Platform, RunId, ThePlatform, gated_router
-from tacit.service.execution.progress_file import read_progress
-from tacit.service.execution.report import run_folder
-from tacit.service.storage import Run, read_run
+from tacit.service.execution.progress_file import progress_text
+from tacit.service.storage import Run, read_run, read_run_file, stream_file
+from tacit.service.storage.run_files import PROGRESS
 from tacit.service.storage.states import check_state
-from tacit.service.workflow.evidence import ended_run, kept_bundle, make_bundle, run_result
+from tacit.service.workflow.evidence import (
+    ended_run,
+    keep_bundle,
+    kept_bundle,
+    make_bundle,
+    run_result,
+)
 from tacit.service.workflow.submitting import agreement_bytes
 from tacit.service.workflow.terms import problem_of_terms
 from tacit.verify import bundle_nonce
 
 EACH_ITS_PART = "there is a plan, of which each participant has its own part"
-CHUNK = 256 * 1024
 _ZIP = {"application/zip": {"schema": {"type": "string", "format": "binary"}}}
 HAS_LOGS: frozenset[RunState] = ENDS | {"agreed", "submitted", "running"}
 
@@ -79,9 +85,8 @@ def _result_csv(run: Run) -> str:
 
 
 async def _progress(platform: Platform, run: Run) -> str:
-    folder = run_folder(platform.settings.data_folder, run.id)
-    objectives = len(run.terms.objectives)
-    return await asyncio.to_thread(read_progress, folder, run.progress, objectives=objectives)
+    stored = await platform.database.read(read_run_file, run.id, PROGRESS)
+    return progress_text(stored, run.progress, objectives=len(run.terms.objectives))
 
 
 def _csv_text(header: Sequence[str], lines: Iterable[Sequence[object]], /) -> str:
@@ -106,37 +111,15 @@ def _download(data: str | bytes, name: str, media_type: str, /) -> Response:
     return Response(data, media_type=media_type, headers=headers)
 
 
-def complete_lines(path: Path, /) -> Iterator[bytes]:
-    r"""Read a file that a worker may be appending to, up to its last complete line.
-
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp()) / "lines"
-    >>> _ = file.write_bytes(b"one\ntwo\nthr")
-    >>> b"".join(complete_lines(file))
-    b'one\ntwo\n'
-    >>> list(complete_lines(file.with_name("none")))
-    []
-    """
-    try:
-        file = path.open("rb")
-    except FileNotFoundError:
-        return
-    with file:
-        # Only what is there now: a running search may append faster than a slow client reads.
-        left, rest = path.stat().st_size, b""
-        while left > 0 and (chunk := file.read(min(CHUNK, left))):
-            left -= len(chunk)
-            whole, newline, rest = (rest + chunk).rpartition(b"\n")
-            if newline:
-                yield whole + newline
-
-
-def _own_parts(agreement: Agreement, folder: Path, account: str) -> Parts:
+def _own_parts(session: Session, run_id: str, agreement: Agreement, account: str) -> Parts:
     if not agreement.for_owners:
         raise WrongStateError("the plan is for everybody; ask for the result")
-    kept = PlanParts(folder)
+    kept = [
+        read_run_file(session, run_id, parts_file(search))
+        for search in range(agreement.sealed_plans)
+    ]
     names = [each.name for each in agreement.participants]
-    found = [kept.of(search) or [] for search in range(agreement.sealed_plans)]
+    found = [[] if data is None else read_parts(data) for data in kept]
     place = names.index(account)
     return Parts(
         [
@@ -196,7 +179,7 @@ def results_router() -> APIRouter:
     async def ledger(run_id: RunId, platform: ThePlatform) -> StreamingResponse:
         """Everything that the nodes have disclosed so far, one entry per line."""
         run = await platform.database.read(read_run, run_id)
-        lines = complete_lines(run_folder(platform.settings.data_folder, run.id) / "ledger.jsonl")
+        lines = stream_file(platform.database, run.id, LEDGER)
         return StreamingResponse(lines, media_type="application/x-ndjson")
 
     @router.post("/runs/{run_id}/logs", responses=error_responses(404, 409, 422, 503))
@@ -226,8 +209,8 @@ def _add_bundles(router: APIRouter) -> None:
         run = await platform.database.read(read_run, run_id)
         check_state(run.state, ENDS, to="have a result")
         data, _ = await platform.database.read(agreement_bytes, run_id)
-        folder = run_folder(platform.settings.data_folder, run_id)
-        return await asyncio.to_thread(_own_parts, read_agreement(data), folder, who.account)
+        agreement = await asyncio.to_thread(read_agreement, data)
+        return await platform.database.read(_own_parts, run_id, agreement, who.account)
 
     @router.get(
         "/runs/{run_id}/bundle",
@@ -242,16 +225,17 @@ def _add_bundles(router: APIRouter) -> None:
 
         From a minute after its end it is the same file for everybody.
         """
-        ended = await platform.database.read(ended_run, run_id)
-        folder = run_folder(platform.settings.data_folder, run_id)
+        database = platform.database
+        ended = await database.read(ended_run, run_id)
         async with platform.logs.slot(who.account):
-            data = await asyncio.to_thread(kept_bundle, folder, ended)
+            data = await database.read(kept_bundle, ended)
             if data is None:
                 # The ledger is read first. Nodes log before they disclose, so whatever it has must
                 # then be in the logs; the other way round a running search would look like a fraud.
-                ledger = await asyncio.to_thread(list, complete_lines(folder / "ledger.jsonl"))
+                ledger = await database.read(read_run_file, run_id, LEDGER) or b""
                 nonce = bundle_nonce(ended.agreement)
                 logs = await platform.execution.fetch_logs(run_id, nonce)
-                data = await asyncio.to_thread(make_bundle, folder, ended, logs, ledger)
+                data = await asyncio.to_thread(make_bundle, ended, logs, ledger)
+                data = await database.write(keep_bundle, ended, data)
         headers = {"Content-Disposition": f'attachment; filename="{run_id}.zip"'}
         return Response(data, media_type="application/zip", headers=headers)

@@ -11,7 +11,6 @@ from sqlalchemy.orm import Session
 
 from tacit.agreement import box_hash
 from tacit.client import (
-    ENDS,
     InvitationFile,
     ListedRun,
     Page,
@@ -24,12 +23,12 @@ from tacit.client import (
     SubmitRows,
     SubmittedRows,
 )
-from tacit.errors import WrongStateError
 from tacit.service.access.permissions import PARTICIPANT
 from tacit.service.api.answers import run_view, runs_page
 from tacit.service.api.encoding import error_responses
 from tacit.service.api.gate import AccountName, Asker, RunId, ThePlatform, gated_router
 from tacit.service.api.paging import NO_NUL, USUALLY_LISTED, After, Limit, Name, key_of
+from tacit.service.execution.cancelling import cancel_run
 from tacit.service.storage import (
     Event,
     Run,
@@ -73,15 +72,6 @@ def _discard(session: Session, run_id: str) -> None:
     # A draft has neither members nor boxes yet; its events are all that refers to it.
     session.execute(delete(Event).where(Event.run == run_id))
     session.execute(delete(Run).where(Run.id == run_id))
-
-
-def cancel_before_running(session: Session, run_id: str, reason: str, /) -> None:
-    """Cancel a run that is not running yet; execution cancels one that is, with its best so far."""
-    run = read_run(session, run_id, for_update=True)
-    if run.state in ENDS:
-        raise WrongStateError(f"the run is {run.state}; there is nothing to cancel")
-    if run.state in BEFORE_RUNNING:
-        set_state(session, run_id, "cancelled", reason=reason)
 
 
 async def _run_filter(
@@ -167,7 +157,7 @@ def runs_router() -> APIRouter:
             )
         else:
             await platform.database.write(begin_run, platform.settings, run_id)
-        await platform.execution.draw_up(run_id)
+        await platform.execution.changed(run_id)
         return await platform.database.read(run_view, run_id, invitations=codes)
 
     _add_weights_and_invitations(router)
@@ -202,11 +192,9 @@ def _add_endings(router: APIRouter) -> None:
         run_id: RunId, who: Asker, platform: ThePlatform, body: Reason | None = None
     ) -> RunView:
         """Cancel a run that has not ended; one that is running keeps its best so far."""
-        # In two steps: one transaction checks and cancels what is not running, so that it cannot
-        # begin in between. What is running belongs to its execution, which keeps the best so far.
         reason = (body or Reason()).of(f"cancelled by {who.account}")
-        await platform.database.write(cancel_before_running, run_id, reason)
-        await platform.execution.cancel(run_id, reason)
+        await platform.database.write(cancel_run, run_id, reason)
+        await platform.execution.changed(run_id)
         return await platform.database.read(run_view, run_id)
 
     @router.post("/runs/{run_id}/resume", responses=error_responses(404, 409))
@@ -219,7 +207,7 @@ def _add_endings(router: APIRouter) -> None:
             "submitted",
             only_from=frozenset({"interrupted"}),
         )
-        await platform.execution.resume(run_id)
+        await platform.execution.changed(run_id)
         return await platform.database.read(run_view, run_id)
 
 
@@ -264,7 +252,7 @@ def taking_part_router() -> APIRouter:
         # happens in a transaction that reads, and the write only compares the hash.
         digest = await platform.database.read(check_signature, run_id, who.account, given)
         if await platform.database.write(sign, run_id, who.account, given, digest=digest):
-            await platform.execution.agreed(run_id)
+            await platform.execution.changed(run_id)
         return await platform.database.read(run_view, run_id)
 
     @router.post(
@@ -286,7 +274,7 @@ def taking_part_router() -> APIRouter:
         )
         stored, is_new = await platform.database.write(submit, sealed)
         if is_new:
-            await platform.execution.submission(run_id)
+            await platform.execution.changed(run_id)
         return _shown(stored)
 
     @router.get("/runs/{run_id}/submission", responses=error_responses(404))
@@ -300,10 +288,8 @@ def taking_part_router() -> APIRouter:
     ) -> RunView:
         """Take no part after all, which cancels the run; possible until it is running."""
         reason = (body or Reason()).of(f"{who.account} has withdrawn")
-        await platform.database.write(
-            set_state, run_id, "cancelled", reason=reason, only_from=BEFORE_RUNNING
-        )
-        await platform.execution.cancel(run_id, reason)
+        await platform.database.write(cancel_run, run_id, reason, only_from=BEFORE_RUNNING)
+        await platform.execution.changed(run_id)
         return await platform.database.read(run_view, run_id)
 
     return router

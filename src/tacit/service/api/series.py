@@ -201,7 +201,7 @@ def series_steps_router() -> APIRouter:
 
         run_id = await platform.database.write(write)
         if changes.start:
-            await platform.execution.draw_up(run_id)
+            await platform.execution.changed(run_id)
         return await platform.database.read(run_view, run_id)
 
     @router.post("/series/{series_id}/end", responses=error_responses(404, 409))

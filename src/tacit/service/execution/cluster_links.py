@@ -1,4 +1,4 @@
-"""Keep the main process's links to a cluster: to hand runs over, fetch logs, watch nodes."""
+"""Keep a process's links to a cluster: to hand runs over, fetch logs, watch nodes."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from tacit.identity import (
 from tacit.local import node_terms, platform_certificate
 from tacit.records import End
 from tacit.service.execution.agreed_runs import StoredAgreement
+from tacit.service.server.settings import Settings
 from tacit.supervisor import Supervisor
 
 LOOK_EVERY_SECONDS = 2.0
@@ -39,6 +40,14 @@ WARN_PART = 0.8
 CLOCK_TOLERANCE_SECONDS = 2.0
 """Clocks that differ by more are worth a warning: agreements expire by the nodes' own."""
 log = logging.getLogger("tacit.service.execution")
+
+
+def links_of(settings: Settings, /) -> dict[str, ClusterLinks]:
+    """Links to all clusters of a platform, not started."""
+    return {
+        cluster.name: ClusterLinks(cluster.name, settings.place(cluster.file), slots=cluster.slots)
+        for cluster in settings.cluster
+    }
 
 
 class ClusterLinks:
@@ -58,9 +67,9 @@ class ClusterLinks:
         """How many there are."""
         return len(self._clients)
 
-    def coordinator(self, stored: StoredAgreement, /) -> Coordinator:
-        """A coordinator on these links; it must not be closed."""
-        made = Coordinator(stored.agreement, self._clients)
+    def coordinator(self, stored: StoredAgreement, /, *, fence: int = 0) -> Coordinator:
+        """A coordinator on these links; it must not be closed. Without a fence it only reads."""
+        made = Coordinator(stored.agreement, self._clients, fence=fence)
         made.give_public(stored.public)
         return made
 
@@ -182,7 +191,7 @@ class ClusterLinks:
         for warning in self.expiry_warnings():
             log.warning(warning, extra={"fields": {"cluster": self.name}})
 
-    def status(self, *, running: int, waiting: int) -> ClusterView:
+    def status(self, *, running: int = 0, waiting: int = 0) -> ClusterView:
         """As last seen."""
         *expire, own = self._certificates_expire()
         nodes = [

@@ -1,322 +1,271 @@
-"""The execution of a service: provisions, queues, supervises and recovers runs."""
+"""Execute runs: claim those that something is to be done for, do it, and give them back.
+
+What is to be done follows from a run's row alone (`storage/claims.py`). So whatever ends a worker,
+another one finds what it had, or this one does after its restart. It looks every second, and
+whenever a run has changed.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import secrets
+import socket
 import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
 
 from sqlalchemy.orm import Session
 
-from tacit.agreement import read_agreement
-from tacit.client import CarriedLog, CarriedLogs, ClusterView
-from tacit.errors import NodesError, NotThereError, RefusedError, WrongStateError
-from tacit.service.execution.agreed_runs import stored_agreement
-from tacit.service.execution.answer import result_of
-from tacit.service.execution.cluster_links import ClusterLinks
+from tacit.client import ClusterView
+from tacit.errors import FencedError, StorageError
+from tacit.service.execution.cluster_links import links_of
 from tacit.service.execution.drafter import Drafter
-from tacit.service.execution.ended_runs import EndedRuns
-from tacit.service.execution.execution_thread import UntilServed
+from tacit.service.execution.ended_runs import tell_nodes
+from tacit.service.execution.held_run import HeldRun
 from tacit.service.execution.provisioner import Provisioner
-from tacit.service.execution.queue import FairQueue, Waiting
-from tacit.service.execution.recovery import interrupt, recover
-from tacit.service.execution.report import Report
-from tacit.service.execution.retry_until_written import retry_until_written
+from tacit.service.execution.report import Report, report_part
+from tacit.service.execution.run_files import RunFiles
 from tacit.service.execution.run_supervisor import RunServices, RunSupervisor
 from tacit.service.execution.series_schedule import SeriesClock
 from tacit.service.execution.worker_handle import WorkerPool
+from tacit.service.notices.notifier import Notifier
 from tacit.service.server.metrics import ServiceMetrics
 from tacit.service.server.settings import Settings
-from tacit.service.storage import Database, read_run, runs_in_state, set_progress, set_state
-from tacit.service.storage.states import BEFORE_RUNNING
-from tacit.service.workflow.inviting import undrafted_runs
+from tacit.service.storage import (
+    Database,
+    RunClaim,
+    claim_work,
+    fences_held,
+    release,
+    release_all,
+    renew_leases,
+    set_progress,
+    store_part,
+)
+from tacit.service.storage.claims import LEASE_SECONDS
 from tacit.supervisor import Supervisor, log_failures
 
+LOOK_EVERY_SECONDS = 1.0
 WRITE_EVERY_SECONDS = 0.5
 """How often the progress of all runs is written, together."""
 QUIET_SECONDS = 0.3
 """No progress is written in this time before an answer is due."""
-LONGEST_SILENCE_SECONDS = 3.0
-RETRY_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)
-"""Pauses before retrying a run that could not begin."""
-LOG_SECONDS = 10.0
+LONGEST_SILENCE_SECONDS = 1.0
+RETRY_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
+"""Pauses before what failed is tried again."""
 log = logging.getLogger("tacit.service.execution")
 
 
 async def _at_once() -> None:
-    """Requests are served on the same loop, which is not busy with another while this runs."""
+    """Requests are served on the same loop, or by other processes."""
+
+
+def process_name() -> str:
+    """The name of this process as an owner of runs, different after each start.
+
+    >>> process_name() != process_name()
+    True
+    """
+    return f"{socket.gethostname()[:60]}:{os.getpid()}:{secrets.token_hex(4)}"
+
+
+@dataclass
+class _Held:
+    """A run that this process has, with the task that works on it."""
+
+    run: HeldRun
+    task: asyncio.Task[None] | None = None
+    supervisor: RunSupervisor | None = None
 
 
 class Executor:
-    """Executes the runs of one service; see `port.Execution`."""
+    """Executes runs of one platform, beside any number of others."""
 
     def __init__(
-        self, settings: Settings, database: Database, until_served: UntilServed = _at_once, /
+        self,
+        settings: Settings,
+        database: Database,
+        /,
+        *,
+        until_served: Callable[[], Awaitable[None]] = _at_once,
+        metrics: ServiceMetrics | None = None,
     ) -> None:
-        self._database = database
-        self._links = {
-            cluster.name: ClusterLinks(
-                cluster.name, settings.place(cluster.file), slots=cluster.slots
-            )
-            for cluster in settings.cluster
-        }
-        self._queue = FairQueue({cluster.name: cluster.slots for cluster in settings.cluster})
+        self._database, self.name = database, process_name()
+        self._links = links_of(settings)
+        self._slots = {cluster.name: cluster.slots for cluster in settings.cluster}
         self._progress: dict[str, Report] = {}
-        self.metrics = ServiceMetrics()
+        self.metrics = metrics or ServiceMetrics()
         self.tasks = Supervisor(log_failures(log))
         self._services = RunServices(
-            database=database,
-            data=settings.data_folder,
+            files=RunFiles(database, self._lost),
             workers=WorkerPool(),
-            on_progress=self._progress.__setitem__,
+            on_progress=lambda run, report: self._progress.__setitem__(run.id, report),
             metrics=self.metrics,
             tasks=self.tasks,
             until_served=until_served,
         )
-        self._ended_runs = EndedRuns(database, self._links_of)
-        self._drafter = Drafter(database, self._links_of, self._ended_runs.add)
-        self._schedule = SeriesClock(settings, database, self.draw_up)
+        self._drafter = Drafter()
+        self._schedule = SeriesClock(settings, database)
+        self._notifier = Notifier(settings, database, self.clusters, name=self.name)
         self._provisioners: dict[str, Provisioner] = {}
-        self._supervisors: dict[str, RunSupervisor] = {}
-        self._of_runs: dict[str, asyncio.Task[None]] = {}
-        """The tasks that hand runs over, or let them run."""
+        """Per run that is being handed over, what its nodes have."""
+        self._held: dict[str, _Held] = {}
+        self._failures: dict[str, int] = {}
+        """Per run, how often in a row it had to be given back."""
+        self._news = asyncio.Event()
         self._progress_written = 0.0
+        self._takes_over_from = 0.0
+        """By the monotonic clock: leases that expired while the database was away say nothing."""
         self._stopping = False
-        self.metrics.watch_clusters(self.clusters)
-        self.metrics.watch_tasks(self.tasks)
 
     # Beginning and ending.
 
     async def start(self) -> None:
-        """Recover from the end of the last process, then begin to work."""
-        # First of all, since whatever is stored as running now has no worker any more.
-        found = await self._database.write(recover, self._services.data)
-        for run_id in found.interrupted:
-            log.info("interrupted by the end of the platform", extra={"fields": {"run": run_id}})
+        """Begin to work."""
+        if self._database.server is None:
+            # Whatever has an owner had one that is gone: there is one process at a time.
+            await self._database.write(release_all)
         for links in self._links.values():
             links.start(self.tasks)
         self.tasks.once("workers", self._services.workers.open())
+        self._services.files.start(self.tasks)
+        self.tasks.every(LOOK_EVERY_SECONDS, "work", self._look, early=self._news)
         self.tasks.every(WRITE_EVERY_SECONDS, "progress of runs", self._write_progress)
-        self._ended_runs.start(self.tasks)
         self._schedule.start(self.tasks)
-        for run_id in await self._database.read(undrafted_runs):
-            self._draft_later(run_id)
-        for run_id, cluster in found.to_hand_over:
-            self._hand_over(run_id, cluster)
-        for waiting in found.to_queue:
-            self._queue.add(waiting)
-        self._dispatch()
+        self._notifier.start(self.tasks)
 
     async def stop(self) -> None:
-        """End all workers; their runs are `interrupted` with their best so far."""
+        """End all workers, and give their runs back: they go on elsewhere, or after a restart."""
         self._stopping = True
         await self.tasks.close()
         self._services.workers.close()
-        # The runs whose tasks were cancelled are still stored as running. What recovers them after
-        # a crash also ends them here, so that there is one way to do it.
-        await self._database.write(recover, self._services.data)
+        await self._database.write(release_all, self.name)
         await asyncio.gather(*(links.stop() for links in self._links.values()))
 
-    async def _write_progress(self) -> None:
-        def write(session: Session, reports: dict[str, Report]) -> None:
-            for run_id, report in reports.items():
-                set_progress(session, run_id, report.progress())
-
-        soon = any(each.is_due_within(QUIET_SECONDS) for each in self._supervisors.values())
-        if soon and time.monotonic() - self._progress_written < LONGEST_SILENCE_SECONDS:
-            return  # answers come first, and writers take turns
-        reports = {k: v for k, v in self._progress.items() if k in self._supervisors}
-        self._progress.clear()
-        if reports:
-            await self._database.write(write, reports)
-            self._progress_written = time.monotonic()
-
-    # Clusters.
-
-    async def cluster_for_new_run(self) -> str:
-
-        def load(session: Session) -> dict[str, int]:
-            loads = dict.fromkeys(self._links, 0)
-            for run in runs_in_state(session, ["invited", "agreed", "submitted", "running"]):
-                if run.cluster in loads:
-                    loads[run.cluster] += 1
-            return loads
-
-        loads = await self._database.read(load)
-        return min(loads, key=lambda name: loads[name] / self._links[name].slots)
+    def look_now(self) -> None:
+        """A run was changed."""
+        self._news.set()
 
     def clusters(self) -> list[ClusterView]:
-        return [
-            links.status(running=self._queue.running(name), waiting=self._queue.waiting(name))
-            for name, links in self._links.items()
-        ]
+        """All clusters, as this process sees them; without figures of runs."""
+        return [links.status() for links in self._links.values()]
 
-    def _links_of(self, cluster: str) -> ClusterLinks:
-        if cluster not in self._links:
-            raise NotThereError(
-                f"there is no cluster {cluster!r} in service.toml any more; add it again"
-            )
-        return self._links[cluster]
+    # Claims.
 
-    # Drawing up and handing over.
-
-    async def draw_up(self, run_id: str, /) -> None:
-        if not await self._drafter.draw_up(run_id) and not self._stopping:
-            self._draft_later(run_id)
-
-    def _draft_later(self, run_id: str) -> None:
-        self.tasks.until_done("drafting", lambda: self._drafter.retry(run_id))
-
-    async def agreed(self, run_id: str, /) -> None:
-        stored = await self._database.read(stored_agreement, run_id)
-        self._hand_over(run_id, stored.cluster)
-
-    async def submission(self, run_id: str, /) -> None:
-        provisioner = self._provisioners.get(run_id)
-        if provisioner is not None:
-            provisioner.look_again()
-        else:
-            await self.agreed(run_id)
-
-    def _hand_over(self, run_id: str, cluster: str) -> None:
-        # Whoever signs last and whoever submits first may both come here.
-        if run_id in self._of_runs or self._stopping:
-            return
-        provisioner = Provisioner(run_id, self._links_of(cluster), self._database)
-        self._provisioners[run_id] = provisioner
-        self.metrics.handing_over(len(self._provisioners))
-        task = self.tasks.until_done("handing over", lambda: self._provision(run_id, provisioner))
-        self._of_runs[run_id] = task
-        task.add_done_callback(lambda task: self._handed_over(run_id, task))
-
-    async def _provision(self, run_id: str, provisioner: Provisioner) -> None:
-        if await provisioner.hand_over():
-            # A database that is away now must not leave the run without a place in the queue.
-            await retry_until_written(lambda: self.resume(run_id), run=run_id)
-        else:
-            self._ended_runs.add(run_id)
-
-    def _handed_over(self, run_id: str, task: asyncio.Task[None]) -> None:
-        self._provisioners.pop(run_id, None)
-        self.metrics.handing_over(len(self._provisioners))
-        # By now the run may have its slot, and the task of that in this place.
-        if self._of_runs.get(run_id) is task:
-            del self._of_runs[run_id]
-
-    # Running.
-
-    async def resume(self, run_id: str, /) -> None:
-        """A run is `submitted`: let it wait for a slot."""
-        stored = await self._database.read(stored_agreement, run_id)
-        self._links_of(stored.cluster)
-        self._queue.add(Waiting(run_id, stored.cluster, stored.operator))
-        self._dispatch()
-
-    def _dispatch(self) -> None:
-        if self._stopping:
-            return
-        for waiting in self._queue.take():
-            self._of_runs[waiting.run_id] = self.tasks.once("runs", self._supervise(waiting))
-
-    async def _supervise(self, waiting: Waiting) -> None:
-        run_id, pauses = waiting.run_id, iter(RETRY_SECONDS)
-        supervisor = RunSupervisor(run_id, self._links_of(waiting.cluster), self._services)
-        self._supervisors[run_id] = supervisor
+    async def _look(self) -> None:
+        """Renew the leases, stop what is lost, and claim what is free."""
+        takes_over = time.monotonic() >= self._takes_over_from
+        claim = partial(claim_work, owner=self.name, slots=self._slots, takes_over=takes_over)
+        fences = {name: held.run.claim.fence for name, held in self._held.items()}
         try:
-            while not await self._attempt(supervisor, run_id):
-                await asyncio.sleep(next(pauses, RETRY_SECONDS[-1]))
-        finally:
-            # The task forgets itself before it frees the slot. A run that was resumed meanwhile
-            # gets its next task in `_dispatch`, which this one must not remove.
-            self._supervisors.pop(run_id, None)
-            self._of_runs.pop(run_id, None)
-            self._queue.release(run_id)
-            self._ended_runs.add(run_id)
-            self._dispatch()
+            held = await self._database.write(renew_leases, self.name, fences)
+            for run_id in fences.keys() - held:
+                self._lost(run_id, fences[run_id])
+            while not self._stopping and (claimed := await self._database.write(claim)):
+                self._begin(claimed)
+        except StorageError:
+            # When it is back, each process first has the time to renew its leases.
+            self._takes_over_from = time.monotonic() + LEASE_SECONDS
+            raise
 
-    async def _attempt(self, supervisor: RunSupervisor, run_id: str) -> bool:
-        """One attempt; whatever goes wrong in it, the run is not left in between."""
+    def _lost(self, run_id: str, fence: int) -> None:
+        """Stop to work on a run that is another process's now, or was cancelled."""
+        held = self._held.get(run_id)
+        if held is not None and held.run.claim.fence == fence and held.task is not None:
+            log.warning("another process has the run now", extra={"fields": {"run": run_id}})
+            held.task.cancel()
+
+    def _begin(self, claim: RunClaim) -> None:
+        held = _Held(HeldRun(self._database, claim))
+        before = self._held.get(claim.run_id)
+        if before is not None and before.task is not None:
+            before.task.cancel()  # it was taken over and is back, before that one noticed
+        self._held[claim.run_id] = held
+        held.task = self.tasks.once(claim.work, self._work(held))
+        self._count()
+
+    def _count(self) -> None:
+        works = [held.run.claim.work for held in self._held.values()]
+        self.metrics.handing_over(works.count("hand over"))
+
+    async def _work(self, held: _Held) -> None:
+        """Do what the run was claimed for, and give it back."""
+        run = held.run
         try:
-            return await supervisor.run()
+            is_done = await self._once(held)
+        except FencedError:
+            self._lost(run.id, run.claim.fence)
+            return
+        except StorageError as error:
+            self._note(run, error)
+            is_done = False
         except Exception as error:
-            log.error("internal error", exc_info=error, extra={"fields": {"run": run_id}})
-        # One that did not run yet is tried again.
-        return await retry_until_written(
-            lambda: self._database.write(
-                interrupt, run_id, self._services.data, "an internal error"
-            ),
-            run=run_id,
-        )
-
-    async def cancel(self, run_id: str, reason: str, /) -> None:
-        supervisor = self._supervisors.get(run_id)
-        last = supervisor.last if supervisor is not None else None
-
-        def write(session: Session) -> None:
-            run = read_run(session, run_id, for_update=True)
-            if run.state == "cancelled":
-                # The API has done so where the run was not running yet, in one step with its check.
-                return
-            result = None
-            if run.state == "running" and run.agreement is not None:
-                result = result_of(last, read_agreement(run.agreement))
-            set_state(session, run_id, "cancelled", reason=reason, result=result)
-
-        # Stored before the worker is killed: if the platform crashes in between, the run is
-        # cancelled and not interrupted.
-        await self._database.write(write)
-        self._queue.remove(run_id)
-        task = self._of_runs.get(run_id)
-        if task is not None:
-            task.cancel()
-        self._ended_runs.add(run_id)
-
-    # Logs.
-
-    async def fetch_logs(
-        self, run_id: str, nonce: bytes, /, *, heads_only: bool = False
-    ) -> CarriedLogs:
-        stored = await self._database.read(stored_agreement, run_id)
-        early = {"submitted", "agreed"} if heads_only else {"submitted"}
-        if stored.state in BEFORE_RUNNING - early:
-            raise WrongStateError("the nodes have no log of this run yet; wait until it runs")
-        if len(stored.signatures) < len(stored.agreement.participants):
-            raise WrongStateError(
-                f"the run was {stored.state} before everybody had signed, so no node has a log of "
-                "it; nothing was computed and nothing disclosed"
-            )
-        has_ended = stored.state not in BEFORE_RUNNING | {"running"}
-        if has_ended and run_id in self._supervisors:
-            # The nodes may be about to write down their last answer.
-            await asyncio.wait([self._of_runs[run_id]], timeout=LOG_SECONDS)
-        coordinator = self._links_of(stored.cluster).coordinator(stored)
-        fetch = coordinator.fetch_heads if heads_only else coordinator.fetch_logs
+            log.error("internal error", exc_info=error, extra={"fields": {"run": run.id}})
+            is_done = False
+        finally:
+            if self._held.get(run.id) is held:
+                del self._held[run.id]
+                self._count()
+        failures = 0 if is_done else self._failures.get(run.id, 0) + 1
+        pause = RETRY_SECONDS[min(failures, len(RETRY_SECONDS)) - 1] if failures else None
+        self._failures.pop(run.id, None)
+        if failures:
+            self._failures[run.id] = failures
         try:
-            # Nodes take the same agreement again, and answer with what they drew for the seed.
-            dones = await coordinator.start_agreement(stored.signatures, within=LOG_SECONDS)
-            logs = await fetch(nonce)
-        except TimeoutError:
-            raise NodesError("a node did not answer in time") from None
-        except RefusedError:
-            if stored.state != "cancelled" or stored.is_complete:
-                raise
-            # Its sealing keys were given back before all nodes had taken the agreement.
-            raise WrongStateError(
-                "the run was cancelled before the nodes had it and its rows, so not all have a "
-                "log of it; nothing was computed and nothing disclosed"
-            ) from None
-        return CarriedLogs(
-            logs=[
-                CarriedLog(
-                    node=node,
-                    log=done.log,
-                    seconds=done.seconds,
-                    nonce=nonce.hex(),
-                    signature=done.signature.hex(),
-                    head=done.head,
-                )
-                for node, done in enumerate(logs)
-            ],
-            manifests=stored.signed_manifests(),
-            words=dones[0].seed_contributions,
+            await run.write_surely(release, run.claim, again_in=pause)
+        except FencedError:
+            return  # it was cancelled meanwhile, or taken over
+        self.look_now()
+
+    def _note(self, run: HeldRun, error: Exception) -> None:
+        fields = {"run": run.id, "work": run.claim.work, "what": str(error)}
+        log.warning("it is tried again", extra={"fields": fields})
+
+    async def _once(self, held: _Held) -> bool:
+        """Do it; False if it has to be tried again."""
+        run = held.run
+        links = self._links[run.cluster]
+        match run.claim.work:
+            case "draft":
+                return await self._drafter.draw_up(run, links)
+            case "hand over":
+                provisioner = self._provisioners.setdefault(run.id, Provisioner(run.id, links))
+                is_done = await provisioner.hand_over(run)
+                if provisioner.is_over:
+                    self._provisioners.pop(run.id, None)
+                return is_done
+            case "end":
+                self._provisioners.pop(run.id, None)
+                return await tell_nodes(run, links)
+            case "run" | "take up":
+                self._provisioners.pop(run.id, None)
+                held.supervisor = RunSupervisor(run, links, self._services)
+                return await held.supervisor.run()
+
+    # Progress.
+
+    async def _write_progress(self) -> None:
+        running = {k: v for k, v in self._held.items() if v.supervisor is not None}
+        soon = any(
+            each.supervisor is not None and each.supervisor.is_due_within(QUIET_SECONDS)
+            for each in running.values()
         )
+        if soon and time.monotonic() - self._progress_written < LONGEST_SILENCE_SECONDS:
+            return  # answers come first, and writers take turns
+        reports = {k: v for k, v in self._progress.items() if k in running}
+        self._progress.clear()
+        if reports:
+            fences = {k: running[k].run.claim.fence for k in reports}
+            await self._database.write(partial(_store_progress, reports=reports, fences=fences))
+            self._progress_written = time.monotonic()
+
+
+def _store_progress(
+    session: Session, *, reports: dict[str, Report], fences: dict[str, int]
+) -> None:
+    for run_id in fences_held(session, fences):
+        if set_progress(session, run_id, reports[run_id].progress()):
+            store_part(session, run_id, report_part(reports[run_id]))

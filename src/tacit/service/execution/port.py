@@ -1,7 +1,7 @@
 """Define what the platform's API may request of its execution.
 
-One `Execution` per service process, on its event loop. It reads and writes the database and
-announces every change itself; callers store first what the call is about.
+One `Execution` per process with an API, on its event loop. What is to be done for a run follows
+from its row in the database, which callers change first.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
 
 class Execution(Protocol):
-    """Executes runs. All of it on one event loop; nothing here takes long to return."""
+    """Executes runs, here or elsewhere. Nothing here takes long to return."""
 
     @property
     def metrics(self) -> ServiceMetrics:
-        """The figures of this service; others may count here too."""
+        """The figures of this process; others may count here too."""
 
     @property
     def tasks(self) -> Supervisor:
-        """The background tasks of this service; others may add theirs. They end with `stop`."""
+        """The background tasks of this process; others may add theirs. They end with `stop`."""
 
     async def start(self) -> None:
-        """Recover from the end of the last process, then begin to work."""
+        """Begin to work."""
 
     async def stop(self) -> None:
-        """End all workers; their runs are `interrupted` with their best so far."""
+        """End; what runs here goes on elsewhere, or after a restart."""
 
     async def cluster_for_new_run(self) -> str:
         """The name of the least loaded cluster."""
@@ -38,26 +38,8 @@ class Execution(Protocol):
     def clusters(self) -> list[ClusterView]:
         """All clusters, as last seen."""
 
-    async def draw_up(self, run_id: str, /) -> None:
-        """Draft the agreement if all have joined, with sealing keys that the nodes draw for it.
-
-        If a node is away this is retried, however long it takes; the run gets a warning.
-        """
-
-    async def agreed(self, run_id: str, /) -> None:
-        """All have signed: hand the agreement to the nodes, however long that takes."""
-
-    async def submission(self, run_id: str, /) -> None:
-        """New sealed rows are stored: hand them to the nodes; when all are in, have them checked.
-
-        The run becomes `submitted` then, and waits for a slot.
-        """
-
-    async def resume(self, run_id: str, /) -> None:
-        """An interrupted run is `submitted` again: let it wait for a slot and go on."""
-
-    async def cancel(self, run_id: str, reason: str, /) -> None:
-        """End a run, whatever it is doing, as `cancelled`; its best so far is kept."""
+    async def changed(self, run_id: str, /) -> None:
+        """A run was changed: what is to be done for it now need not wait for the next look."""
 
     async def fetch_logs(
         self, run_id: str, nonce: bytes, /, *, heads_only: bool = False

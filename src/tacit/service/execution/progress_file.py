@@ -10,12 +10,10 @@ import csv
 import io
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 
 from tacit.client import RunProgress
-from tacit.files import replace_file
+from tacit.service.storage.run_files import PROGRESS, FilePart
 
-PROGRESS = "progress.csv"
 MOST_LINES = 2000
 COLUMNS = ("generation", "seconds", "evaluations", "evaluations_per_second", "best")
 
@@ -40,9 +38,9 @@ def line_of(progress: RunProgress, /) -> str:
     return ",".join("" if cell is None else str(cell) for cell in cells) + "\n"
 
 
-def read_progress(folder: Path, last: RunProgress | None, /, *, objectives: int) -> str:
+def progress_text(stored: bytes | None, last: RunProgress | None, /, *, objectives: int) -> str:
     """A run's file as it is now, up to its last report."""
-    lines = _lines(folder / PROGRESS)
+    lines = _lines(stored)
     if last is not None:
         new = line_of(last)
         if _generation(new) > (_generation(lines[-1]) if lines else -1):
@@ -66,62 +64,59 @@ def progress_points(text: str, /) -> list[tuple[float, float]]:
 class ProgressFile:
     """A run's file, as its worker writes it; it continues where the run does.
 
-    >>> import tempfile
     >>> from tacit.service.execution.report import Report
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> file = ProgressFile(folder, objectives=1, after=-1, most=4)
+    >>> file = ProgressFile(None, objectives=1, after=-1, most=4)
     >>> for generation in range(9):
     ...     file.add(Report(stage="running", generation=generation).progress())
-    ...     file.flush()
-    >>> [line.split(",")[0] for line in (folder / PROGRESS).read_text().splitlines()[1:]]
+    ...     part = file.new_part()
+    >>> [line.split(",")[0] for line in part.data.decode().splitlines()[1:]]
     ['0', '4', '8']
     """
 
     def __init__(
-        self, folder: Path, /, *, objectives: int, after: int, most: int = MOST_LINES
+        self, stored: bytes | None, /, *, objectives: int, after: int, most: int = MOST_LINES
     ) -> None:
-        self._path, self._header, self._most = folder / PROGRESS, header(objectives), most
-        self._every = 1
+        self._header, self._most = header(objectives), most
+        self._every, self._size = 1, 0
         # A run that resumes from its checkpoint repeats the generations after that.
-        self._lines = [line for line in _lines(self._path) if _generation(line) <= after]
+        self._lines = [line for line in _lines(stored) if _generation(line) <= after]
         self._new: list[str] = []
-        self._rewrite()
 
     def add(self, progress: RunProgress, /) -> None:
         """One more generation, if it is one that has a line."""
         if progress.generation % self._every == 0:
             self._new.append(line_of(progress))
 
-    def flush(self) -> None:
-        """Write down what is new."""
-        if not self._new:
-            return
-        self._lines += self._new
-        if len(self._lines) > self._most:
-            self._rewrite()
-        else:
-            with self._path.open("a") as file:
-                file.writelines(self._new)
-        self._new = []
+    @property
+    def whole(self) -> bytes:
+        """All lines so far, with the first."""
+        return (self._header + "".join([*self._lines, *self._new])).encode()
 
-    def _rewrite(self) -> None:
-        while len(self._lines) > self._most:
-            self._every *= 2
-            self._lines = _thinned(self._lines, self._every)
-        replace_file(self._path, (self._header + "".join(self._lines)).encode())
+    def new_part(self) -> FilePart | None:
+        """What has come since the last part; the first one is the whole file."""
+        if self._size and not self._new:
+            return None
+        new, self._new = self._new, []
+        self._lines += new
+        if self._size and len(self._lines) <= self._most:
+            part = FilePart(PROGRESS, "".join(new).encode(), self._size)
+        else:
+            while len(self._lines) > self._most:
+                self._every *= 2
+                self._lines = _thinned(self._lines, self._every)
+            part = FilePart(PROGRESS, self.whole)
+            self._size = 0
+        self._size += len(part.data)
+        return part
 
 
 def _thinned(lines: Sequence[str], every: int) -> list[str]:
     return [line for line in lines if _generation(line) % every == 0]
 
 
-def _lines(path: Path) -> list[str]:
-    """All whole lines but the first."""
-    try:
-        text = path.read_text()
-    except FileNotFoundError:
-        return []
-    return text[: text.rfind("\n") + 1].splitlines(keepends=True)[1:]
+def _lines(stored: bytes | None) -> list[str]:
+    """All lines but the first."""
+    return [] if stored is None else stored.decode().splitlines(keepends=True)[1:]
 
 
 def _generation(line: str) -> int:

@@ -1,30 +1,20 @@
-"""Define what a worker reports of its run, over a pipe and into a file.
-
-The folder of a run, `data/runs/<id>/`, holds::
-
-    ledger.jsonl      everything the nodes have revealed, one entry per line
-    checkpoint        where the search stood a few seconds ago; checkpoint.previous before that
-    report.msgpack    the last report, replaced as a whole
-    progress.csv      a line per generation, or fewer if there are many
-    parts-0.msgpack   boxes of a plan for its owners, which only they open
-    lock              held by the worker, so that a run never has two
-"""
+"""Define what a worker and the process above it say to each other, over a pipe."""
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from tacit.client import RunProgress
-from tacit.files import replace_file
+from tacit.service.storage.run_files import REPORT, FilePart
 
 Stage = Literal["ready", "running", "ended", "failed"]
-REPORT, LOCK = "report.msgpack", "lock"
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class Report(msgspec.Struct, frozen=True, kw_only=True, tag="report"):
     """Where a run stands; `plans` are the best-known ones, the one to use first."""
 
     stage: Stage
@@ -79,7 +69,23 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+class Begin(msgspec.Struct, frozen=True, tag="begin"):
+    """The worker may search until this instant of CLOCK_MONOTONIC."""
+
+    until: float
+
+
+class PartStored(msgspec.Struct, frozen=True, tag="kept"):
+    """The part with this number is stored."""
+
+    number: int
+
+
 _READ = msgspec.msgpack.Decoder(Report)
+Said = Report | FilePart
+Order = Begin | PartStored
+_READ_SAID: msgspec.msgpack.Decoder[Said] = msgspec.msgpack.Decoder(Said)
+_READ_ORDER: msgspec.msgpack.Decoder[Order] = msgspec.msgpack.Decoder(Order)
 
 
 class RunRequest(msgspec.Struct, frozen=True):
@@ -87,6 +93,7 @@ class RunRequest(msgspec.Struct, frozen=True):
 
     run_id: str
     folder: str
+    """With the files of the run as they are stored; it goes with the worker."""
     cluster: str
     """The path of the cluster's cluster.toml."""
     agreement: bytes
@@ -94,26 +101,40 @@ class RunRequest(msgspec.Struct, frozen=True):
     manifests: dict[int, list[bytes]]
     public: dict[int, list[list[int]]] = {}
     """The weights of public objectives."""
+    fence: int = 0
+    """Its requests to nodes carry it."""
 
 
-def run_folder(data: Path, run_id: str, /) -> Path:
-    """Where a run's files are."""
-    return data / "runs" / run_id
+def framed(message: Said | Order, /) -> bytes:
+    """A message as it goes over the pipe: its length, then itself."""
+    data = msgspec.msgpack.encode(message)
+    return struct.pack("<I", len(data)) + data
 
 
-def write_report(folder: Path, report: Report, /) -> None:
-    """Replace the last report. A crash leaves the old one or the new one."""
-    replace_file(folder / REPORT, msgspec.msgpack.encode(report))
+def decode_said(data: bytes, /) -> Said:
+    """What a worker says."""
+    return _READ_SAID.decode(data)
 
 
-def read_report(folder: Path, /) -> Report | None:
-    """The last report, or None if there is none that can be read."""
+def decode_order(data: bytes, /) -> Order:
+    """What a worker is told."""
+    return _READ_ORDER.decode(data)
+
+
+def report_part(report: Report, /) -> FilePart:
+    """A report as a file of its run."""
+    return FilePart(REPORT, msgspec.msgpack.encode(report))
+
+
+def decode_report(data: bytes | None, /) -> Report | None:
+    """The last report of a run, or None if there is none that can be read."""
     try:
-        return decode_report((folder / REPORT).read_bytes())
-    except (OSError, msgspec.DecodeError):
+        return None if data is None else _READ.decode(data)
+    except msgspec.DecodeError:
         return None
 
 
-def decode_report(data: bytes, /) -> Report:
-    """A report as it is in the file and comes over the pipe."""
-    return _READ.decode(data)
+def read_report(folder: Path, /) -> Report | None:
+    """The last report among the files of a run."""
+    path = folder / REPORT
+    return decode_report(path.read_bytes() if path.exists() else None)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Awaitable, Callable
 
 from sqlalchemy.orm import Session
 
@@ -37,13 +36,30 @@ def due_series(session: Session, now: float, /) -> list[str]:
     return [each.id for each in series if each.next_at is not None and each.next_at <= now]
 
 
-def _set_next(session: Session, series_id: str, now: float) -> bool:
-    """Set the time after this one; False if the series has expired, and has no more."""
+def _begin_next(session: Session, settings: Settings, series_id: str, now: float) -> str | None:
+    """Set the time after this one, and begin the run that is due, in one transaction.
+
+    Returns the run, or None where nothing begins: another process was first, the series has
+    expired, or the run cannot begin. That is then not tried again every second.
+    """
     series = read_standing_series(session, series_id, for_update=True)
+    if series.next_at is None or series.next_at > now:
+        return None
     made = read_series(series.data or b"")
     runs = made.schedule is not None and now < made.limits.expires and series.ended is None
     series.next_at = next_time(made.schedule, now) if runs and made.schedule else None
-    return runs
+    if not runs:
+        return None
+    session.flush()
+    try:
+        with session.begin_nested():
+            return _next_run(session, settings, series_id)
+    except StorageError:
+        raise
+    except TacitError as error:
+        fields = {"series": series_id, "what": str(error)}
+        log.warning("a run of a series is left out", extra={"fields": fields})
+        return None
 
 
 def _next_run(session: Session, settings: Settings, series_id: str) -> str:
@@ -63,14 +79,8 @@ def _next_run(session: Session, settings: Settings, series_id: str) -> str:
 class SeriesClock:
     """The times of all series of one service."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        database: Database,
-        draw_up: Callable[[str], Awaitable[None]],
-        /,
-    ) -> None:
-        self._settings, self._database, self._draw_up = settings, database, draw_up
+    def __init__(self, settings: Settings, database: Database, /) -> None:
+        self._settings, self._database = settings, database
         self._said: set[str] = set()
 
     def start(self, tasks: Supervisor, /) -> None:
@@ -85,8 +95,7 @@ class SeriesClock:
     async def look(self, now: float, /) -> list[str]:
         """Draw up series whose members have joined, and begin runs that are due; which those are.
 
-        The next time is set first, in a transaction of its own, so that a run which cannot begin is
-        not tried again every second.
+        Any number of processes may look: what one has done, the others find done.
         """
         for series_id in await self._database.read(undrafted_series):
             try:
@@ -97,15 +106,7 @@ class SeriesClock:
                 self._say_once(f"series {series_id} cannot be drawn up: {error}")
         begun = []
         for series_id in await self._database.read(due_series, now):
-            if not await self._database.write(_set_next, series_id, now):
-                continue
-            # A crash here leaves one run out. Starting it first could start it twice.
-            try:
-                run_id = await self._database.write(_next_run, self._settings, series_id)
-            except TacitError as error:
-                fields = {"series": series_id, "what": str(error)}
-                log.warning("a run of a series is left out", extra={"fields": fields})
-                continue
-            await self._draw_up(run_id)
-            begun.append(run_id)
+            run_id = await self._database.write(_begin_next, self._settings, series_id, now)
+            if run_id is not None:
+                begun.append(run_id)
         return begun

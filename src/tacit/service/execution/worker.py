@@ -1,13 +1,12 @@
 """The worker: one run in a process of its own, from the nodes' agreement to the last report.
 
-It is made to be killed. What it has found is in the last report, what was disclosed in the ledger,
-and it ends by itself as soon as the platform is gone.
+It is made to be killed. Its files are in a folder that goes with it, and nothing counts before the
+platform has stored it in the database. It ends by itself as soon as the platform is gone.
 """
 
 from __future__ import annotations
 
 import ctypes
-import fcntl
 import os
 import signal
 import socket
@@ -19,7 +18,6 @@ import traceback
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from io import TextIOWrapper
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -28,9 +26,9 @@ import numpy as np
 
 from tacit.agreement import read_agreement
 from tacit.errors import FileError, MpcError, RefusedError, TacitError
-from tacit.files import remove_drafts
 from tacit.identity import ClusterConfig, load_cluster_config
 from tacit.runs import (
+    LEDGER,
     Agreed,
     Progress,
     SearchDriver,
@@ -41,19 +39,20 @@ from tacit.runs import (
 )
 from tacit.service.execution.progress_file import ProgressFile
 from tacit.service.execution.report import (
-    LOCK,
+    Begin,
     Report,
     RunRequest,
     Stage,
+    decode_order,
+    framed,
     read_report,
-    write_report,
 )
+from tacit.service.storage.run_files import PROGRESS, FilePart
 
 REPORT_SECONDS = 0.05
 """The shortest time between reports."""
 ANSWER_SECONDS = 0.05
 """The search ends this long before the deadline, so that its last report is in time."""
-LOCK_SECONDS = 10.0
 TRIES, LEAST_SECONDS = 3, 1.0
 """How often a run is resumed whose nodes refuse to go on, if so much of its time is left."""
 SPEED_OVER = 20
@@ -97,6 +96,10 @@ class Worker:
         self._line, self._request = line, request
         self._folder = Path(request.folder)
         self._started: SimpleQueue[float] = SimpleQueue()
+        self._sending, self._keeping = threading.Lock(), threading.Condition()
+        self._asked = self._kept = 0
+        """The numbers of the last part that was sent to be kept, and of the last that is."""
+        self._ledger_sent = 0
         self._last = Report(stage="ready")
         self._reported = 0.0
         self._begun: float | None = None
@@ -105,18 +108,38 @@ class Worker:
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:
-        """Receive until when to search; end the process when the platform is gone."""
-        data = b""
-        while len(data) < 8:
-            part = self._line.recv(8 - len(data))
-            # Without any clean-up: what counts is in the files, and a thread that waits for a node
-            # could hold the end up while the next platform wants the lock.
-            if not part:
-                os._exit(3)
-            data += part
-        self._started.put(struct.unpack("<d", data)[0])
-        if not self._line.recv(1):
-            os._exit(3)
+        """Receive until when to search and what is kept; end when the platform is gone."""
+        # A line that is broken is at its end, too.
+        with suppress(OSError), self._line.makefile("rb") as orders:
+            while len(head := orders.read(4)) == 4:
+                order = decode_order(orders.read(*struct.unpack("<I", head)))
+                if isinstance(order, Begin):
+                    self._started.put(order.until)
+                    continue
+                with self._keeping:
+                    self._kept = order.number
+                    self._keeping.notify_all()
+        # Without any clean-up: what counts is stored, and a thread that waits for a node could hold
+        # the end up.
+        os._exit(3)
+
+    def keep(self, path: Path, /) -> None:
+        """Have a file stored as it is now, and wait until it is, however long the database is away.
+
+        Of the ledger only what is new is sent.
+        """
+        is_ledger = path.name == LEDGER
+        with self._keeping:
+            with path.open("rb") as file:
+                offset = self._ledger_sent if is_ledger else None
+                file.seek(offset or 0)
+                data = file.read()
+            if is_ledger:
+                self._ledger_sent += len(data)
+            self._asked += 1
+            number = self._asked
+            self._say(FilePart(path.name, data, offset, number))
+            self._keeping.wait_for(lambda: self._kept >= number)
 
     def run(self) -> None:
         """Prepare, wait for the start, search, report."""
@@ -126,34 +149,31 @@ class Worker:
             signatures=request.signatures,
             manifests=request.manifests,
             public={k: np.array(rows, dtype=np.int64) for k, rows in request.public.items()},
+            fence=request.fence,
         )
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # Two workers of one run would disturb each other at the nodes, and write to the same
-        # ledger. The lock is released with the process, however it ends.
-        lock = (self._folder / LOCK).open("w")
-        _take(lock)
-        remove_drafts(self._folder)
         cluster = load_cluster_config(Path(request.cluster))
         if agreed.agreement.sealed:
             groups = len(agreed.agreement.sealed_run.groups)
             self._steps = groups * agreed.agreement.limits.evaluations
         earlier = read_report(self._folder)
         self._before = 0.0 if earlier is None else earlier.seconds
+        ledger = self._folder / LEDGER
+        self._ledger_sent = ledger.stat().st_size if ledger.exists() else 0
         self._search(agreed, cluster)
-        lock.close()
 
     def _search(self, agreed: Agreed, cluster: ClusterConfig) -> None:
         until: float | None = None
+        path = self._folder / PROGRESS
+        progress = path.read_bytes() if path.exists() else None
         for tries_left in reversed(range(TRIES)):
-            with agreed_driver(agreed, cluster, self._folder) as driver:
+            with agreed_driver(agreed, cluster, self._folder, keep=self.keep) as driver:
                 standing = self._standing(driver, "ready")
+                objectives = len(driver.problem.objectives)
                 self._progress = ProgressFile(
-                    self._folder,
-                    objectives=len(driver.problem.objectives),
-                    after=standing.generation,
+                    progress, objectives=objectives, after=standing.generation
                 )
                 if until is None:
-                    self._send(self._report(driver, "ready"))
+                    self._say(self._report(driver, "ready"))
                     until = self._started.get() - ANSWER_SECONDS
                     self._begun = time.monotonic()
                 self._report(driver, "running")
@@ -165,6 +185,8 @@ class Worker:
                     if not tries_left or until - time.monotonic() < LEAST_SECONDS:
                         raise
                     continue
+                finally:
+                    progress = self._progress.whole
                 again = reason is StopReason.NODES and driver.can_resume
                 if again and tries_left and until - time.monotonic() > LEAST_SECONDS:
                     continue
@@ -180,10 +202,7 @@ class Worker:
         failed = msgspec.structs.replace(
             self._last, stage="failed", error=error, can_retry=can_retry
         )
-        try:
-            self._send(failed)
-        except OSError:
-            return  # nobody listens any more
+        self._say(failed)
 
     def _observing(self, driver: SearchDriver) -> Callable[[Progress], None]:
         def observe(progress: Progress) -> None:
@@ -236,31 +255,17 @@ class Worker:
         )
 
     def _publish(self, report: Report) -> None:
-        """Write the report, then send it: what the platform has heard is there after its death."""
+        """Send a report, after the lines of the progress that it is the last of."""
         self._reported = time.monotonic()
-        # Where it cannot be written it is sent all the same: the answer is due.
-        with suppress(OSError):
-            write_report(self._folder, report)
-            self._progress.flush()
-        self._send(report)
+        if (part := self._progress.new_part()) is not None:
+            self._say(part)
+        self._say(report)
 
-    def _send(self, report: Report) -> None:
-        data = msgspec.msgpack.encode(report)
+    def _say(self, message: Report | FilePart) -> None:
+        data = framed(message)
         try:
-            self._line.sendall(struct.pack("<I", len(data)) + data)
+            # Reports and parts come from different threads.
+            with self._sending:
+                self._line.sendall(data)
         except OSError:
             os._exit(3)
-
-
-def _take(lock: TextIOWrapper) -> None:
-    """Wait until no other worker has this run: one of an earlier platform may just be ending."""
-    deadline = time.monotonic() + LOCK_SECONDS
-    while True:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                raise MpcError("another worker still has this run") from None
-            time.sleep(0.05)
-        else:
-            return

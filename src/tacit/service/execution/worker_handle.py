@@ -16,7 +16,15 @@ from multiprocessing.process import BaseProcess
 
 import msgspec
 
-from tacit.service.execution.report import Report, RunRequest, decode_report
+from tacit.service.execution.report import (
+    Begin,
+    PartStored,
+    Report,
+    RunRequest,
+    decode_said,
+    framed,
+)
+from tacit.service.storage import FilePart
 
 PRELOADED = ["tacit.service.execution.preloaded"]
 LARGEST_REPORT = 64 << 20
@@ -73,8 +81,11 @@ def _work(line: socket.socket, request: RunRequest) -> None:
 class WorkerHandle:
     """One worker and its last report."""
 
-    def __init__(self, pool: WorkerPool, request: RunRequest, /) -> None:
-        self._pool, self._request = pool, request
+    def __init__(
+        self, pool: WorkerPool, request: RunRequest, store: Callable[[FilePart], None], /
+    ) -> None:
+        """`store` gets what is to be stored of the run's files; then comes `kept`."""
+        self._pool, self._request, self._store = pool, request, store
         self._process: BaseProcess | None = None
         self._writer: asyncio.StreamWriter | None = None
         self._reading: asyncio.Task[None] | None = None
@@ -109,13 +120,14 @@ class WorkerHandle:
                 if length > LARGEST_REPORT:
                     return
                 data = await reader.readexactly(length)
-                self.last = decode_report(data)
+                said = decode_said(data)
+                if isinstance(said, FilePart):
+                    self._store(said)
+                    continue
+                self.last = said
                 self.is_ready.set()
                 if self.last.stage in ("ended", "failed"):
                     self.has_ended.set()
-                    while await reader.read(LARGEST_REPORT):
-                        pass  # nothing counts after the last report
-                    return
         except (OSError, EOFError, msgspec.DecodeError):
             return
         finally:
@@ -125,8 +137,15 @@ class WorkerHandle:
 
     def begin(self, until: float, /) -> None:
         """Let it search until this instant of CLOCK_MONOTONIC."""
-        if self._writer is not None:
-            self._writer.write(struct.pack("<d", until))
+        self._order(Begin(until))
+
+    def kept(self, number: int, /) -> None:
+        """Tell it that a part, and all before it, are stored."""
+        self._order(PartStored(number))
+
+    def _order(self, order: Begin | PartStored) -> None:
+        if self._writer is not None and not self._writer.is_closing():
+            self._writer.write(framed(order))
 
     async def end(self) -> None:
         """Kill the process, whatever it does, and forget it.

@@ -29,7 +29,16 @@ from tacit.service.notices.delivery import (
     webhook_secret,
 )
 from tacit.service.server.settings import Settings
-from tacit.service.storage import Account, Database, Event, Member, Notice, Webhook, members_of
+from tacit.service.storage import (
+    Account,
+    Database,
+    Event,
+    Member,
+    Notice,
+    Webhook,
+    members_of,
+    workers_seen,
+)
 from tacit.service.storage.accounts import (
     TEST,
     add_notice,
@@ -37,6 +46,7 @@ from tacit.service.storage.accounts import (
     drop_old_notices,
     due_notices,
     events_are_read,
+    lock_cursor,
     unread_events,
 )
 from tacit.supervisor import Supervisor
@@ -44,6 +54,8 @@ from tacit.supervisor import Supervisor
 LOOK_EVERY_SECONDS = 1.0
 BATCH = 200
 AT_ONCE = 8
+DELIVERY_SECONDS = 120.0
+"""Longer than any delivery takes."""
 MISSING_SECONDS = 30.0
 """A node that does not answer for so long is missing."""
 PAUSES_SECONDS = (10.0, 60.0, 300.0, 1800.0, 7200.0, 21_600.0, 43_200.0, 86_400.0)
@@ -98,6 +110,7 @@ def recipients(
 
 def make_notices(session: Session, /) -> int:
     """Make notices of the next events, and return how many events that were."""
+    lock_cursor(session)
     events = unread_events(session, WATCHED, limit=BATCH)
     operators = _operators(session)
     for event in events:
@@ -120,8 +133,11 @@ def _address(session: Session, notice: Notice) -> tuple[str | None, str | None]:
     return (None if webhook is None else webhook.url), None
 
 
-def _due(session: Session, now: float) -> list[tuple[Notice, str | None, str | None]]:
+def _claimed(session: Session, now: float) -> list[tuple[Notice, str | None, str | None]]:
+    """What is due, from now on not for others; if this process dies it is due again."""
     due = due_notices(session, now, limit=AT_ONCE)
+    for notice in due:
+        notice.next_at = now + DELIVERY_SECONDS
     return [(notice, *_address(session, notice)) for notice in due]
 
 
@@ -145,8 +161,16 @@ class Notifier:
     """Makes and delivers the notices of one service."""
 
     def __init__(
-        self, settings: Settings, database: Database, clusters: Callable[[], list[ClusterView]], /
+        self,
+        settings: Settings,
+        database: Database,
+        clusters: Callable[[], list[ClusterView]],
+        /,
+        *,
+        name: str | None = None,
     ) -> None:
+        """`name` is that of this process, where several watch the nodes."""
+        self._name = name
         self._settings, self._database, self._clusters = settings, database, clusters
         self._missing: dict[tuple[str, str], float] = {}
         """Per cluster and node, since when it does not answer; infinity once it was announced."""
@@ -165,12 +189,18 @@ class Notifier:
         tried = 0
         # `now` stays the same: the next attempt of a failed notice lies after it, so this loop
         # ends.
-        while due := await self._database.read(_due, now):
+        while due := await self._claim(now):
             await asyncio.gather(*(self._deliver(*each, now=now) for each in due))
             tried += len(due)
         if tried:
             await self._database.write(drop_old_notices, now)
         return tried
+
+    async def _claim(self, now: float) -> list[tuple[Notice, str | None, str | None]]:
+        # Most of the time nothing is due, and others wait to write.
+        if not await self._database.read(due_notices, now, limit=1):
+            return []
+        return await self._database.write(_claimed, now)
 
     async def watch_nodes(self, now: float, /) -> None:
         """Make notices of nodes that are missing, and of those that are back."""
@@ -190,6 +220,9 @@ class Notifier:
 
     async def _notify_operators(self, kind: str, now: float, cluster: str, node: str) -> None:
         def write(session: Session) -> None:
+            # All processes see it, and one says so.
+            if self._name not in (None, *(each.name for each in workers_seen(session)[:1])):
+                return
             for name in _operators(session):
                 add_notice(session, name, kind, now, {"cluster": cluster, "node": node})
 

@@ -30,7 +30,6 @@ from tacit.service.api.series import series_router, series_steps_router
 from tacit.service.api.watching import status_router, watching_router
 from tacit.service.background import Background
 from tacit.service.execution.port import Execution
-from tacit.service.notices.notifier import Notifier
 from tacit.service.server.settings import Settings
 from tacit.service.storage import Database
 from tacit.service.storage.events import Announcer
@@ -123,14 +122,13 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     platform: Platform = app.state.platform
     platform.known_tokens.update(await platform.database.read(valid_tokens))
     # Events have listeners before execution begins to change runs.
+    platform.announcer.count_in(platform.execution.tasks)
     await platform.announcer.start()
     await platform.execution.start()
-    notifier = Notifier(platform.settings, platform.database, platform.execution.clusters)
-    notifier.start(platform.execution.tasks)
     try:
         yield
     finally:
-        # The database is closed last: execution stores where the interrupted runs stand.
+        # The database is closed last: execution gives its runs back.
         await platform.execution.stop()
         await platform.background.close()
         await platform.announcer.close()

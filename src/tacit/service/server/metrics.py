@@ -51,6 +51,10 @@ class ServiceMetrics:
             "tacit_runs_handing_over", "Runs being handed to nodes", registry=self._registry
         )
 
+        self._workers = Gauge(
+            "tacit_workers", "Processes that execute runs", registry=self._registry
+        )
+
     def watch_clusters(self, statuses: Callable[[], Iterable[ClusterView]], /) -> None:
         """Report the clusters at every scrape."""
         self._registry.register(_Clusters(statuses))
@@ -58,6 +62,9 @@ class ServiceMetrics:
     def watch_tasks(self, tasks: Supervisor, /) -> None:
         """Report the background tasks at every scrape."""
         self._registry.register(_ServiceTasks(tasks))
+
+    def workers(self, count: int, /) -> None:
+        self._workers.set(count)
 
     def request(self, method: str, status: int, seconds: float, /) -> None:
         self._requests.labels(method, str(status)).observe(seconds)

@@ -29,17 +29,21 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-from tacit.errors import TacitError
+from tacit.errors import InputError, TacitError
 from tacit.files import check_secret, forbid_core_files
 from tacit.identity import expires, expiry_warnings, parse_address, read_certificate
 from tacit.service.access.credentials import without_secrets
 from tacit.service.api.gate import Platform, network_of
 from tacit.service.api.intake import SMALL_BYTES
-from tacit.service.execution.execution_thread import ExecutionThread, MakeExecutionApart
+from tacit.service.execution.api_execution import ApiExecution, MakeWorker
 from tacit.service.execution.executor import Executor
+from tacit.service.execution.worker_thread import WorkerThread
 from tacit.service.server.app import make_app
 from tacit.service.server.settings import Settings, load_settings
-from tacit.service.server.single_instance import LOOK_SECONDS, AdvisoryLock, the_single_instance
+from tacit.service.server.single_instance import the_single_instance
+from tacit.service.storage import Database
+from tacit.service.storage.database import SQLITE
+from tacit.service.storage.events import Announcer
 
 HEAD_SECONDS = 10.0
 """The longest time for a handshake, and for the head of a request on an open connection."""
@@ -51,6 +55,8 @@ CERTIFICATE_SECONDS = 30.0
 DAY = 86400.0
 GRACE_SECONDS = 5
 """How long open requests may take to end when the server stops."""
+WAKING = ("state", "member")
+"""The kinds of events after which something may be to be done."""
 SWITCH_SECONDS = 0.0005
 """After so long a thread lets another go on."""
 log = logging.getLogger("tacit.service")
@@ -193,11 +199,9 @@ def allow_many_files() -> int:
 class _Server(uvicorn.Server):
     """A web server that ends event streams before it stops, and loads renewed certificates."""
 
-    def __init__(
-        self, config: uvicorn.Config, platform: Platform, lock: AdvisoryLock | None
-    ) -> None:
+    def __init__(self, config: uvicorn.Config, platform: Platform) -> None:
         super().__init__(config)
-        self._platform, self._lock = platform, lock
+        self._platform = platform
         self._certificate_stamp = self._stamp()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -210,9 +214,6 @@ class _Server(uvicorn.Server):
         if self.config.ssl_certfile is not None:
             warn = partial(self.warn_of_expiry, Path(self.config.ssl_certfile))
             tasks.every(DAY, "expiry of the certificate", warn)
-        if self._lock is not None:
-            look_at_lock = partial(asyncio.to_thread, self._lock.look)
-            tasks.every(LOOK_SECONDS, "lock of the database", look_at_lock)
 
     def _stamp(self) -> tuple[int, ...]:
         files = [self.config.ssl_certfile, self.config.ssl_keyfile]
@@ -244,10 +245,8 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)  # type: ignore[arg-type]
 
 
-def make_server(
-    settings: Settings, app: FastAPI, /, *, lock: AdvisoryLock | None = None
-) -> uvicorn.Server:
-    """A server for an app of `make_app`, not yet started; it keeps a lock of the database."""
+def make_server(settings: Settings, app: FastAPI, /) -> uvicorn.Server:
+    """A server for an app of `make_app`, not yet started."""
     host, port = parse_address(settings.listen)
     certificate = key = None
     if settings.tls_certificate is not None and settings.tls_key is not None:
@@ -275,26 +274,79 @@ def make_server(
         limit_concurrency=MOST_CONNECTIONS,
         ws_max_size=SMALL_BYTES,
     )
-    return _Server(config, app.state.platform, lock)
+    return _Server(config, app.state.platform)
 
 
-def serve(settings: Settings, /, *, execution: MakeExecutionApart = Executor) -> None:
-    """Serve until Ctrl-C or SIGTERM."""
+def serve(settings: Settings, /, *, worker: MakeWorker | None = WorkerThread) -> None:
+    """Serve until Ctrl-C or SIGTERM; `worker` executes runs in this process, if there is one."""
     set_up_logs()
     forbid_core_files()
     # The default of 5 ms would delay an answer that is due by that, at each of its steps, while
     # another thread computes.
     sys.setswitchinterval(SWITCH_SECONDS)
-    # The lock comes before the database: the start marks what was running as interrupted.
-    with the_single_instance(settings) as lock:
-        app = make_app(settings, execution=partial(ExecutionThread, make=execution))
+    # The lock comes before the database: the start takes over what was running.
+    with the_single_instance(settings):
+        app = make_app(settings, execution=partial(ApiExecution, worker=worker))
         if find_spec("tacit.service.dashboard") is not None:
             from tacit.service.dashboard import mount  # type: ignore[import-not-found, unused-ignore]
 
             mount(app, settings)
         allow_many_files()
         with asyncio.Runner(loop_factory=ImpatientLoop) as runner:
-            runner.run(make_server(settings, app, lock=lock).serve())
+            runner.run(make_server(settings, app).serve())
+
+
+def check_shared(settings: Settings, /) -> None:
+    """Refuse parts of a platform on SQLite, which has all of it in one process."""
+    if settings.database_url.startswith(SQLITE):
+        raise InputError(
+            "the database is SQLite, which one process has for itself; start the whole platform "
+            "with tacit service run, or name a PostgreSQL database in service.toml"
+        )
+
+
+def serve_api(settings: Settings, /) -> None:
+    """Serve API and dashboard; the runs are executed by other processes."""
+    check_shared(settings)
+    serve(settings, worker=None)
+
+
+def work(settings: Settings, /) -> None:
+    """Execute runs until Ctrl-C or SIGTERM, beside any number of other processes."""
+    check_shared(settings)
+    set_up_logs()
+    forbid_core_files()
+    allow_many_files()
+    database = Database(settings.database_url)
+    try:
+        asyncio.run(_work(settings, database))
+    finally:
+        database.close()
+
+
+async def _work(settings: Settings, database: Database) -> None:
+    loop, ended = asyncio.get_running_loop(), asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, ended.set)
+    announcer, executor = Announcer(database), Executor(settings, database)
+    await announcer.start()
+    await executor.start()
+    executor.tasks.once("wake-ups", _wake(executor, announcer))
+    log.info("executes runs", extra={"fields": {"worker": executor.name}})
+    try:
+        await ended.wait()
+    finally:
+        await executor.stop()
+        await announcer.close()
+
+
+async def _wake(executor: Executor, announcer: Announcer) -> None:
+    """Have it look at once when a run has changed, whichever process changed it."""
+    while True:
+        with announcer.listening() as events:
+            while (event := await events.get()) is not None:
+                if event.kind in WAKING:
+                    executor.look_now()
 
 
 def main(arguments: list[str], /) -> int:

@@ -8,6 +8,18 @@ one in a thread, in a transaction of its own::
 """
 
 from tacit.service.storage.accounts import add_account, create_account, find_account, list_accounts
+from tacit.service.storage.claims import (
+    RunClaim,
+    check_fence,
+    claim_work,
+    database_time,
+    fences_held,
+    loads,
+    release,
+    release_all,
+    renew_leases,
+    workers_seen,
+)
 from tacit.service.storage.database import Database
 from tacit.service.storage.events import add_event, events_after
 from tacit.service.storage.models import (
@@ -18,11 +30,21 @@ from tacit.service.storage.models import (
     Invitation,
     Member,
     Notice,
+    PlatformWorker,
     Run,
+    RunFile,
     SeriesMember,
     StandingSeries,
     StoredBoxes,
     Webhook,
+)
+from tacit.service.storage.run_files import (
+    FilePart,
+    read_run_file,
+    replace_run_file,
+    restore_files,
+    store_part,
+    stream_file,
 )
 from tacit.service.storage.runs import (
     add_members,

@@ -136,13 +136,19 @@ def unread_events(session: Session, kinds: tuple[str, ...], /, *, limit: int) ->
     return list(session.scalars(query.order_by(Event.id).limit(limit)))
 
 
+def lock_cursor(session: Session, /) -> None:
+    """Let nobody else make notices until the transaction ends: each event has its notices once."""
+    session.get_one(NoticeCursor, 1, with_for_update=True)
+
+
 def events_are_read(session: Session, last: int, /) -> None:
     session.get_one(NoticeCursor, 1).event = last
 
 
 def due_notices(session: Session, now: float, /, *, limit: int) -> list[Notice]:
     query = select(Notice).where(Notice.next_at <= now).order_by(Notice.next_at, Notice.id)
-    return list(session.scalars(query.limit(limit)))
+    # What another process claims at this moment is passed over.
+    return list(session.scalars(query.limit(limit).with_for_update(skip_locked=True)))
 
 
 def drop_old_notices(session: Session, now: float, /) -> None:

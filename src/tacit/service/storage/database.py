@@ -31,6 +31,8 @@ READERS = 4
 SQLITE = "sqlite:///"
 TABLES_VERSION = "0001"
 """Increased when tables change; a database with another version is refused."""
+IDLE_WRITER_SECONDS = 3
+"""How long PostgreSQL waits for the next statement of a transaction that writes."""
 BUSY_SECONDS = 10
 """How long SQLite waits for another process that writes, such as a command of an operator."""
 
@@ -234,6 +236,8 @@ def _open(url: str) -> Engine:
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _set_up_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
+    else:
+        event.listen(engine, "begin", _begin_on_server)
     return engine
 
 
@@ -251,6 +255,14 @@ def _set_up_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401 - 
         "foreign_keys = ON",
     ):
         connection.execute(f"PRAGMA {setting}")
+
+
+def _begin_on_server(connection: Connection) -> None:
+    # Whoever is suspended in the middle of a write, or loses its network there, has locks that all
+    # others wait for. The server then ends its transaction, with nothing of it written.
+    if connection.get_execution_options().get("tacit_writes", False):
+        idle = IDLE_WRITER_SECONDS * 1000
+        connection.exec_driver_sql(f"SET LOCAL idle_in_transaction_session_timeout = {idle}")
 
 
 def _begin_sqlite(connection: Connection) -> None:

@@ -152,6 +152,10 @@ class Announcer:
                 RECONNECT_SECONDS, "listening for events", lambda: _listen(server, committed)
             )
 
+    def count_in(self, tasks: Supervisor, /) -> None:
+        """Have the failures of its tasks counted with those of others."""
+        self._tasks.health = tasks.health
+
     def stop(self) -> None:
         """Disconnect all listeners."""
         self._hand_on([None])

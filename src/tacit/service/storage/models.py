@@ -11,7 +11,17 @@ import secrets
 from typing import Any
 
 import msgspec
-from sqlalchemy import JSON, Dialect, ForeignKey, Index, LargeBinary, MetaData, String, Text
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Dialect,
+    ForeignKey,
+    Index,
+    LargeBinary,
+    MetaData,
+    String,
+    Text,
+)
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, validates
 from sqlalchemy.types import TypeDecorator
 
@@ -167,6 +177,20 @@ class Run(Base):
     series: Mapped[str | None] = mapped_column(String(16), index=True)
     """The series that it is a run of."""
     series_number: Mapped[int | None]
+    owner: Mapped[str | None] = mapped_column(String(100))
+    """The process of the platform that works on it; see `storage/claims.py`."""
+    lease_until: Mapped[float | None]
+    """Until then it is that one's, which renews it."""
+    fence: Mapped[int] = mapped_column(BigInteger, default=0)
+    """Higher with each claim."""
+    slot_at: Mapped[float | None]
+    """When it got its slot last."""
+    look_at: Mapped[float | None]
+    """When what failed is tried again; None if nothing has."""
+    at_nodes: Mapped[bool] = mapped_column(default=False)
+    """Whether the nodes have its agreement."""
+    work_left: Mapped[bool] = mapped_column(default=True, index=True)
+    """False once it is over and its nodes know."""
 
     # The order of the list: of all runs, and of those with a state, a name or an operator. A search
     # looks through the names in an index alone.
@@ -182,6 +206,18 @@ class Run(Base):
         disclosures = list(dict.fromkeys(each.disclosure for each in terms.confidential))
         self.summary = TermsSummary(terms.problem.kind, disclosures, len(terms.participants))
         return terms
+
+
+class PlatformWorker(Base):
+    """A process of the platform that executes runs."""
+
+    __tablename__ = "worker"
+
+    name: Mapped[str] = mapped_column(String(100), primary_key=True)
+    """Its host, its process and some random letters."""
+    since: Mapped[float]
+    seen: Mapped[float]
+    """When it renewed its leases last."""
 
 
 class StandingSeries(Base):
@@ -275,6 +311,18 @@ class StoredBoxes(Base):
     def key(self) -> tuple[str, int, bytes]:
         """The identity of these boxes among all those of a run."""
         return self.participant, self.objective, self.manifest
+
+
+class RunFile(Base):
+    """A piece of a file that the process of a run writes, such as an entry of its ledger."""
+
+    __tablename__ = "run_file"
+
+    run: Mapped[str] = mapped_column(ForeignKey("run.id"), primary_key=True)
+    name: Mapped[str] = mapped_column(String(40), primary_key=True)
+    offset: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    """Where in the file it begins."""
+    data: Mapped[bytes] = mapped_column(LargeBinary)
 
 
 class Event(Base):

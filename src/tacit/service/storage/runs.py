@@ -19,6 +19,7 @@ from tacit.client import (
     SubmissionState,
 )
 from tacit.errors import NotThereError
+from tacit.service.storage.claims import OVER
 from tacit.service.storage.events import add_event, drop_progress
 from tacit.service.storage.models import Account, Member, Run, StoredBoxes, new_id
 from tacit.service.storage.states import check_state, check_transition
@@ -101,6 +102,8 @@ def set_state(
         run.deadline_at = deadline_at
     if result is not None:
         run.result = result
+    if state in OVER and run.nonce is None:
+        run.work_left = False  # its nodes know nothing of it
     if state in ENDS:
         run.ended = time.time() if ended is None else ended
         drop_progress(session, run_id)
@@ -134,17 +137,18 @@ def set_lateness(session: Session, run_id: str, late_by: float, /) -> None:
         run.result = msgspec.structs.replace(run.result, late_by_seconds=round(late_by, 4))
 
 
-def set_progress(session: Session, run_id: str, progress: RunProgress, /) -> None:
-    """Store the last report of a running run, with its event."""
+def set_progress(session: Session, run_id: str, progress: RunProgress, /) -> bool:
+    """Store where a running run stands, with its event; False if it is not running any more."""
     # This happens twice a second, so it does not read the run, which has its agreement in it.
     # A run that has ended keeps its last report: answers are written first, so that an earlier
     # report may still wait its turn then.
     running = update(Run).where(Run.id == run_id, Run.state == "running")
     if session.scalar(running.values(progress=progress).returning(Run.id)) is None:
-        return
+        return False
     # Otherwise the table would grow by two rows a second and run.
     drop_progress(session, run_id, before=time.time() - KEEP_PROGRESS_SECONDS)
     add_event(session, run_id, "progress", msgspec.to_builtins(progress))
+    return True
 
 
 def add_warning(session: Session, run_id: str, message: str, /) -> None:

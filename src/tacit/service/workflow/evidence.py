@@ -7,8 +7,8 @@ promises not to record could still do so at any time.
 
 from __future__ import annotations
 
+import tempfile
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,17 +20,24 @@ from tacit.agreement import Agreement, read_agreement
 from tacit.audit import Record, Recorder, record_of_plans
 from tacit.client import ENDS, CarriedLogs, FoundPlans, RunResult, RunState
 from tacit.errors import InputError
-from tacit.files import replace_file
 from tacit.runs import LEDGER, run_from_ledger
-from tacit.service.execution.report import Report, read_report, run_folder
+from tacit.service.execution.report import Report, read_report
 from tacit.service.server.settings import Settings
-from tacit.service.storage import Database, Run, members_of, read_run
+from tacit.service.storage import (
+    Database,
+    Run,
+    members_of,
+    read_run,
+    read_run_file,
+    replace_run_file,
+    restore_files,
+)
+from tacit.service.storage.run_files import AUDIT
 from tacit.service.storage.states import check_state
 from tacit.service.workflow.submitting import agreement_bytes
 from tacit.service.workflow.terms import Weights, public_weights
 from tacit.verify import Bundle, BundledManifest, LogSignature, write_bundle
 
-KEPT = "audit.zip"
 SETTLED_SECONDS = 60.0
 """The time after the end of a run in which nodes may still log what was under way."""
 
@@ -77,14 +84,24 @@ def ended_run(session: Session, run_id: str, /) -> Ended:
     )
 
 
-def kept_bundle(folder: Path, ended: Ended, /) -> bytes | None:
+def kept_bundle(session: Session, ended: Ended, /) -> bytes | None:
     """Return the bundle that was made before, if nothing can have changed since."""
-    path = folder / KEPT
-    return path.read_bytes() if ended.is_settled and path.exists() else None
+    return read_run_file(session, ended.run, AUDIT) if ended.is_settled else None
 
 
-def make_bundle(folder: Path, ended: Ended, logs: CarriedLogs, ledger: Sequence[bytes], /) -> bytes:
-    """Pack a bundle; keep it once the run is settled, so that all downloads are the same."""
+def keep_bundle(session: Session, ended: Ended, data: bytes, /) -> bytes:
+    """Keep the first bundle of a settled run, and return it: all downloads are the same."""
+    # Locked: of two who made one at once, the second gets the first one's.
+    read_run(session, ended.run, for_update=True)
+    if (kept := kept_bundle(session, ended)) is not None:
+        return kept
+    if ended.is_settled:
+        replace_run_file(session, ended.run, AUDIT, data)
+    return data
+
+
+def make_bundle(ended: Ended, logs: CarriedLogs, ledger: bytes, /) -> bytes:
+    """Pack a bundle."""
     bundle = Bundle(
         run=ended.run,
         state=ended.state,
@@ -98,48 +115,44 @@ def make_bundle(folder: Path, ended: Ended, logs: CarriedLogs, ledger: Sequence[
             BundledManifest(each.participant, each.objective, each.manifest, each.signature)
             for each in logs.manifests
         ],
-        ledger=b"".join(ledger),
+        ledger=ledger,
         result=ended.result,
         public=ended.public,
     )
-    data = write_bundle(bundle)
-    if ended.is_settled:
-        folder.mkdir(parents=True, exist_ok=True)
-        # Atomic: two requests may make the bundle at once, and a third must never read half of it.
-        replace_file(folder / KEPT, data)
-    return data
-
-
-RECORD = "run.record"
+    return write_bundle(bundle)
 
 
 def record_run(settings: Settings, run_id: str, /, *, out: Path | None = None) -> Path:
-    """Write the record of a run that has ended: into its folder, or where `out` says."""
+    """Write the record of a run that has ended: into the data folder, or where `out` says."""
     database = Database(settings.database_url)
     try:
         with database.reading() as session:
             run = read_run(session, run_id)
             check_state(run.state, ENDS, to="be recorded")
             data, public = run.agreement, public_weights(run.terms)
+            if data is None:
+                what = "the run ended before there was an agreement, so nothing was disclosed"
+                raise InputError(what)
+            with tempfile.TemporaryDirectory() as folder:
+                restore_files(session, run_id, Path(folder))
+                record = record_of_run(read_agreement(data), Path(folder), public)
     finally:
         database.close()
-    if data is None:
-        raise InputError("the run ended before there was an agreement, so nothing was disclosed")
-    folder = run_folder(settings.data_folder, run_id)
-    path = folder / RECORD if out is None else out
-    record_of_run(read_agreement(data), folder, public).save(path)
+    path = settings.data_folder / f"{run_id}.record" if out is None else out
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    record.save(path)
     return path
 
 
 def record_of_run(agreement: Agreement, folder: Path, public: Weights | None = None, /) -> Record:
-    """Return the platform's view of a run, from the run's folder and its public weights."""
+    """Return the platform's view of a run, from the run's files and its public weights."""
     report = read_report(folder)
     if report is None or not (report.plans or report.for_owners):
         raise InputError("the run has found no plan, so there is nothing to record")
     if all(agreement.objectives[k].sealed for k in agreement.confidential()):
         return _sealed(agreement, report)
     if report.seed is None:
-        raise InputError("the report of the run names no seed; restore the run's folder")
+        raise InputError("the report of the run names no seed; restore a backup of the database")
     recorder = Recorder()
     run_from_ledger(agreement, folder / LEDGER, seed=report.seed, observe=recorder, public=public)
     return recorder.record(report.plans[0])

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
-from pathlib import Path
+from collections.abc import Awaitable, Callable, Coroutine
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -15,28 +14,36 @@ from msgspec.structs import replace
 from tacit.client import FoundPlans
 from tacit.service.execution import run_supervisor
 from tacit.service.execution.answer import Answer
-from tacit.service.execution.execution_thread import ExecutionThread, UntilServed
-from tacit.service.execution.report import Report
+from tacit.service.execution.executor import Executor
 from tacit.service.execution.run_supervisor import RunServices, RunSupervisor
+from tacit.service.execution.worker_thread import WorkerThread
+from tacit.service.server.metrics import ServiceMetrics
 from tacit.service.server.settings import Settings
 from tacit.service.storage import Database
-from tests.service.stand_in import StandIn
+from tacit.supervisor import Supervisor
 
 SECONDS = 60.0
 
 
-class Watched(StandIn):
+class Watched:
     """It keeps a deadline of its own, and knows when requests are served."""
 
-    def __init__(self, settings: Settings, database: Database, until_served: UntilServed) -> None:
-        super().__init__(settings, database)
+    def __init__(
+        self,
+        _settings: Settings,
+        _database: Database,
+        /,
+        *,
+        until_served: Callable[[], Awaitable[None]],
+        metrics: object,  # noqa: ARG002 - as an executor
+    ) -> None:
         self.until_served = until_served
+        self.tasks = Supervisor(lambda *_: None)
         self.has_answered, self.is_served = threading.Event(), threading.Event()
         self.begin = asyncio.Event()
         self.thread: threading.Thread | None = None
 
     async def start(self) -> None:
-        await super().start()
         self.thread = threading.current_thread()
         self.keeping = asyncio.ensure_future(self.keep())
 
@@ -47,58 +54,33 @@ class Watched(StandIn):
         await self.until_served()
         self.is_served.set()
 
-    async def draw_up(self, _run_id: str, /) -> None:
+    def look_now(self) -> None:
         self.begin.set()
 
     async def stop(self) -> None:
         self.keeping.cancel()
-        await super().stop()
 
 
 def test_a_request_that_holds_the_loop_holds_no_deadline(settings: Settings) -> None:
-    database = Database(settings.database_url)
     made: list[Watched] = []
 
-    def make(*given: Any) -> Watched:
-        made.append(Watched(*given))
-        return made[0]
+    def make(*given: Any, **options: Any) -> Executor:
+        made.append(Watched(*given, **options))
+        return cast(Executor, made[0])
 
     async def serve() -> None:
-        execution = ExecutionThread(settings, database, make=make)
-        await execution.start()
+        worker = WorkerThread(settings, cast(Database, None), ServiceMetrics(), make=make)
+        await worker.start()
         (watched,) = made
         assert watched.thread is not threading.current_thread()
-        await execution.draw_up("r-aaaaaaaaaa")
+        worker.look_now()
         # The loop of the requests is held here, until the deadline has been kept on the other one.
         assert watched.has_answered.wait(SECONDS), "the deadline waits for requests"
         assert not watched.is_served.wait(0.05), "nothing can be fetched from a loop that is held"
         assert await asyncio.to_thread(watched.is_served.wait, SECONDS)
-        assert await execution.cluster_for_new_run() == "cluster"
-        await execution.stop()
-        assert not watched.started
+        await worker.stop()
 
-    try:
-        asyncio.run(serve())
-    finally:
-        database.close()
-
-
-def test_errors_reach_whoever_asked(settings: Settings) -> None:
-    database = Database(settings.database_url)
-
-    async def serve() -> None:
-        execution = ExecutionThread(settings, database, make=lambda s, d, _: StandIn(s, d))
-        await execution.start()
-        try:
-            with pytest.raises(Exception, match="no such run"):
-                await execution.cancel("r-aaaaaaaaaa", "no")
-        finally:
-            await execution.stop()
-
-    try:
-        asyncio.run(serve())
-    finally:
-        database.close()
+    asyncio.run(serve())
 
 
 FOUND = FoundPlans(
@@ -106,19 +88,21 @@ FOUND = FoundPlans(
 )
 
 
-class SlowDatabase:
-    """Its writes take the time that a test says; `written` has their results."""
+class SlowRun:
+    """A run whose writes take the time that a test says; `written` has their results."""
+
+    id = "r-aaaaaaaaaa"
 
     def __init__(self, now: list[float], seconds: float) -> None:
         self._now, self._seconds = now, seconds
         self.written: list[Any] = []
 
-    async def write_first(self, query: Callable[[Any], Any]) -> Any:
+    async def answer(self, query: Callable[[Any], Any]) -> Any:
         done = query(None)
         self._now[0] += self._seconds
         return done
 
-    async def write(self, query: Callable[..., Any], *arguments: Any) -> None:
+    async def correct(self, query: Callable[..., Any], *arguments: Any) -> None:
         self.written.append((query.__name__, *arguments))
 
 
@@ -139,7 +123,7 @@ def test_an_answer_says_when_it_could_be_fetched(
         return Answer("finished", "the deadline came", replace(FOUND, late_by_seconds=late_by))
 
     monkeypatch.setattr(run_supervisor, "answer_of", answer_of)
-    database = SlowDatabase(now, writes)
+    run = SlowRun(now, writes)
     counted: list[float] = []
     background: list[asyncio.Task[None]] = []
 
@@ -153,8 +137,7 @@ def test_an_answer_says_when_it_could_be_fetched(
         background.append(asyncio.ensure_future(work))
 
     services = RunServices(
-        database=cast(Database, database),
-        data=Path(),
+        files=cast(Any, None),
         workers=cast(Any, None),
         on_progress=lambda *_: None,
         metrics=cast(Any, SimpleNamespace(run_ended=run_ended)),
@@ -163,12 +146,12 @@ def test_an_answer_says_when_it_could_be_fetched(
     )
 
     async def answer() -> None:
-        supervisor = RunSupervisor("r-aaaaaaaaaa", cast(Any, None), services)
-        stored = cast(Any, SimpleNamespace(agreement=None))
-        await supervisor._answer(Report(stage="running"), stored, 100.0)
+        supervisor = RunSupervisor(cast(Any, run), cast(Any, None), services)
+        supervisor._until = 100.0
+        await supervisor._answer(cast(Any, SimpleNamespace(agreement=None)))
         await asyncio.gather(*background)
 
     asyncio.run(answer())
     assert counted == [1.0 if late is None else late]
     expected = [] if late is None else [("set_lateness", "r-aaaaaaaaaa", late)]
-    assert database.written == expected
+    assert run.written == expected

@@ -1,4 +1,4 @@
-"""Run the execution on an event loop of its own, so that no request can hold up a deadline.
+"""Execute runs on an event loop of their own, so that no request can hold up a deadline.
 
 Requests are answered by one event loop. However each of them is limited, a crowd of them, or one
 that somebody finds a way to make slow, keeps that loop from everything else. Threads take turns
@@ -9,48 +9,37 @@ done in other processes (`Background`).
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from tacit.client import CarriedLogs, ClusterView
-from tacit.service.execution.port import Execution
+from tacit.service.execution.executor import Executor
 from tacit.service.server.metrics import ServiceMetrics
 from tacit.service.server.settings import Settings
 from tacit.service.storage import Database
-from tacit.supervisor import Supervisor, log_failures
 
 T = TypeVar("T")
-log = logging.getLogger("tacit.service.execution")
-UntilServed = Callable[[], Awaitable[None]]
-"""Waits until the loop of the requests comes to something new."""
-MakeExecutionApart = Callable[[Settings, Database, UntilServed], Execution]
 
 
-class ExecutionThread:
-    """An `Execution` that passes each call to another one, in that one's thread."""
+class WorkerThread:
+    """An `Executor` in a thread of this process."""
 
     def __init__(
-        self, settings: Settings, database: Database, /, *, make: MakeExecutionApart
+        self,
+        settings: Settings,
+        database: Database,
+        metrics: ServiceMetrics,
+        /,
+        *,
+        make: Callable[..., Executor] = Executor,
     ) -> None:
-        self._execution = make(settings, database, self._until_served)
-        self.tasks = Supervisor(log_failures(log))
-        """Those that others add, on the loop of the requests; the figures have all in one table."""
-        self.tasks.health = self._execution.tasks.health
+        self._executor = make(settings, database, until_served=self._until_served, metrics=metrics)
+        self.tasks = self._executor.tasks
         self._requests: asyncio.AbstractEventLoop | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._stop = asyncio.Event()
-
-    @property
-    def metrics(self) -> ServiceMetrics:
-        return self._execution.metrics
-
-    def clusters(self) -> list[ClusterView]:
-        """All clusters, as last seen. It waits for nothing, so any thread may ask."""
-        return self._execution.clusters()
 
     async def start(self) -> None:
         """Start the thread, and the execution in it."""
@@ -61,7 +50,7 @@ class ExecutionThread:
         )
         self._thread.start()
         await is_there
-        await self._pass(self._execution.start())
+        await self._pass(self._executor.start())
 
     async def _live(self, is_there: asyncio.Future[None]) -> None:
         self._loop = asyncio.get_running_loop()
@@ -72,18 +61,23 @@ class ExecutionThread:
     async def stop(self) -> None:
         """Stop the execution, then its thread."""
         try:
-            await self.tasks.close()
-            await self._pass(self._execution.stop())
+            await self._pass(self._executor.stop())
         finally:
             if self._loop is not None and self._thread is not None:
                 self._loop.call_soon_threadsafe(self._stop.set)
                 await asyncio.to_thread(self._thread.join)
+
+    def look_now(self) -> None:
+        """A run was changed."""
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._executor.look_now)
 
     async def _pass(self, work: Coroutine[Any, Any, T]) -> T:
         assert self._loop is not None, "start comes first"
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
 
     async def _until_served(self) -> None:
+        """Wait until the loop of the requests comes to something new."""
         if self._requests is None:
             return
         served = asyncio.Event()
@@ -91,26 +85,3 @@ class ExecutionThread:
         with suppress(RuntimeError):  # it has ended, and answers nobody
             self._requests.call_soon_threadsafe(loop.call_soon_threadsafe, served.set)
             await served.wait()
-
-    async def cluster_for_new_run(self) -> str:
-        return await self._pass(self._execution.cluster_for_new_run())
-
-    async def draw_up(self, run_id: str, /) -> None:
-        await self._pass(self._execution.draw_up(run_id))
-
-    async def agreed(self, run_id: str, /) -> None:
-        await self._pass(self._execution.agreed(run_id))
-
-    async def submission(self, run_id: str, /) -> None:
-        await self._pass(self._execution.submission(run_id))
-
-    async def resume(self, run_id: str, /) -> None:
-        await self._pass(self._execution.resume(run_id))
-
-    async def cancel(self, run_id: str, reason: str, /) -> None:
-        await self._pass(self._execution.cancel(run_id, reason))
-
-    async def fetch_logs(
-        self, run_id: str, nonce: bytes, /, *, heads_only: bool = False
-    ) -> CarriedLogs:
-        return await self._pass(self._execution.fetch_logs(run_id, nonce, heads_only=heads_only))

@@ -1,0 +1,96 @@
+"""Store what the processes of runs write: those of all runs in one transaction.
+
+An entry of a ledger counts only once it is stored, so each evaluation of each run waits for the
+database. One commit for all that wait makes that cheap, however many runs there are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from tacit.errors import StorageError
+from tacit.service.storage import Database, FilePart, RunClaim, fences_held, store_part
+from tacit.supervisor import Supervisor
+
+PAUSE_SECONDS = 0.2
+"""After a failure; meanwhile whoever waits goes on waiting."""
+FLUSH_SECONDS = 2.0
+log = logging.getLogger("tacit.service.execution")
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    claim: RunClaim
+    part: FilePart
+    stored: Callable[[int], None]
+
+
+class RunFiles:
+    """What is to be stored of the files of all runs."""
+
+    def __init__(self, database: Database, lost: Callable[[str, int], None], /) -> None:
+        """`lost` is called with a run that another process has taken over."""
+        self._database, self._lost = database, lost
+        self._waiting: list[_Waiting] = []
+        self._news = asyncio.Event()
+        self._is_writing = False
+
+    def start(self, tasks: Supervisor, /) -> None:
+        """Store what comes, for as long as the platform runs."""
+        tasks.until_done("files of runs", self._work)
+
+    def add(self, claim: RunClaim, part: FilePart, stored: Callable[[int], None], /) -> None:
+        """Store a part in its turn; `stored` is called with its number if it has one."""
+        self._waiting.append(_Waiting(claim, part, stored))
+        self._news.set()
+
+    async def flush(self) -> None:
+        """Wait a moment for what was added to be stored."""
+        until = asyncio.get_running_loop().time() + FLUSH_SECONDS
+        while (self._waiting or self._is_writing) and asyncio.get_running_loop().time() < until:
+            await asyncio.sleep(PAUSE_SECONDS / 10)
+
+    async def _work(self) -> None:
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            waiting, self._waiting = self._waiting, []
+            self._is_writing = True
+            try:
+                held = await self._database.write(_store, waiting)
+            except BaseException as error:
+                # Nothing may be lost, since whoever waits would do so for ever.
+                self._waiting = [*waiting, *self._waiting]
+                self._news.set()
+                if not isinstance(error, StorageError):
+                    raise
+                fields = {"what": str(error)}
+                log.warning("files of runs are not stored yet", extra={"fields": fields})
+                await asyncio.sleep(PAUSE_SECONDS)
+                continue
+            finally:
+                self._is_writing = False
+            for each in waiting:
+                if each.claim not in held:
+                    self._lost(each.claim.run_id, each.claim.fence)
+                elif each.part.number:
+                    each.stored(each.part.number)
+
+
+def _store(session: Session, waiting: list[_Waiting]) -> set[RunClaim]:
+    """Store the parts of runs that are still ours; returns which claims those are."""
+    claims = {each.claim for each in waiting}
+    newest: dict[str, RunClaim] = {}
+    for claim in sorted(claims, key=lambda claim: claim.fence):
+        newest[claim.run_id] = claim
+    held_runs = fences_held(session, {name: claim.fence for name, claim in newest.items()})
+    held = {newest[run_id] for run_id in held_runs}
+    for each in waiting:
+        if each.claim in held:
+            store_part(session, each.claim.run_id, each.part)
+    return held

@@ -146,7 +146,9 @@ def _made_up(answer: Any) -> Any:
             return replace(answer, numbers=numbers, states={}, kept={}, lost=BLAMED)
         case AgreementTaken():
             frozen = [*range(9)]
-            return replace(answer, epoch=(1 << 63) - 1, frozen=frozen, seed_contributions={})
+            return replace(
+                answer, epoch=(1 << 63) - 1, frozen=frozen, seed_contributions={}, states={}
+            )
         case BatchDone():
             return replace(answer, seed=answer.seed + 1)
         case LogPage():

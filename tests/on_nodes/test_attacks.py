@@ -15,6 +15,7 @@ import pytest
 
 from tacit.agreement import read_agreement
 from tacit.agreement.terms import Agreement
+from tacit.coordinator.sealed_search import SealedSearch
 from tacit.errors import PeerTimeoutError, RefusedError
 from tacit.local.cluster import LocalCluster
 from tacit.problems import Problem, generate_assignment, generate_tour
@@ -287,6 +288,29 @@ def test_who_holds_up_the_preparing_is_waited_for(attacked: LocalCluster) -> Non
         timer.join()
         (folder,) = agreements(attacked) - before
         assert Run(attacked, result, folder).lost == set()
+
+
+@pytest.mark.parametrize("what", ["refuses epochs", "refuses", "invents"])
+def test_a_sealed_run_is_resumed_and_opened_whatever_one_node_refuses(
+    attacked: LocalCluster, what: str
+) -> None:
+    agreed = draft(attacked, sealed(PROBLEMS["balanced"]()), **SOON_THREE)
+
+    async def resume() -> None:
+        async with agreed.coordinator() as first:
+            search = await begin(agreed, first)
+            await search.advance(10, 10, until=None)
+        make_attack(attacked, what)
+        async with agreed.coordinator() as coordinator:
+            await coordinator.start_agreement(agreed.signatures, within=AMPLE, resumes=True)
+            again = SealedSearch(coordinator, 0)
+            await again.start(until=time.monotonic() + 1.0)
+            assert again.step == 10
+            clear = twin(agreed, search.seed)
+            clear.advance(10, horizon=10)
+            assert (await again.open(until=time.monotonic() + AMPLE)).plan == clear.plan()
+
+    run(resume())
 
 
 def test_no_platform_removes_a_node_that_it_had_refuse(four: LocalCluster) -> None:

@@ -196,6 +196,7 @@ class Coordinator:
             taken = await self.ask_all(lambda _: request, within=within)
         self._last_epoch = max(self._last_epoch, _confirmed(each.epoch for each in taken))
         self._frozen = {objective for each in taken for objective in each.frozen}
+        self._learn_states([each.states for each in taken])
         self.examine([each for one in taken for each in one.evidence])
         return taken
 
@@ -362,8 +363,11 @@ class Coordinator:
             parents = {reply.parent_attempts.get(k, NO_ATTEMPT) for reply in replies}
             if len(parents) == 1:
                 self.parent_attempts.setdefault(k, parents.pop())
-        for search in {search for reply in replies for search in reply.states}:
-            self.states[search] = _common([set(reply.states.get(search, [])) for reply in replies])
+        self._learn_states([reply.states for reply in replies])
+
+    def _learn_states(self, said: Sequence[Mapping[int, list[Attempt]]]) -> None:
+        for search in {search for states in said for search in states}:
+            self.states[search] = _common([set(states.get(search, [])) for states in said])
 
     def end_epoch(self) -> None:
         """Begin the next attempt with new keys, since this one did not come to its end."""

@@ -30,6 +30,8 @@ from tacit.records.messages import MOST_GENERATIONS, Advance, BatchDone, OpenPla
 from tacit.records.payload_parts import SealedPlan, join_plan, receive_proof
 from tacit.records.requests import NO_ATTEMPT, Attempt, plan_hash
 
+RESUME_SECONDS = 5.0
+"""So long a search that has states at the nodes waits for an epoch, before it goes on without."""
 MOST_HORIZON = 1 << 32
 """Far more steps than any run has, and few enough to be asked for."""
 DECIDED = 1 << 63
@@ -104,7 +106,14 @@ class SealedSearch:
         return self._last.number
 
     async def start(self, *, until: float | None) -> None:
-        """Have the nodes draw the secret start, unless the search has begun before."""
+        """Have the nodes draw the secret start, unless the search has begun before.
+
+        A search that has is resumed without an epoch, if one node keeps all from opening one: what
+        the others keep can be opened all the same.
+        """
+        if self._coordinator.states.get(self._search):
+            soon = asyncio.get_running_loop().time() + RESUME_SECONDS
+            until = soon if until is None else min(until, soon)
 
         async def once() -> None:
             epoch = await self._coordinator.epoch()
@@ -113,12 +122,17 @@ class SealedSearch:
             elif not self._batches:
                 await self._recall()
 
-        await self._coordinator.persist(once, until=until)
+        try:
+            await self._coordinator.persist(once, until=until)
+        except MpcError:
+            if self._state_before() is None:
+                raise
+            await self._recall()
 
     async def _recall(self) -> None:
         """Learn what a coordinator before us has begun: nodes take it as it was and not otherwise.
 
-        The epoch is ours by now, so nothing of an earlier coordinator is added any more.
+        Where the epoch is ours by now, nothing of an earlier coordinator is added any more.
         """
         voted: list[tuple[int, int, Attempt]] = []
         begun, finished = defaultdict[int, Counter[Batch]](Counter), 0

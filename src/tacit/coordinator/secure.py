@@ -271,7 +271,8 @@ class SecureEngine:
         is_whole = set(contributions) == set(self.agreement.confidential())
         if not is_whole or said.count(contributions) < least:
             raise EngineError("not all nodes have checked and frozen the inputs; prepare them")
-        await coordinator.persist(coordinator.epoch, until=until)
+        if not self.agreement.sealed:  # a sealed search begins its epoch itself, or does without
+            await coordinator.persist(coordinator.epoch, until=until)
         return contributions
 
     def evaluations(self, objective: int, /) -> Evaluations:

@@ -1,4 +1,4 @@
-"""The samples for nginx and Caddy in front of two processes on one PostgreSQL server."""
+"""The samples for nginx and Caddy in front of two `tacit service api` on one PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -56,7 +56,11 @@ class Balanced:
         return self.config.parent
 
     def start(self, address: str) -> None:
-        command = [sys.executable, "-m", "tests.deployment.replica", self.config, address]
+        """Start `tacit service api` at this address, in place of the file's."""
+        config = self.web / f"{address.replace(':', '-')}.toml"
+        listen = f'listen = "{address}"'
+        config.write_text(re.sub(r"^listen = .*$", listen, self.config.read_text(), flags=re.M))
+        command = [sys.executable, "-m", "tacit", "service", "api", "--config", config]
         self._launch(address, command, f"https://{address}")
 
     def start_balancer(self, command: list[str | Path]) -> None:

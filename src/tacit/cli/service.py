@@ -115,8 +115,14 @@ def run(config: ConfigOption) -> None:
     settings = load_settings(config)
     # As another user, root for example, it would leave files that the service cannot write later.
     check_user(settings.data_folder)
-    typer.echo(f"the platform listens at {settings.url}", err=True)
+    _say_where(settings)
     serve(settings)
+
+
+def _say_where(settings: Settings) -> None:
+    """Tell somebody at a terminal; anywhere else every line of the log is JSON."""
+    if sys.stderr.isatty():
+        typer.echo(f"the platform listens at {settings.url}", err=True)
 
 
 def api(config: ConfigOption) -> None:
@@ -128,7 +134,7 @@ def api(config: ConfigOption) -> None:
 
     settings = load_settings(config)
     check_user(settings.data_folder)
-    typer.echo(f"the platform listens at {settings.url}", err=True)
+    _say_where(settings)
     serve_api(settings)
 
 

@@ -13,6 +13,7 @@ from nicegui import Client, core
 from playwright.sync_api import Browser, expect
 
 from tacit.client import read_invitation
+from tacit.service.dashboard.runs_page import ROWS
 from tacit.service.dashboard.sessions import ApiClient
 from tests.service.dashboard.browser import PHONE, Watched, opened, sign_in
 from tests.service.dashboard.test_drafts import FILE
@@ -250,3 +251,25 @@ def test_a_page_that_is_closed_with_an_open_dialog_fails_nothing(
     asyncio.run_coroutine_threadsafe(asyncio.sleep(0.1), core.loop).result(60)
     assert [each.getMessage() for each in caplog.records if each.levelname == "ERROR"] == []
     assert dashboard.ok("GET", f"/runs/{run}", "op")["state"] == "draft"
+
+
+def test_a_long_list_is_shown_page_by_page_and_stays_up_to_date(
+    dashboard: World, at: Watched
+) -> None:
+    made = [dashboard.draft(name=f"one of many {number}") for number in range(ROWS + 10)]
+    page, rows = at.page, at.page.locator(".runs li")
+    page.goto("/")
+    page.get_by_label("Search").fill("of many")
+    expect(page.get_by_role("status")).to_have_text(f"The newest {ROWS} runs.")
+    expect(rows).to_have_count(ROWS)
+    page.get_by_role("button", name="Show more").click()
+    expect(rows).to_have_count(len(made))
+    expect(page.get_by_role("status")).to_have_text(f"{len(made)} runs")
+    expect(page.get_by_role("button", name="Show more")).to_be_hidden()
+    page.mouse.move(0, 0)
+    page.evaluate(FRAMES)
+    assert at.faults() == []
+    # What happens meanwhile is shown without a new search: the page hears of events.
+    dashboard.draft(name="late one of many")
+    expect(rows).to_have_count(len(made) + 1)
+    expect(rows.first).to_contain_text("late one of many")

@@ -18,6 +18,7 @@ import traceback
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from multiprocessing import forkserver
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -85,7 +86,11 @@ def _end_with_the_platform() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
         # Also if it is stopped and cannot notice anything: the server it was forked from ends with
-        # the platform.
+        # the platform, unless this process holds the pipe open that tells it so.
+        alive = forkserver._forkserver._forkserver_alive_fd  # type: ignore[attr-defined]
+        if alive is not None:
+            os.close(alive)
+            forkserver._forkserver._forkserver_alive_fd = None  # type: ignore[attr-defined]
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 

@@ -30,9 +30,9 @@ ROOT = Path(tacit.__file__).parent
 TESTS = Path(__file__).parent
 
 CEILINGS: Mapping[str, float] = {
-    "modules": 337,  # besides `__init__`
+    "modules": 339,  # besides `__init__`
     "packages": 36,
-    "lines of src": 82_000,
+    "lines of src": 83_000,
     "lines of tests": 77_800,
     "longest module": 600,  # the goal; what is shorter may grow up to it
     "longest function": 80,  # besides commands

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from tacit.mpc.protocols.opening import receive_opened
     from tacit.mpc.protocols.range_check import check_ranges
     from tacit.mpc.ring import RING_BITS, from_ring, public_word, to_ring
-    from tacit.mpc.session import Session, Wire
+    from tacit.mpc.session import Session, SessionTerms, Wire
     from tacit.mpc.shares import (
         CLUSTER_SIZES,
         COORDINATOR,

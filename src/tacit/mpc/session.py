@@ -45,6 +45,33 @@ class Wire(Protocol):
     def close(self) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class SessionTerms:
+    """What makes a session, except for its wires: another process can carry it on from here."""
+
+    me: int
+    nodes: int
+    masks: MaskSource
+    greeting: bytes
+    timeout: float
+    names: Mapping[int, str]
+
+    @property
+    def own_name(self) -> str:
+        return party_name(self.me)
+
+    def session(self, wire: Callable[[int, int], Wire], /) -> Session:
+        return Session(
+            self.me,
+            nodes=self.nodes,
+            masks=self.masks,
+            wire=wire,
+            timeout=self.timeout,
+            names=self.names,
+            greeting=self.greeting,
+        )
+
+
 T = TypeVar("T")
 DEFAULT_TIMEOUT = 10.0
 
@@ -350,6 +377,44 @@ class Session:
         child._substream, child.exchanges = self._shared.substreams, self.exchanges
         self._shared.substreams += 1
         return child
+
+    # Carried on elsewhere.
+
+    @property
+    def timeout(self) -> float:
+        return self._shared.timeout
+
+    @property
+    def is_signed(self) -> bool:
+        return self._shared.signer is not None or self._shared.teller is not None
+
+    def hand_over(self) -> SessionTerms:
+        """Give away what is needed to carry the session on; nothing is drawn or sent here then."""
+        shared = self._shared
+        if shared.masks is None or shared.drawn or shared.wires or self.is_signed:
+            raise MaskReuseError(
+                "a session is handed over before it begins, and only if it signs nothing"
+            )
+        terms = SessionTerms(
+            self.me, shared.nodes, shared.masks, shared.greeting, shared.timeout, shared.names
+        )
+        # Two that draw from these keys could mask two values alike.
+        shared.masks = None
+        return terms
+
+    def open_wire(self, peer: int, substream: int) -> Wire:
+        """Open the way to a peer for whoever carries the session on."""
+        key = (peer, substream)
+        if key in self._shared.wires:
+            raise AbortError(self.name_of(peer), f"substream {substream} was opened before")
+        wire = self._shared.wires[key] = self._shared.wire(*key)
+        if self._shared.failure is not None:
+            wire.fail(self._shared.failure)
+        return wire
+
+    def carried_on(self, *, sent: int, depth: int) -> None:
+        """Count what was sent elsewhere."""
+        self._shared.sent, self.depth = sent, depth
 
     @property
     def failure(self) -> PeerError | None:

@@ -21,8 +21,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
+import msgspec
+
+from tacit.agreement.sizes import working_bytes
 from tacit.errors import AbortError, EngineError
 from tacit.mpc import (
     CLUSTER_SIZES,
@@ -43,6 +46,7 @@ from tacit.node.counters import BestSoFar
 from tacit.node.policy import refuse
 from tacit.node.sealed_progress import SealedProgress
 from tacit.node.threads import BridgedMux
+from tacit.node.worker import Task
 from tacit.records.events import BuiltOnThree
 from tacit.records.evidence import NodeSigner
 from tacit.records.ledger import DisclosedProof, DisclosureKind
@@ -55,6 +59,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Computed)
+K = TypeVar("K", bound=msgspec.Struct)
 
 EPOCH_SECONDS = 3.0
 """So long a node waits for its peers to be there."""
@@ -183,15 +188,28 @@ class NodeComputation:
             return await work()
         return await self._node.workers.run(self._state.agreement.platform, work)
 
+    async def compute(
+        self, task: Task, decoder: msgspec.msgpack.Decoder[K], /, *, is_long: bool
+    ) -> K:
+        """Compute a task here, or in the process of its agreement; `decoder` reads its result."""
+        assert self._session is not None
+        name = self._state.hash
+        async with self._node.processes.worker_for(name, is_long=is_long) as worker:
+            # What is signed is signed here: no other process has the key.
+            if worker is None or self._session.is_signed:
+                return cast(K, await task.compute(self._session))
+            memory = working_bytes(self._state.agreement)
+            return await worker.compute(self._session, task, decoder, memory=memory)
+
     def fit(self, share: ArithmeticShare, /) -> ArithmeticShare:
         """Return a share as the members of the epoch hold it: three of four, if one was lost."""
-        epoch = self._epoch
-        if epoch is None or len(share.parts) == epoch.nodes - 1:
-            return share
-        lost = _missing_from(epoch.members, len(self._state.agreement.nodes))
-        if lost is None:
-            raise refuse("three nodes have this state; they hand it over before it is used")
-        return share_without(share, me=self._node.number, lost=lost)
+        return self.fitting(share)
+
+    @property
+    def fitting(self) -> Fitting:
+        epoch, nodes = self._epoch, len(self._state.agreement.nodes)
+        members = left_without(nodes, None) if epoch is None else epoch.members
+        return Fitting(self._node.number, len(members), _missing_from(members, nodes))
 
     def log_sent(
         self, kind: DisclosureKind, about: int, /, *, known: DisclosedProof | None = None
@@ -211,6 +229,22 @@ class NodeComputation:
 
 def _missing_from(members: tuple[int, ...], nodes: int) -> int | None:
     return next((node for node in range(nodes) if node not in members), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Fitting:
+    """Fits shares to the members of an epoch: three of four, if one was lost."""
+
+    me: int
+    members: int
+    lost: int | None
+
+    def __call__(self, share: ArithmeticShare, /) -> ArithmeticShare:
+        if len(share.parts) == self.members - 1:
+            return share
+        if self.lost is None:
+            raise refuse("three nodes have this state; they hand it over before it is used")
+        return share_without(share, me=self.me, lost=self.lost)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from tacit.errors import TacitError
 from tacit.files import forbid_core_files
 from tacit.identity.cluster import LOCAL_PREFIX
 from tacit.identity.config import NodeConfig, load_node_config
+from tacit.node.processes import ForkLine
 from tacit.node.server import Node
 
 SWITCH_SECONDS = 0.0005
@@ -29,6 +30,8 @@ def run_node(config: NodeConfig, /, *, until_input_ends: bool = False) -> None:
     The latter ties a node to the process that started it: a pipe closes even if that is killed.
     """
     forbid_core_files()
+    # First: from here on the node has threads, an event loop and keys.
+    forks = ForkLine.open()
 
     async def serve() -> None:
         # The default of 5 ms would delay every message by that, while a thread computes.
@@ -39,7 +42,7 @@ def run_node(config: NodeConfig, /, *, until_input_ends: bool = False) -> None:
             loop.add_signal_handler(number, stop.set)
         if until_input_ends:
             threading.Thread(target=_watch_input, args=(loop, stop), daemon=True).start()
-        await Node(config).run(stop)
+        await Node(config, forks=forks).run(stop)
 
     asyncio.run(serve())
 

@@ -7,9 +7,11 @@ have one state, with a line for the plan of each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from tacit.agreement.sealed_groups import AssignmentGroup, SealedGroup, TourGroup
@@ -31,12 +33,14 @@ from tacit.mpc.sealed import SealedState, Step, secret_start
 from tacit.mpc.sealed import advance as anneal
 from tacit.mpc.transport import Mux
 from tacit.node.agreement_state import AgreementState
-from tacit.node.computation import NodeComputation, StateHandover
+from tacit.node.computation import Fitting, NodeComputation, StateHandover
 from tacit.node.plan_boxes import draw_plan_keys
 from tacit.node.sealed_progress import KeptState, SealedProgress
+from tacit.node.store import decoder_of
 from tacit.node.threads import in_thread
 from tacit.records.ledger import DisclosedProof, DisclosureKind
 from tacit.records.messages import Advance, BatchDone
+from tacit.records.requests import Attempt
 
 if TYPE_CHECKING:
     from tacit.node.server import Node
@@ -48,6 +52,54 @@ Values = Callable[[int], ArithmeticShare]
 """By the number of a search, shares of the value of each row and column."""
 NextState = tuple[Shares, bool | None]
 """A state that was reached, and whether all is proved where that was opened."""
+
+
+class Reached(msgspec.Struct, frozen=True):
+    """The state after a batch, and whether all is proved where that was opened."""
+
+    state: KeptState
+    finished: bool | None
+
+
+_READ_REACHED = decoder_of(Reached)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchTask:
+    """A batch of steps, with all that they need besides the session."""
+
+    run: SealedRun
+    group: SealedGroup
+    first: int
+    end: int
+    horizon: int
+    attempt: Attempt
+    values: Mapping[int, ArithmeticShare]
+    """By the number of a search, shares of the value of each row and column."""
+    held: Shares | None
+    """The state to go on from, empty where peers hand it over; None at the start."""
+    handover: StateHandover
+    fit: Fitting
+
+    async def compute(self, session: Session, /) -> Reached:
+        held: Shares = []
+        if self.held is not None:
+            handed = await self.handover.to_all(session, self.held, self.group.state_sizes)
+            held = [self.fit(share) for share in handed]
+        shares, finished = await self._steps(session, held)
+        keys = draw_plan_keys(session) if self.run.for_owners else {}
+        return Reached(KeptState(self.end, self.attempt, shares, keys), finished)
+
+    async def _steps(self, session: Session, held: Shares) -> NextState:
+        group, stages = self.group, self.run.stages_between(self.first, self.end)
+
+        def values(search: int) -> ArithmeticShare:
+            return self.fit(self.values[search])
+
+        if isinstance(group, TourGroup):
+            return await _search_tour(session, group, stages, values, held, self.horizon), None
+        assert isinstance(group, AssignmentGroup)
+        return await solve_assignment(session, self.run, group, stages, values, held)
 
 
 async def advance(node: Node, state: AgreementState, request: Advance, platform: Mux) -> BatchDone:
@@ -85,28 +137,25 @@ async def _advance(
     seed = await in_thread(state.inputs.search_seed)
     group = run.group_of(request.search).seeded(seed)
 
-    def values(search: int) -> ArithmeticShare:
-        return computation.fit(value_shares(state, search))
-
-    async def work() -> NextState:
-        held: Shares = []
-        if not starts:
-            old = [] if before is None else before.shares
-            handed = await handover.to_all(session, old, group.state_sizes)
-            held = [computation.fit(share) for share in handed]
-        stages = run.stages_between(request.first, end)
-        if isinstance(group, TourGroup):
-            return await _search_tour(session, group, stages, values, held, request.horizon), None
-        assert isinstance(group, AssignmentGroup)
-        return await solve_assignment(session, run, group, stages, values, held)
-
     async with computation.session(
-        size=steps_bytes(group, nodes=len(agreement.nodes)),
-        away=_is_long(group, starts=starts),
-        agreed=handover.agreed(),
-    ) as session:
-        shares, finished = await computation.run(work)
-        keys = draw_plan_keys(session) if run.for_owners else {}
+        size=steps_bytes(group, nodes=len(agreement.nodes)), away=False, agreed=handover.agreed()
+    ):
+        batch = BatchTask(
+            run=run,
+            group=group,
+            first=request.first,
+            end=end,
+            horizon=request.horizon,
+            attempt=attempt,
+            values={each: value_shares(state, each) for each in group.searches},
+            held=None if starts else [] if before is None else before.shares,
+            handover=handover,
+            fit=computation.fitting,
+        )
+        reached = await computation.compute(
+            batch, _READ_REACHED, is_long=_is_long(group, starts=starts)
+        )
+    finished = reached.finished
     if finished is not None:
         # The line comes before the state: after a crash in between the bit is known here, and the
         # same steps are made again from the state before.
@@ -117,7 +166,7 @@ async def _advance(
         await in_thread(state.store.log.sync)
         if finished:
             progress.finished = end
-    await progress.keep(KeptState(end, attempt, shares, keys))
+    await progress.keep(reached.state)
     return computation.reply(BatchDone, seed=seed)
 
 

@@ -45,6 +45,7 @@ from tacit.node.own_log import AgreementLines, OwnLog, say, shorten
 from tacit.node.platform_connection import EARLY_NOTICES, PENDING_LIMIT, PlatformConnection
 from tacit.node.policy import refuse
 from tacit.node.presence import PeerPresence
+from tacit.node.processes import ForkLine, Processes
 from tacit.node.series import KeptSeries
 from tacit.node.store import Store, folder_name
 from tacit.node.threads import Turns, WorkerLoops, in_thread, to_the_end
@@ -83,7 +84,8 @@ LOOK_SECONDS = 60.0
 class Node:
     """One node of a cluster."""
 
-    def __init__(self, config: NodeConfig, /) -> None:
+    def __init__(self, config: NodeConfig, /, *, forks: ForkLine | None = None) -> None:
+        """`forks` starts processes for agreements; without, all is computed in this one."""
         folder = Path(config.folder)
         self.config, self.number, self.name = config, config.node, party_name(config.node)
         self.parties = Parties(config)
@@ -101,6 +103,7 @@ class Node:
         """Folders of agreements that cannot be read; refused until the operator has looked."""
         self.epochs: dict[tuple[bytes, int], Epoch] = {}
         self.turns, self.pages, self.workers = Turns(), Turns(), WorkerLoops()
+        self.processes = Processes(self.name, forks)
         self.weights = KeptWeights()
         self.searches = KeptSearches(megabytes=config.most_working_megabytes)
         self.memory = MemoryBudget(self.name, megabytes=config.most_working_megabytes)
@@ -310,6 +313,7 @@ class Node:
             raise
         if self.agreement_states.pop(state.hash, None) is not None:
             self.weights.forget(state.hash)
+            self.processes.forget(state.hash)
             self.searches.forget(state.hash)
 
     def _end(self, state: AgreementState, why: str) -> None:
@@ -509,6 +513,7 @@ class Node:
             await self.peers.close()
             await self.tasks.close()
             self.workers.close()
+            self.processes.close()
             self.note(NodeStopped(self.number))
 
 

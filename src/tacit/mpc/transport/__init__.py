@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Frame,
         FrameBudget,
         FrameKind,
+        FrameReader,
         Header,
         decode,
         encode,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from tacit.mpc.transport.link import (
         Faults,
         FaultyLink,
+        Inbox,
         Link,
         MemoryLink,
         delayed,

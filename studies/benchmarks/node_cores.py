@@ -4,7 +4,7 @@
     python -m studies.benchmarks.node_cores --nodes 4 --rows 300 --repeats 5 --json FILE
 
 Some steps of a sealed assignment, over TLS, in a process that may use one core or two. The peers
-are scripted, so that they take next to nothing of the cores: what they send is recorded from a run
+are scripted, so that they take little of the cores: what they send is recorded from a run
 with the same keys and encrypted before the clock starts, and it is let go as soon as the node has
 sent what comes before it. Seconds are the shortest of all repeats; processor seconds are those of
 the node with its workers, and do not depend on what else the machine does.

@@ -59,7 +59,8 @@ class Replicated(LivePlatform):
         self.http.timeout = httpx.Timeout(10.0)
         self._clients = [self.http, self._stack.enter_context(second)]
         assert self.process is not None
-        self.hosts = [self.process, self._api(1), *self.others]
+        workers = [*self.others]
+        self.hosts = [self.process, self._api(1), *workers]
         self.call("GET", "/clusters", "operator")
         return self
 

@@ -47,7 +47,7 @@ def init(
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(help="Where the database and the runs' files are. Default: the folder."),
+        typer.Option(help="Where the database and records are. Default: the folder."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -115,6 +115,7 @@ def test_a_run_takes_one_key_per_node_however_often_it_is_retried(
     assert [len(each) for each in drawn] == [1, 1, 1]
     with platform(settings, world) as again:
         until(lambda: is_drafted(again, run_id))
+        assert warnings_of(again, run_id) == [], "what held it up is over"
         assert [now - then for now, then in zip(keys_at(nodes), before, strict=True)] == drawn
         cancel(again, run_id)
         until(lambda: keys_at(nodes) == before)

@@ -21,13 +21,19 @@ from tacit.service.server.metrics import ServiceMetrics
 from tacit.service.server.settings import Settings
 from tacit.service.storage import Database, loads, read_run, runs_in_state, workers_seen
 from tacit.service.storage.states import BEFORE_RUNNING
+from tacit.service.workflow.inviting import ready_to_draft
 from tacit.supervisor import Supervisor, log_failures
 
 LOADS_EVERY_SECONDS = 1.0
 LOG_SECONDS = 10.0
+DRAFT_SECONDS, DRAFT_LOOK_SECONDS = 5.0, 0.03
 LOOK_AGAIN_SECONDS = 0.1
 log = logging.getLogger("tacit.service.execution")
 MakeWorker = Callable[[Settings, Database, ServiceMetrics], WorkerThread]
+
+
+def _is_being_drafted(session: Session, run_id: str) -> bool:
+    return not read_run(session, run_id).troubles and ready_to_draft(session, run_id) is not None
 
 
 class ApiExecution:
@@ -66,10 +72,18 @@ class ApiExecution:
         self._loads = await self._database.read(loads)
         self.metrics.workers(len(await self._database.read(workers_seen)))
 
-    async def changed(self, run_id: str, /) -> None:  # noqa: ARG002 - of the port
-        """Have the worker of this process look now; others hear of the change by its event."""
+    async def changed(self, run_id: str, /) -> None:
+        """Have the worker of this process look now; others hear of the change by its event.
+
+        Whoever joins last, or invites, finds the agreement drawn up where nodes and workers answer.
+        """
         if self._worker is not None:
             self._worker.look_now()
+        until = asyncio.get_running_loop().time() + DRAFT_SECONDS
+        while asyncio.get_running_loop().time() < until:
+            if not await self._database.read(_is_being_drafted, run_id):
+                return
+            await asyncio.sleep(DRAFT_LOOK_SECONDS)
 
     async def cluster_for_new_run(self) -> str:
         def load(session: Session) -> dict[str, int]:

@@ -86,7 +86,7 @@ class Drafter:
         log.warning("no agreement yet", extra={"fields": {"run": run.id, "what": what}})
         later = "; this is retried" if _may_pass(error) else ""
         if not isinstance(error, StorageError):  # which takes no warning
-            await run.warn(f"the agreement cannot be drawn up: {what}{later}")
+            await run.trouble(f"the agreement cannot be drawn up: {what}{later}")
 
 
 def _may_pass(error: BaseException) -> bool:

@@ -10,7 +10,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 from sqlalchemy.orm import Session
 
 from tacit.errors import StorageError, TacitError
-from tacit.service.storage import Database, RunClaim, add_warning, check_fence
+from tacit.service.storage import Database, RunClaim, add_trouble, add_warning, check_fence
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -101,6 +101,10 @@ class HeldRun:
         return await retry_until_written(
             lambda: self._database.write(query, *arguments, **options), run=self.id
         )
+
+    async def trouble(self, message: str, /) -> None:
+        """Say what holds the run up, until it goes on."""
+        await self.write(add_trouble, self.id, message)
 
     async def warn(self, message: str, /) -> None:
         await self.write(add_warning, self.id, message)

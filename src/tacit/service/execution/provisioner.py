@@ -32,7 +32,8 @@ from tacit.service.execution.patience import AGAIN, Patience
 from tacit.service.storage import (
     Run,
     StoredBoxes,
-    add_warning,
+    add_trouble,
+    end_trouble,
     set_state,
     set_submission_state,
 )
@@ -59,6 +60,8 @@ class Provisioner:
         """Hand over what there is; False if it has to be tried again."""
         try:
             self.is_over = await self._once(run)
+            if self._failures >= WARN_AFTER:
+                await run.write(end_trouble, self._run_id)
             self._failures = 0
         except FencedError:
             raise
@@ -87,7 +90,7 @@ class Provisioner:
         )
         if self._failures == WARN_AFTER:
             warning = f"the nodes could not be given everything yet: {what}"
-            await run.write_surely(add_warning, self._run_id, warning)
+            await run.write_surely(add_trouble, self._run_id, warning)
 
     async def _fail(self, run: HeldRun, reason: str) -> None:
         self.is_over = True

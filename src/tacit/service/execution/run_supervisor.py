@@ -29,8 +29,8 @@ from tacit.service.execution.worker_handle import WorkerHandle, WorkerPool
 from tacit.service.server.metrics import ServiceMetrics
 from tacit.service.storage import (
     FilePart,
-    add_warning,
     database_time,
+    end_trouble,
     read_run,
     read_run_file,
     restore_files,
@@ -86,6 +86,7 @@ class RunSupervisor:
         self._run, self._links, self._services = run, links, services
         self._worker: WorkerHandle | None = None
         self._until: float | None = None
+        self._is_held_up = False
         self._earlier = Report(stage="ready")
         """The last report of the process before this one."""
 
@@ -204,7 +205,8 @@ class RunSupervisor:
 
     async def _warn(self, message: str) -> None:
         log.warning(message, extra={"fields": {"run": self._run.id}})
-        await self._run.write(add_warning, self._run.id, message)
+        await self._run.trouble(message)
+        self._is_held_up = True
 
     async def _search(self, worker: WorkerHandle, stored: StoredAgreement) -> None:
         """Let it search until it ends, or the deadline comes."""
@@ -212,6 +214,9 @@ class RunSupervisor:
             for warning in self._links.clock_warnings().values():
                 await self._run.warn(warning)
             self._until = await self._begin(stored)
+        elif self._is_held_up:
+            await self._run.write(end_trouble, self._run.id)
+        self._is_held_up = False
         worker.begin(self._until)
         watching = self._services.tasks.every(
             PASS_ON_SECONDS, "reports of runs", lambda: self._pass_on(worker)

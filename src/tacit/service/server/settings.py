@@ -65,7 +65,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """Where participants and browsers find the platform."""
     database: str = "sqlite:///tacit.db"
     data: str = "data"
-    """The folder of the runs' own files: checkpoints, reports, ledgers."""
+    """The folder of records that `tacit service record` writes; all else is in the database."""
     tls_certificate: str | None = None
     tls_key: str | None = None
     invitation_hours: Positive = 72.0
@@ -192,7 +192,7 @@ listen = {listen}
 url = {url}
 # Or "postgresql+psycopg://tacit@db.example/tacit", with the password in ~/.pgpass.
 database = {database}
-data = {data}  # the runs' own files: checkpoints, reports, ledgers
+data = {data}  # records for audits; all else is in the database
 # What browsers see; both or neither. Participants and browsers get {authority}, which signed it.
 tls_certificate = "service.pem"
 tls_key = "service.tls.key"

@@ -118,7 +118,7 @@ upgrade-test: .venv/ready-dev ## The first release with a run under way, upgrade
 	@$(DEPLOYMENT) tests/deployment/test_upgrade.py
 
 deploy-test: .venv/ready-dev ## The images of deploy/Containerfile, built and run (root, Podman, debootstrap; 10 minutes)
-	@$(DEPLOYMENT) tests/deployment/test_containers.py tests/deployment/test_monitoring.py
+	@$(DEPLOYMENT) tests/deployment/test_containers.py tests/deployment/test_parts.py tests/deployment/test_monitoring.py
 
 attacks: .venv/ready-dev kernels ## Everything that one node of four can do to a run, on real nodes (a minute)
 	@TACIT_ATTACKS=1 $(BIN)/python -m pytest -q -n 0 tests/on_nodes/test_attacks.py tests/on_nodes/test_ballots.py tests/on_nodes/test_told_inputs.py

@@ -33,7 +33,7 @@ CEILINGS: Mapping[str, float] = {
     "modules": 339,  # besides `__init__`
     "packages": 36,
     "lines of src": 83_000,
-    "lines of tests": 77_800,
+    "lines of tests": 78_500,
     "longest module": 600,  # the goal; what is shorter may grow up to it
     "longest function": 80,  # besides commands
     "most parameters": 10,  # of the same

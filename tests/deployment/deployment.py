@@ -42,10 +42,12 @@ class Deployment:
         listen: Sequence[str] | None = None,
         place: Callable[[str], Place] = anywhere,
         tacit: Words = TACIT,
+        names: Sequence[str] = (),
         **settings: str | int,
     ) -> None:
         """`addresses` are the nodes' and the platform's; `listen` theirs too, where it differs.
 
+        `names` are others of the platform, for which its certificate is too.
         `settings` stand in service.toml in place of what is usual.
         """
         self.folder, self.tacit, self._place = folder, tacit, place
@@ -59,7 +61,8 @@ class Deployment:
             assert line in config.read_text()
             config.write_text(config.read_text().replace(line, f'listen = "{own[i]}"'))
         words = ("service", "init", self.web, "--cluster", self.cluster / "cluster.toml")
-        typed(tacit, *words, "--listen", web, "--url", f"https://{platform}")
+        others = [word for name in names for word in ("--host", name)]
+        typed(tacit, *words, "--listen", web, "--url", f"https://{platform}", *others)
         config = self.web / "service.toml"
         lines = config.read_text().splitlines()
         given = {name: f'"{v}"' if isinstance(v, str) else str(v) for name, v in settings.items()}

@@ -6,20 +6,61 @@ once and kept in build/containers; the images of deploy/Containerfile are built 
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import secrets
+import shlex
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-FOLDER = ROOT / "build" / "containers"
+FOLDER = (ROOT / "build" / "containers").resolve()
 RELEASE = "bookworm"
 BASE = "localhost/python"
 PROGRAMS = ("podman", "runc", "debootstrap")
 LIMITS = ("--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024")
 """Explicit ones, since an inherited limit may be higher than this machine lets a container have."""
+STAND_INS = {
+    # As the image of the same name on Docker's registry, as far as deploy/ uses it.
+    "postgres:17": """\
+FROM {base}
+RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends postgresql >/dev/null \\
+    && install -d -o postgres -g postgres /var/lib/postgresql/data /var/run/postgresql
+COPY start /start
+ENV PGDATA=/var/lib/postgresql/data
+ENTRYPOINT ["/bin/sh", "-eu", "/start"]
+""",
+    "nginx:1": """\
+FROM {base}
+RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends nginx >/dev/null
+ENTRYPOINT ["nginx", "-g", "daemon off;"]
+""",
+}
+START_POSTGRES = """\
+PATH=$(echo /usr/lib/postgresql/*/bin):$PATH
+if test "$(id -u)" = 0; then
+    test -z "${POSTGRES_PASSWORD_FILE:-}" || POSTGRES_PASSWORD=$(cat "$POSTGRES_PASSWORD_FILE")
+    export POSTGRES_PASSWORD
+    mkdir -p "$PGDATA"
+    chown -R postgres /var/lib/postgresql "$PGDATA"
+    exec setpriv --reuid postgres --regid postgres --init-groups sh -eu /start
+fi
+if ! test -s "$PGDATA/PG_VERSION"; then
+    chmod 700 "$PGDATA"
+    echo "$POSTGRES_PASSWORD" > /tmp/password
+    initdb -D "$PGDATA" -U "$POSTGRES_USER" --pwfile /tmp/password -A scram-sha-256 \\
+        -E UTF8 --locale C.UTF-8
+    rm /tmp/password
+    echo "host all all all scram-sha-256" >> "$PGDATA/pg_hba.conf"
+    echo "CREATE DATABASE $POSTGRES_DB" | postgres --single -D "$PGDATA" postgres
+fi
+exec postgres -D "$PGDATA" -c listen_addresses='*'
+"""
 PACKAGES = "python3,python3-venv,python-is-python3,ca-certificates"
 
 
@@ -31,22 +72,62 @@ def why_not() -> str:
     return f"install Debian's {' '.join(missing)}" if missing else ""
 
 
+@dataclass(frozen=True)
+class Network:
+    """A network of containers, in which this machine is the gateway."""
+
+    name: str
+    gateway: str
+
+
 class Podman:
     """A store of images and containers, apart from the machine's own."""
 
     def __init__(self) -> None:
-        self._store = FOLDER / "store"
+        store, run = FOLDER / "store", FOLDER / "run"
+        self._command = ["podman", "--runtime", "runc", "--cgroup-manager", "cgroupfs"]
+        self._command += ["--root", str(store), "--runroot", str(run)]
         self._names: list[str] = []
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        # Of what no option says so: `kube play` and podman-compose.
+        settings = FOLDER / "containers.conf"
+        settings.write_text(f"[containers]\ndefault_ulimits = {json.dumps(LIMITS[1::2])}\n")
+        self._environment = {**os.environ, "CONTAINERS_CONF": str(settings)}
 
     def __call__(self, *words: str | Path, check: bool = True) -> str:
-        command = ["podman", "--runtime", "runc", "--cgroup-manager", "cgroupfs"]
-        command += ["--root", str(self._store), "--runroot", str(FOLDER / "run")]
+        return self._run([*self._command, *map(str, words)], {}, check=check)
+
+    def _run(self, command: Sequence[str], environment: dict[str, str], *, check: bool) -> str:
         done = subprocess.run(
-            [*command, *map(str, words)], capture_output=True, text=True, check=False
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**self._environment, **environment},
         )
         if check and done.returncode:
-            raise RuntimeError(f"podman {words[0]}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
+            what = " ".join(command[-4:])
+            raise RuntimeError(f"{what}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
         return done.stdout.strip()
+
+    def compose(self, file: Path, *words: str, check: bool = True, **environment: str) -> None:
+        """podman-compose in this store."""
+        script = FOLDER / "podman"
+        script.write_text(f'#!/bin/sh\nexec {shlex.join(self._command)} "$@"\n')
+        script.chmod(0o755)
+        command = ["podman-compose", "--podman-path", str(script), "--file", str(file), *words]
+        self._run(command, environment, check=check)
+
+    @contextmanager
+    def network(self) -> Iterator[Network]:
+        """One of its own, which goes with the block."""
+        name = f"tacit-{secrets.token_hex(3)}"
+        self("network", "create", name)
+        try:
+            gateway = "{{(index .Subnets 0).Gateway}}"
+            yield Network(name, self("network", "inspect", "--format", gateway, name))
+        finally:
+            self("network", "rm", "--force", name, check=False)
 
     def base(self) -> str:
         """The base image by its digest, as deploy/Containerfile wants it."""
@@ -60,6 +141,15 @@ class Podman:
         words = ["build", "--network", "host", *LIMITS, *_pip_as_here()]
         words += ["--build-arg", f"BASE={base}", "--target", target, "--tag", f"tacit-{target}"]
         self(*words, "--file", ROOT / "deploy" / "Containerfile", ROOT)
+
+    def build_stand_in(self, name: str, base: str) -> None:
+        """An image of Debian's packages in place of one that a registry would have."""
+        folder = FOLDER / name.partition(":")[0]
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "start").write_text(START_POSTGRES)
+        (folder / "Containerfile").write_text(STAND_INS[name].format(base=base))
+        words = ("build", "--network", "host", *LIMITS, "--tag", f"localhost/{name}")
+        self(*words, "--file", folder / "Containerfile", folder)
 
     def run(self, name: str, image: str, settings: Path) -> None:
         """A container as docs/deploy.md starts it, on the network of this machine."""

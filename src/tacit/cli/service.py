@@ -194,6 +194,9 @@ def _show_status(seen: ServiceStatus) -> None:
     echo_findings(seen.critical, seen.warnings, well=well)
     there = "answers" if seen.answers else "does not answer"
     echo(f"platform {seen.url} {there}; tacit {seen.version}, {seen.database}")
+    for worker_name in seen.workers:
+        has = [run.id for run in seen.runs if run.owner == worker_name]
+        echo(f"worker {worker_name}: {', '.join(has) or 'has no run'}")
     for run in seen.runs:
         until = "" if run.due is None else f" at {iso_time(run.due)}"
         echo(f"run {run.id}  {run.state:11}  {run.name}: waits for {run.waits_for}{until}")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import urllib.request
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -16,6 +18,8 @@ from studies.benchmarks.live_platform import OPERATOR, LivePlatform
 from tacit.identity.config import load_node_config
 from tacit.local.cluster import free_addresses
 from tacit.node.server import Node
+from tacit.service.server.serve import _work
+from tacit.service.storage import Database
 from tests.service.execution.punctual import finished
 from tests.service.execution.test_live import submitted
 from tests.support.repository import ROOT
@@ -45,6 +49,35 @@ def exposed(text: str) -> tuple[set[str], set[str]]:
         names |= {family.name + end for end in ends.get(family.type, [""])}
         labels |= {label for sample in family.samples for label in sample.labels}
     return names, labels
+
+
+def test_a_worker_of_its_own_has_its_figures_where_service_toml_says(live: LivePlatform) -> None:
+    """Its runs are in no API's figures."""
+    (address,) = free_addresses(1)
+    settings = replace(live.settings, worker_metrics=address, data="worker")
+
+    async def fetched() -> str:
+        database = Database(f"sqlite:///{live.folder / 'worker.db'}")
+        worker = asyncio.create_task(_work(settings, database))
+
+        def page() -> str:
+            with urllib.request.urlopen(f"http://{address}/metrics", timeout=60) as answer:
+                return str(answer.read().decode())
+
+        try:
+            async with asyncio.timeout(60):
+                while not worker.done():
+                    with suppress(OSError):
+                        return await asyncio.to_thread(page)
+                    await asyncio.sleep(0.05)
+            raise AssertionError("it ended")
+        finally:
+            worker.cancel()
+            await asyncio.wait([worker])
+            database.close()
+
+    names, _ = exposed(asyncio.run(fetched()))
+    assert {"tacit_runs_ended_total", "tacit_tasks_failing", "process_cpu_seconds_total"} <= names
 
 
 def test_every_metric_and_label_that_is_queried_exists(live: LivePlatform) -> None:

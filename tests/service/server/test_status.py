@@ -15,7 +15,7 @@ from tacit.identity.cluster import write_cluster
 from tacit.local.cluster import LocalCluster, free_addresses
 from tacit.service.server.settings import load_settings
 from tacit.service.server.status import service_status
-from tacit.service.storage import Notice, Run, StandingSeries
+from tacit.service.storage import Notice, PlatformWorker, Run, StandingSeries
 from tests.service.world import World, served
 from tests.support.command_line import Tacit, commands_here
 from tests.support.platform import generous
@@ -45,6 +45,10 @@ def test_a_platform_is_well_until_something_needs_attention(
     config = tmp_path / "platform" / "service.toml"
     with served(settings) as world:
         world.add("op", "operator")
+        # The stand-in executes nothing, and so does nobody else.
+        assert looked(tacit, config)[2].startswith("critical: no process executes runs")
+        with world.platform.database.writing() as session:
+            session.add(PlatformWorker(name="host:1:ab", since=0.0, seen=time.time() + DAY))
         waits = world.submitted(name="waits")
         code, seen, first = looked(tacit, config)
         assert (code, seen["critical"], seen["warnings"]) == (0, [], []), seen
@@ -113,7 +117,7 @@ def test_nodes_that_are_away_and_open_rotations_are_shown(tmp_path: Path, tacit:
     settings = generous(tmp_path / "platform", nodes)
     config = tmp_path / "platform" / "service.toml"
     code, seen, _ = looked(tacit, config)
-    assert (code, len(seen["critical"]), seen["rotations"]) == (2, 4, {})
+    assert (code, len(seen["critical"]), seen["rotations"]) == (2, 5, {})
     steps = ("prepare", "switch", "finish")
     for done, following in zip(steps, (*steps[1:], None), strict=True):
         for file in (nodes, config):

@@ -11,11 +11,13 @@ from prometheus_client import (
     Histogram,
     ProcessCollector,
     generate_latest,
+    start_http_server,
 )
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from tacit.client import ClusterView
+from tacit.identity import parse_address
 from tacit.supervisor import Supervisor
 
 LATENESS_BUCKETS = (0.0, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
@@ -77,6 +79,18 @@ class ServiceMetrics:
 
     def handing_over(self, count: int, /) -> None:
         self._handing_over.set(count)
+
+    def serve(self, address: str, /) -> Callable[[], None]:
+        """Answer Prometheus at an address, in a thread; call what is returned to stop."""
+        host, port = parse_address(address)
+        server, thread = start_http_server(port, addr=host, registry=self._registry)
+
+        def stop() -> None:
+            server.shutdown()
+            server.server_close()
+            thread.join()
+
+        return stop
 
     def render(self) -> bytes:
         data: bytes = generate_latest(self._registry)

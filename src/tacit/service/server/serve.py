@@ -332,10 +332,15 @@ async def _work(settings: Settings, database: Database) -> None:
     await announcer.start()
     await executor.start()
     executor.tasks.once("wake-ups", _wake(executor, announcer))
+    executor.metrics.watch_tasks(executor.tasks)
+    address = settings.worker_metrics
+    stop_metrics = executor.metrics.serve(address) if address else None
     log.info("executes runs", extra={"fields": {"worker": executor.name}})
     try:
         await ended.wait()
     finally:
+        if stop_metrics is not None:
+            await asyncio.to_thread(stop_metrics)
         await executor.stop()
         await announcer.close()
 

@@ -83,6 +83,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """Whether a proxy passes requests on and says for whom."""
     proxies: list[str] = msgspec.field(default_factory=lambda: ["127.0.0.1", "::1"])
     """The addresses, or networks, of such proxies."""
+    worker_metrics: str = ""
+    """Where Prometheus finds the figures of a worker, such as "127.0.0.1:9101"; nowhere if empty.
+    An API, and a platform in one process, have theirs at `/api/v1/metrics`."""
     mail: MailSettings | None = None
     """Without it no mail is sent."""
     webhooks_over_http: bool = False
@@ -138,6 +141,8 @@ def load_settings(path: Path, /) -> Settings:
 
 def _check(settings: Settings, path: Path) -> None:
     parse_address(settings.listen)
+    if settings.worker_metrics:
+        parse_address(settings.worker_metrics)
     names = [cluster.name for cluster in settings.cluster]
     if not names or len(set(names)) < len(names):
         raise FileError(path, "cluster", "are missing or share a name", "name each cluster apart")
@@ -205,6 +210,7 @@ anonymous_requests_per_minute = 60  # per address, for requests without a valid 
 connections_per_address = 250  # at a time; not counted with behind_proxy
 behind_proxy = false  # true: a proxy sets X-Forwarded-For
 proxies = ["127.0.0.1", "::1"]  # its addresses or networks; others are not believed
+worker_metrics = ""  # Prometheus for tacit service worker, such as "127.0.0.1:9101"; empty: off
 webhooks_over_http = false  # true: webhooks may have addresses without encryption
 webhooks_to_private_addresses = false  # true: webhooks may call into the platform's own network
 # webhooks_ca = "company.pem": an authority whose certificates webhooks may show, too.

@@ -12,6 +12,7 @@ import ssl
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import msgspec
 from sqlalchemy import case, func, select
@@ -40,6 +41,7 @@ from tacit.service.storage import (
     Notice,
     Run,
     StandingSeries,
+    workers_seen,
 )
 from tacit.service.storage.database import SQLITE
 
@@ -67,6 +69,8 @@ class OpenRun(msgspec.Struct, frozen=True, kw_only=True):
     state: RunState
     cluster: str | None
     waits_for: str
+    owner: str | None
+    """The worker that has it."""
     due: float | None
     """When it has to be answered, in seconds since 1970, once it runs."""
     expires: float | None
@@ -88,7 +92,9 @@ class ServiceStatus(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     database: str
     answers: bool
-    """Whether this host's API does."""
+    """Whether an API does, on this host or at the platform's address."""
+    workers: list[str]
+    """The processes that execute runs: their hosts, process numbers and some random letters."""
     runs: list[OpenRun]
     series: list[DueSeries]
     clusters: list[ClusterView]
@@ -112,17 +118,21 @@ def service_status(settings: Settings, config: Path, /, *, now: float) -> Servic
     with closing(Database(url)) as database, database.reading() as session:
         runs, series = _open_runs(session), _due_series(session)
         operators = _operators(session, now)
+        workers = [each.name for each in workers_seen(session)]
         failed, notices = list(_failed(session, now)), list(_notice_warnings(session, now))
     answers, clusters = asyncio.run(_asked(settings, runs))
     certificates, rotations = _certificates(settings, clusters), _rotations(settings, config)
     expired = {name: at for name, at in certificates.items() if at <= now}
     soon = {name: at for name, at in certificates.items() if at > now}
     down = [] if answers else [f"nothing answers at {settings.listen}; start the platform"]
+    if not workers:
+        down.append("no process executes runs; start the platform, or a worker")
     return ServiceStatus(
         url=settings.url,
         version=tacit.__version__,
         database=url.partition(":")[0].partition("+")[0],
         answers=answers,
+        workers=workers,
         runs=runs,
         series=series,
         clusters=clusters,
@@ -155,10 +165,10 @@ def _open_runs(session: Session) -> list[OpenRun]:
     accepted = func.count(case((Member.submission_state == "accepted", 1)))
     counts = select(Member.run, func.count(), signed, accepted).group_by(Member.run)
     members = {run: (of, s, a) for run, of, s, a in session.execute(counts)}
-    columns = (Run.id, Run.name, Run.state, Run.cluster, Run.deadline_at, Run.agreement)
+    columns = (Run.id, Run.name, Run.state, Run.cluster, Run.owner, Run.deadline_at, Run.agreement)
     query = select(*columns).where(Run.state.in_(OPEN)).order_by(Run.deadline_at, Run.created)
     found = []
-    for run, name, state, cluster, due, agreement in session.execute(query):
+    for run, name, state, cluster, owner, due, agreement in session.execute(query):
         of, has_signed, has_submitted = members.get(run, (0, 0, 0))
         waits_for = {
             "invited": f"signatures ({has_signed} of {of})"
@@ -175,6 +185,7 @@ def _open_runs(session: Session) -> list[OpenRun]:
                 state=state,
                 cluster=cluster,
                 waits_for=waits_for,
+                owner=owner,
                 due=due if state == "running" else None,
                 expires=_expiry(agreement),
             )
@@ -249,8 +260,17 @@ async def _asked(settings: Settings, runs: list[OpenRun]) -> tuple[bool, list[Cl
 def _is_healthy(settings: Settings) -> bool:
     host, port = parse_address(settings.listen)
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    own = host, port, settings.tls_certificate is not None
+    # A host that has workers alone asks where everybody does.
+    url = urlsplit(settings.url)
+    is_https = url.scheme == "https"
+    public = url.hostname or host, url.port or (443 if is_https else 80), is_https
+    return any(_answers(*each) for each in dict.fromkeys((own, public)))
+
+
+def _answers(host: str, port: int, is_https: bool) -> bool:
     connection: http.client.HTTPConnection
-    if settings.tls_certificate is None:
+    if not is_https:
         connection = http.client.HTTPConnection(host, port, timeout=HEALTH_SECONDS)
     else:
         # Nothing is told to whoever answers; its certificate is looked at below, in its file.

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from tacit.client import RunState, RunTerms, converted
 from tacit.errors import FencedError
@@ -104,7 +105,7 @@ def test_a_run_belongs_to_one_until_its_lease_expires(database: Database, clock:
     assert claim(database, "b") is None
     clock.now += 2
     assert claim(database, "b", takes_over=False) is None, "it was away from the database itself"
-    assert claim(database, "a") is None, "it has it already"
+    assert claim(database, "a", held=[run_id]) is None, "it has it already"
     second = must_claim(database, "b")
     assert second.fence > first.fence
     with database.writing() as session:
@@ -118,13 +119,51 @@ def test_a_run_belongs_to_one_until_its_lease_expires(database: Database, clock:
 
 
 def test_a_run_that_is_late_is_anybodys(database: Database, clock: Clock) -> None:
-    add(database, "running", deadline_at=clock.now + 1.0)
+    run_id = add(database, "running", deadline_at=clock.now + 1.0)
     must_claim(database)
     clock.now += 1.0 + claims.GRACE_SECONDS / 2
     assert claim(database, "b") is None
     clock.now += claims.GRACE_SECONDS
-    assert claim(database, "a") is None
+    assert claim(database, "a", held=[run_id]) is None
     assert must_claim(database, "b").work == "take up"
+
+
+def test_a_claim_whose_confirmation_was_lost_is_taken_again(
+    database: Database, clock: Clock
+) -> None:
+    run_id = add(database, "submitted")
+    before = must_claim(database)
+    clock.now += claims.LEASE_SECONDS - 1
+    assert claim(database) is None
+    clock.now += 2
+    assert claim(database, held=[run_id]) is None
+    assert must_claim(database).fence > before.fence
+
+
+@pytest.mark.parametrize("takes_over", [False, True])
+def test_a_run_that_was_given_back_with_a_pause_is_answered_in_time(
+    database: Database, clock: Clock, takes_over: bool
+) -> None:
+    run_id = add(database, "running", deadline_at=clock.now + 10)
+    give_back(database, must_claim(database), again_in=30.0)
+    assert claim(database, takes_over=takes_over) is None
+    with database.reading() as session:
+        assert claims.next_late(session, "a", []) == pytest.approx(10 + claims.GRACE_SECONDS)
+    clock.now += 11
+    assert must_claim(database, takes_over=takes_over).run_id == run_id
+
+
+def test_a_transaction_that_hangs_keeps_nobody_from_other_runs(
+    database: Database, clock: Clock
+) -> None:
+    if database.server is None:
+        pytest.skip("SQLite has one writer at a time")
+    first, second = add(database, "agreed"), add(database, "agreed", cluster="main")
+    with database._engine.begin() as another:
+        another.execute(select(Run.id).where(Run.id == first).with_for_update())
+        assert must_claim(database).run_id == second
+        assert claim(database, held=[second]) is None
+    assert must_claim(database, held=[second]).run_id == first
 
 
 def test_a_fence_is_never_lower_than_the_time(database: Database, clock: Clock) -> None:

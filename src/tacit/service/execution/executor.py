@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import secrets
 import socket
@@ -45,10 +46,14 @@ from tacit.service.storage import (
     set_progress,
     store_part,
 )
-from tacit.service.storage.claims import LEASE_SECONDS
+from tacit.service.storage.claims import LEASE_SECONDS, Work, next_late
 from tacit.supervisor import Supervisor, log_failures
 
 LOOK_EVERY_SECONDS = 1.0
+LATE_SECONDS = 0.05
+"""So long after it is late a run is looked for whose process does not answer."""
+CLAIMS_AT_ONCE = 20
+"""After so many claims the leases are renewed."""
 WRITE_EVERY_SECONDS = 0.5
 """How often the progress of all runs is written, together."""
 QUIET_SECONDS = 0.3
@@ -113,8 +118,8 @@ class Executor:
         self._provisioners: dict[str, Provisioner] = {}
         """Per run that is being handed over, what its nodes have."""
         self._held: dict[str, _Held] = {}
-        self._failures: dict[str, int] = {}
-        """Per run, how often in a row it had to be given back."""
+        self._failures: dict[str, tuple[Work, int]] = {}
+        """Per run, how often in a row it had to be given back with this work."""
         self._news = asyncio.Event()
         self._progress_written = 0.0
         self._takes_over_from = 0.0
@@ -162,14 +167,24 @@ class Executor:
         fences = {name: held.run.claim.fence for name, held in self._held.items()}
         try:
             held = await self._database.write(renew_leases, self.name, fences)
+            if self._takes_over_from == math.inf:
+                # Now that it is back, each process first has the time to renew its leases.
+                self._takes_over_from = time.monotonic() + LEASE_SECONDS
             for run_id in fences.keys() - held:
                 self._lost(run_id, fences[run_id])
-            while not self._stopping and (claimed := await self._database.write(claim)):
+            for _ in range(CLAIMS_AT_ONCE):
+                claimed = await self._database.write(claim, held=list(self._held))
+                if claimed is None or self._stopping:
+                    break
                 self._begin(claimed)
+            else:
+                self.look_now()  # the leases first, then what is left
+            late = await self._database.read(next_late, self.name, list(self._held))
         except StorageError:
-            # When it is back, each process first has the time to renew its leases.
-            self._takes_over_from = time.monotonic() + LEASE_SECONDS
+            self._takes_over_from = math.inf
             raise
+        if late is not None and late < LOOK_EVERY_SECONDS:
+            asyncio.get_running_loop().call_later(max(late, 0.0) + LATE_SECONDS, self.look_now)
 
     def _lost(self, run_id: str, fence: int) -> None:
         """Stop to work on a run that is another process's now, or was cancelled."""
@@ -209,11 +224,11 @@ class Executor:
             if self._held.get(run.id) is held:
                 del self._held[run.id]
                 self._count()
-        failures = 0 if is_done else self._failures.get(run.id, 0) + 1
+        work, before = self._failures.pop(run.id, (run.claim.work, 0))
+        failures = 0 if is_done else 1 + before * (work == run.claim.work)
         pause = RETRY_SECONDS[min(failures, len(RETRY_SECONDS)) - 1] if failures else None
-        self._failures.pop(run.id, None)
         if failures:
-            self._failures[run.id] = failures
+            self._failures[run.id] = (run.claim.work, failures)
         try:
             await run.write_surely(release, run.claim, again_in=pause)
         except FencedError:

@@ -10,7 +10,7 @@ nothing is written and nothing asked.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -38,8 +38,6 @@ from tacit.service.storage.models import Account, Member, PlatformWorker, Run, S
 LEASE_SECONDS = 6.0
 GRACE_SECONDS = 0.4
 """So long after its deadline a run is answered by whoever sees it, from what is stored."""
-END_AGAIN_SECONDS = 10.0
-"""After so long nodes that did not confirm the end of a run are told again."""
 FORGET_WORKER_SECONDS = 86400.0
 OVER: tuple[RunState, ...] = ("finished", "failed", "cancelled")
 CLAIMS_KEY = 0x74616369
@@ -65,11 +63,18 @@ def database_time(session: Session, /) -> float:
 
 
 def claim_work(
-    session: Session, /, owner: str, slots: Mapping[str, int], *, takes_over: bool = True
+    session: Session,
+    /,
+    owner: str,
+    slots: Mapping[str, int],
+    *,
+    held: Collection[str] = (),
+    takes_over: bool = True,
 ) -> RunClaim | None:
     """Claim the next run that something is to be done for, and say what; None if there is none.
 
-    `slots` has the clusters that this process knows. One that does not take over leaves runs whose
+    `slots` has the clusters that this process knows, and `held` the runs that it knows to have: the
+    confirmation of a claim may have been lost. A process that does not take over leaves runs whose
     leases have expired: all expire while the database is away.
     """
     if session.get_bind().dialect.name == "postgresql":
@@ -77,13 +82,17 @@ def claim_work(
         # its last free slot. SQLite has one writer anyway.
         session.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": CLAIMS_KEY})
     now = database_time(session)
-    is_expired = and_(Run.owner != owner, Run.lease_until < now) if takes_over else false()
-    is_late = and_(Run.owner != owner, Run.deadline_at < now - GRACE_SECONDS)
-    is_free = or_(Run.owner.is_(None), is_expired)
+    nobodys, others = Run.owner.is_(None), _is_others(owner, held)
+    is_expired = and_(others, Run.lease_until < now) if takes_over else false()
+    # Also where it was given back with a pause.
+    is_late = and_(others if takes_over else nobodys, Run.deadline_at < now - GRACE_SECONDS)
+    is_free = or_(nobodys, is_expired)
     is_due = or_(Run.look_at.is_(None), Run.look_at <= now)
     known = select(Run.id, Run.cluster).where(Run.work_left, Run.cluster.in_(list(slots)))
-    known = known.order_by(Run.created).limit(1)
-    is_left = or_(and_(is_free, is_due), is_late) if takes_over else and_(is_free, is_due)
+    # A row that somebody holds is passed over: a process that hangs in the middle of a transaction
+    # must keep nobody from claiming others.
+    known = known.order_by(Run.created).limit(1).with_for_update(of=Run, skip_locked=True)
+    is_left = or_(and_(is_free, is_due), is_late)
     queries: list[tuple[Work, Select[str, str | None]]] = [
         ("take up", known.where(Run.state == "running", is_left)),
         ("end", known.where(is_free, is_due, Run.state.in_(OVER))),
@@ -99,6 +108,20 @@ def claim_work(
             if (run_id := session.scalar(waiting)) is not None:
                 return _claimed(session, owner, "run", run_id, cluster, now)
     return None
+
+
+def _is_others(owner: str, held: Collection[str]) -> ColumnElement[bool]:
+    """Nobody has it, or another process, or this one, which does not know it."""
+    return or_(Run.owner.is_(None), Run.owner != owner, Run.id.not_in(sorted(held)))
+
+
+def next_late(session: Session, owner: str, held: Collection[str], /) -> float | None:
+    """In how many seconds the next run is late that this process does not have."""
+    query = select(func.min(Run.deadline_at)).where(
+        Run.work_left, Run.state == "running", _is_others(owner, held)
+    )
+    deadline = session.scalar(query)
+    return None if deadline is None else deadline + GRACE_SECONDS - database_time(session)
 
 
 def _claimed(
@@ -157,7 +180,7 @@ def _next_to_run(cluster: str) -> Select[Any]:
         .scalar_subquery()
     )
     query = select(Run.id).where(Run.work_left, Run.cluster == cluster, Run.state == "submitted")
-    return query.order_by(turn, Run.created).limit(1)
+    return query.order_by(turn, Run.created).limit(1).with_for_update(of=Run, skip_locked=True)
 
 
 def check_fence(session: Session, claim: RunClaim, /) -> None:

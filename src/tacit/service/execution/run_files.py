@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 
 from sqlalchemy.orm import Session
 
@@ -28,6 +30,7 @@ class _Waiting:
     claim: RunClaim
     part: FilePart
     stored: Callable[[int], None]
+    refused: Callable[[str], None]
 
 
 class RunFiles:
@@ -44,9 +47,21 @@ class RunFiles:
         """Store what comes, for as long as the platform runs."""
         tasks.until_done("files of runs", self._work)
 
-    def add(self, claim: RunClaim, part: FilePart, stored: Callable[[int], None], /) -> None:
-        """Store a part in its turn; `stored` is called with its number if it has one."""
-        self._waiting.append(_Waiting(claim, part, stored))
+    def add(
+        self,
+        claim: RunClaim,
+        part: FilePart,
+        /,
+        *,
+        stored: Callable[[int], None],
+        refused: Callable[[str], None],
+    ) -> None:
+        """Store a part in its turn; `stored` is called with its number if it has one.
+
+        If the database takes no such part, `refused` is called with the reason, and nothing else of
+        this claim is stored.
+        """
+        self._waiting.append(_Waiting(claim, part, stored, refused))
         self._news.set()
 
     async def flush(self) -> None:
@@ -59,27 +74,60 @@ class RunFiles:
         while True:
             await self._news.wait()
             self._news.clear()
-            waiting, self._waiting = self._waiting, []
+            batches, self._waiting = deque([self._waiting]), []
             self._is_writing = True
             try:
-                held = await self._database.write(_store, waiting)
+                while batches:
+                    await self._store_first(batches)
             except BaseException as error:
                 # Nothing may be lost, since whoever waits would do so for ever.
-                self._waiting = [*waiting, *self._waiting]
+                self._waiting = [*chain.from_iterable(batches), *self._waiting]
                 self._news.set()
                 if not isinstance(error, StorageError):
                     raise
                 fields = {"what": str(error)}
                 log.warning("files of runs are not stored yet", extra={"fields": fields})
                 await asyncio.sleep(PAUSE_SECONDS)
-                continue
             finally:
                 self._is_writing = False
-            for each in waiting:
-                if each.claim not in held:
-                    self._lost(each.claim.run_id, each.claim.fence)
-                elif each.part.number:
-                    each.stored(each.part.number)
+
+    async def _store_first(self, batches: deque[list[_Waiting]]) -> None:
+        """Store the first batch and take it away; one that is refused is divided by its claims."""
+        batch = batches[0]
+        try:
+            held = await self._database.write(_store, batch)
+        except StorageError:
+            raise
+        except Exception as error:
+            # The database works and refuses the data of some run, or all of them. Trying the same
+            # once more would stop the files of every run.
+            batches.popleft()
+            by_claim: dict[RunClaim, list[_Waiting]] = {}
+            for each in batch:
+                by_claim.setdefault(each.claim, []).append(each)
+            if len(by_claim) > 1:
+                batches.extendleft(reversed(by_claim.values()))
+            else:
+                self._refuse(batch, error)
+            return
+        batches.popleft()
+        for each in batch:
+            if each.claim not in held:
+                self._lost(each.claim.run_id, each.claim.fence)
+            elif each.part.number:
+                each.stored(each.part.number)
+
+    def _refuse(self, batch: list[_Waiting], error: Exception) -> None:
+        """Give up the files of one claim: what came after a part that is missing is worth nothing.
+
+        A ledger with a hole could not be resumed from.
+        """
+        first = batch[0]
+        fields = {"run": first.claim.run_id}
+        log.error("files of a run are refused", exc_info=error, extra={"fields": fields})
+        self._waiting = [each for each in self._waiting if each.claim != first.claim]
+        what = next(iter(str(error).splitlines()), type(error).__name__)
+        first.refused(f"the database takes no more of its files ({what}); see the platform's log")
 
 
 def _store(session: Session, waiting: list[_Waiting]) -> set[RunClaim]:

@@ -167,8 +167,9 @@ class RunSupervisor:
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
     def _store(self, part: FilePart) -> None:
-        if self._worker is not None:
-            self._services.files.add(self._run.claim, part, self._worker.kept)
+        if (worker := self._worker) is not None:
+            files, claim = self._services.files, self._run.claim
+            files.add(claim, part, stored=worker.kept, refused=worker.give_up)
 
     def _request(self, stored: StoredAgreement, folder: Path) -> RunRequest:
         return RunRequest(

@@ -15,6 +15,7 @@ from contextlib import suppress
 from multiprocessing.process import BaseProcess
 
 import msgspec
+from msgspec.structs import replace
 
 from tacit.service.execution.report import (
     Begin,
@@ -146,6 +147,12 @@ class WorkerHandle:
     def _order(self, order: Begin | PartStored) -> None:
         if self._writer is not None and not self._writer.is_closing():
             self._writer.write(framed(order))
+
+    def give_up(self, error: str, /) -> None:
+        """Listen no longer to a worker that cannot go on, nor can another one in its place."""
+        self.last = replace(self.last, stage="failed", error=error, can_retry=False)
+        if self._reading is not None:
+            self._reading.cancel()
 
     async def end(self) -> None:
         """Kill the process, whatever it does, and forget it.

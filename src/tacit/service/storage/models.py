@@ -17,6 +17,7 @@ from sqlalchemy import (
     Dialect,
     ForeignKey,
     Index,
+    Integer,
     LargeBinary,
     MetaData,
     String,
@@ -38,6 +39,9 @@ from tacit.client import (
 )
 
 Json = dict[str, Any]
+# SQLite counts up only a column whose type is INTEGER, where it has 64 bits anyway. Those of
+# PostgreSQL have 32.
+CountedUp = BigInteger().with_variant(Integer, "sqlite")
 
 
 def new_id(prefix: str, /) -> str:
@@ -320,7 +324,7 @@ class RunFile(Base):
 
     run: Mapped[str] = mapped_column(ForeignKey("run.id"), primary_key=True)
     name: Mapped[str] = mapped_column(String(40), primary_key=True)
-    offset: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    offset: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     """Where in the file it begins."""
     data: Mapped[bytes] = mapped_column(LargeBinary)
 
@@ -330,7 +334,7 @@ class Event(Base):
 
     __tablename__ = "event"
 
-    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    id: Mapped[int] = mapped_column(CountedUp, primary_key=True, autoincrement=True)
     run: Mapped[str] = mapped_column(ForeignKey("run.id"))
     at: Mapped[float]
     kind: Mapped[str] = mapped_column(String(16))
@@ -369,7 +373,7 @@ class Notice(Base):
 
     __tablename__ = "notice"
 
-    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    id: Mapped[int] = mapped_column(CountedUp, primary_key=True, autoincrement=True)
     account: Mapped[str] = mapped_column(ForeignKey("account.name"))
     webhook: Mapped[str | None] = mapped_column(String(16))
     """None: by mail."""
@@ -392,4 +396,4 @@ class NoticeCursor(Base):
     __tablename__ = "notice_cursor"
 
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    event: Mapped[int]
+    event: Mapped[int] = mapped_column(BigInteger)

@@ -37,7 +37,7 @@ from tacit.service.storage import (
     set_submission_state,
     store_sealed,
 )
-from tacit.service.storage.database import WriteLock
+from tacit.service.storage.database import SERVER_TIMEOUTS, WriteLock
 from tacit.service.storage.states import BEFORE_RUNNING, TRANSITIONS
 from tests.service.example_terms import plain_terms, progress_at
 from tests.service.postgres import new_database
@@ -105,6 +105,21 @@ def test_a_database_that_cannot_be_opened_is_one_sentence_without_a_password(url
     with pytest.raises(InputError, match="cannot be opened") as caught:
         Database(url)
     assert "hush" not in str(caught.value)
+
+
+@pytest.mark.processes
+def test_connections_to_a_server_break_soon_after_its_host_is_gone(postgres_server: str) -> None:
+    url = new_database(postgres_server)
+    for address, expected in ((url, "5000"), (f"{url}&tcp_user_timeout=9000", "9000")):
+        database = Database(address)
+        with database.reading() as session:
+            info = session.connection().connection.dbapi_connection.info  # type: ignore[union-attr]
+            parameters = info.get_parameters()
+        assert parameters.items() >= {**SERVER_TIMEOUTS, "tcp_user_timeout": expected}.items()
+        # The connection that waits for events has them, too.
+        assert database.server is not None
+        assert database.server["tcp_user_timeout"] == expected
+        database.close()
 
 
 def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:

@@ -15,7 +15,18 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import msgspec
-from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select, text
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    create_engine,
+    event,
+    insert,
+    inspect,
+    make_url,
+    select,
+    text,
+)
 from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, OperationalError
 from sqlalchemy.orm import Session
 
@@ -33,6 +44,18 @@ TABLES_VERSION = "0001"
 """Increased when tables change; a database with another version is refused."""
 IDLE_WRITER_SECONDS = 3
 """How long PostgreSQL waits for the next statement of a transaction that writes."""
+SERVER_TIMEOUTS = {
+    "connect_timeout": "5",
+    "keepalives_idle": "5",
+    "keepalives_interval": "2",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "5000",
+}
+"""Parameters of libpq: after so long, connections to a PostgreSQL host that is gone break.
+
+A host that loses its power or its network closes no connection, and by default TCP waits for it for
+15 minutes, and with it all that this process writes.
+"""
 BUSY_SECONDS = 10
 """How long SQLite waits for another process that writes, such as a command of an operator."""
 
@@ -226,7 +249,7 @@ def _open(url: str) -> Engine:
         # Readable by its owner alone; SQLite gives its other files the mode of this one.
         Path(url.removeprefix(SQLITE)).touch(mode=0o600)
     engine = create_engine(
-        url,
+        _with_timeouts(url),
         pool_size=READERS + 4,
         # A server may have closed an idle connection, and the first query on it would fail.
         pool_pre_ping=not url.startswith(SQLITE),
@@ -239,6 +262,14 @@ def _open(url: str) -> Engine:
     else:
         event.listen(engine, "begin", _begin_on_server)
     return engine
+
+
+def _with_timeouts(url: str) -> URL:
+    """Add the timeouts that the URL of a PostgreSQL server does not set itself."""
+    parsed = make_url(url)
+    if parsed.get_backend_name() != "postgresql":
+        return parsed
+    return parsed.update_query_dict({**SERVER_TIMEOUTS, **parsed.query})
 
 
 def _set_up_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401 - the driver's own

@@ -247,10 +247,12 @@ class Executor:
             case "draft":
                 return await self._drafter.draw_up(run, links)
             case "hand over":
-                provisioner = self._provisioners.setdefault(run.id, Provisioner(run.id, links))
+                # Not while it works: one that was cancelled or fenced knows too much of what is
+                # at the nodes, and too little of what is stored.
+                provisioner = self._provisioners.pop(run.id, None) or Provisioner(run.id, links)
                 is_done = await provisioner.hand_over(run)
-                if provisioner.is_over:
-                    self._provisioners.pop(run.id, None)
+                if not provisioner.is_over:
+                    self._provisioners[run.id] = provisioner
                 return is_done
             case "end":
                 self._provisioners.pop(run.id, None)

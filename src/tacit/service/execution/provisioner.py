@@ -104,17 +104,17 @@ class Provisioner:
             await coordinator.start_agreement(
                 stored.signatures, within=HAND_OVER_SECONDS, series=stored.series
             )
-            self._is_agreed = True
             await self._links.look()
             for warning in self._links.clock_warnings().values():
                 await run.warn(warning)
             await run.write(set_at_nodes, self._run_id)
-        for each in stored.rows:
-            if each.state != "refused" and each.key not in self._delivered:
-                await self._deliver(run, coordinator, each)
+            # Only now: until it is stored, the run is claimed again at once.
+            self._is_agreed = True
+        for each in filter(self._is_left, stored.rows):
+            await self._deliver(run, coordinator, each)
         stored = await run.read(stored_agreement, self._run_id)
         # New ones may have come meanwhile, for which the run is claimed again.
-        if not stored.is_complete or any(each.key not in self._delivered for each in stored.rows):
+        if not stored.is_complete or any(map(self._is_left, stored.rows)):
             return False
         if not await self._prepare(run, coordinator, stored):
             return False
@@ -122,6 +122,14 @@ class Provisioner:
         # so nobody can change a weight after it has seen anything of the search.
         await run.write(set_state, self._run_id, "submitted")
         return True
+
+    def _is_left(self, rows: StoredBoxes) -> bool:
+        """Whether nodes lack these rows, or it was not stored that they have them.
+
+        The run of rows that wait is claimed again and again, so those are delivered once more.
+        """
+        is_new = rows.key not in self._delivered and rows.state != "refused"
+        return is_new or rows.state == "waiting"
 
     async def _deliver(self, run: HeldRun, coordinator: Coordinator, each: StoredBoxes) -> None:
         submit = partial(coordinator.submission, each.rows)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
+from tacit.coordinator import Coordinator
+from tacit.coordinator.node_client import clients_of
 from tacit.coordinator.secure import SecureEngine, SecureObjective
 from tacit.errors import RefusedError
 from tacit.local.cluster import LocalCluster
@@ -19,6 +23,26 @@ def refused(agreed: AgreedCluster, engine: SecureEngine) -> bool:
     with pytest.raises(RefusedError) as caught:
         engine.enter(agreed.signatures, within=AMPLE)
     return caught.value.kind == RefusalKind.FENCED
+
+
+def test_whoever_resumes_is_known_by_its_fence_at_once(own_cluster: LocalCluster) -> None:
+    agreed = AgreedCluster.draft(own_cluster)
+    config, agreement = own_cluster.config, agreed.agreement
+    with SecureEngine(agreement, config, fence=7) as first:
+        first.start(agreed.signatures, agreed.sealed())
+
+    async def resume(fence: int) -> None:
+        coordinator = Coordinator(agreement, clients_of(config), fence=fence)
+        try:
+            await coordinator.start_agreement(agreed.signatures, within=AMPLE, resumes=True)
+        finally:
+            await coordinator.close()
+
+    # The agreement is all that it has asked about when the one before wakes up.
+    asyncio.run(resume(8))
+    with pytest.raises(RefusedError) as caught:
+        asyncio.run(resume(7))
+    assert caught.value.kind == RefusalKind.FENCED
 
 
 def test_whoever_was_taken_over_from_can_ask_nothing(own_cluster: LocalCluster) -> None:

@@ -190,8 +190,8 @@ class Coordinator:
             series_signatures={} if series is None else dict(series.signatures),
         )
         if resumes:
-            asking = [asyncio.ensure_future(each.answer(request)) for each in self.loss.members]
-            taken = await enough_of(asking, within=within)
+            answers = [each.answer(request, fence=self.fence) for each in self.loss.members]
+            taken = await enough_of(list(map(asyncio.ensure_future, answers)), within=within)
         else:
             taken = await self.ask_all(lambda _: request, within=within)
         self._last_epoch = max(self._last_epoch, _confirmed(each.epoch for each in taken))

@@ -204,9 +204,9 @@ class NodeClient:
             raise
         return future
 
-    async def answer(self, request: Request[R], /) -> R:
+    async def answer(self, request: Request[R], /, *, fence: int = 0) -> R:
         """Send a request and return the reply, or raise what came in its place."""
-        return await (await self.ask(request))
+        return await (await self.ask(request, fence=fence))
 
     async def ping(self) -> None:
         """Ask whether the node is there, unless a question is still open."""

@@ -152,8 +152,7 @@ class SecureSealedSearch:
         if engine.agreement.for_owners:
             # First the boxes, which are as good as the plan: the ledger says that they are here.
             engine.plan_parts.keep(number, opened.sealed)
-        # Written before the caller sees the plan: whatever is shown must be in the ledger, also
-        # after a crash.
+        # Written before the caller sees the plan: whatever is shown must be in the ledger.
         engine.ledger.add(opened.entry)
         if not engine.agreement.for_owners or not engine.owners:
             return opened

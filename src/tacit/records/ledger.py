@@ -225,13 +225,15 @@ class Ledger:
 class FileLedger(Ledger):
     """A ledger in a file alone, which goes on where it ended.
 
-    Each entry is kept before anything is made of it: nodes repeat the last evaluation only, so no
-    answer may be lost, not even in a power cut.
+    An answer is kept before anything is made of it: nodes repeat the last evaluation only, so none
+    may be lost, not even in a power cut. What is disclosed once is asked for again if it is lost.
+    It is kept with what comes next, or by whoever stores it together with its plan: stored alone,
+    it would contradict a result that was made of an earlier report.
     """
 
     def __init__(self, path: Path, /, *, keep: Keep = keep_on_disk) -> None:
         super().__init__()
-        self._whole, self._keep = path, keep
+        self._whole, self._keep, self._is_kept = path, keep, True
         with writing(path):
             self._file = path.open("ab")
             # Half a line is what a crash leaves; its evaluation is asked for again.
@@ -240,9 +242,19 @@ class FileLedger(Ledger):
     def add(self, entry: Disclosed, /) -> None:
         self._file.write(encode_entry(entry))
         self._file.flush()
+        if entry.kind.is_final:
+            self._is_kept = False
+        else:
+            self.keep()
+
+    def keep(self) -> None:
+        """Keep all entries."""
         self._keep(self._whole)
+        self._is_kept = True
 
     def close(self) -> None:
+        if not self._is_kept:
+            self.keep()
         self._file.close()
 
 

@@ -125,7 +125,10 @@ class AgreedEvaluating(EvaluatingDriver):
         plans: list[list[int]] = self.problem.plans(known.genomes).tolist()
         if chosen is None:
             chosen = PlanCounted(self.now.evaluations, plans[self._best_plan])
-            # Kept before nodes are asked: whoever resumes the run asks for the same plan.
+            # Kept before nodes are asked: whoever resumes the run asks for the same plan. First
+            # what was revealed, as it is not asked for again.
+            if self.reveals:
+                self.keep(self.folder / LEDGER)
             replace_file(self.folder / COUNTING, msgspec.json.encode(chosen))
             self.keep(self.folder / COUNTING)
         self._best_plan = plans.index(chosen.plan)

@@ -91,7 +91,7 @@ FOUND = FoundPlans(
 class SlowRun:
     """A run whose writes take the time that a test says; `written` has their results."""
 
-    id = "r-aaaaaaaaaa"
+    id, claim = "r-aaaaaaaaaa", None
 
     def __init__(self, now: list[float], seconds: float) -> None:
         self._now, self._seconds = now, seconds
@@ -137,7 +137,7 @@ def test_an_answer_says_when_it_could_be_fetched(
         background.append(asyncio.ensure_future(work))
 
     services = RunServices(
-        files=cast(Any, None),
+        files=cast(Any, SimpleNamespace(unstored=lambda _: [])),
         workers=cast(Any, None),
         on_progress=lambda *_: None,
         metrics=cast(Any, SimpleNamespace(run_ended=run_ended)),

@@ -66,7 +66,7 @@ def result_of(
     report: Report | None, agreement: Agreement, /, *, late_by: float = 0.0
 ) -> FoundPlans | None:
     """The best so far as the database keeps it, or None if nothing was found."""
-    if report is None or not (report.plans or report.for_owners):
+    if report is None or not report.has_plan:
         return None
     several = bool(report.plans) and len(agreement.objectives) > 1
     found_for = _weightings(agreement, report.searches) if agreement.sealed and several else []

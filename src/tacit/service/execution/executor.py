@@ -276,13 +276,25 @@ class Executor:
         self._progress.clear()
         if reports:
             fences = {k: running[k].run.claim.fence for k in reports}
-            await self._database.write(partial(_store_progress, reports=reports, fences=fences))
+            supervisors = {k: running[k].supervisor for k in reports}
+            await self._database.write(
+                partial(_store_progress, reports=reports, fences=fences, supervisors=supervisors)
+            )
             self._progress_written = time.monotonic()
 
 
 def _store_progress(
-    session: Session, *, reports: dict[str, Report], fences: dict[str, int]
+    session: Session,
+    *,
+    reports: dict[str, Report],
+    fences: dict[str, int],
+    supervisors: dict[str, RunSupervisor | None],
 ) -> None:
     for run_id in fences_held(session, fences):
+        # Asked under the lock that whoever stores a last report needs: it may be there already,
+        # and its plan must not be replaced by that of an earlier report.
+        supervisor = supervisors[run_id]
+        if supervisor is not None and supervisor.has_reported_its_end:
+            continue
         if set_progress(session, run_id, reports[run_id].progress()):
             store_part(session, run_id, report_part(reports[run_id]))

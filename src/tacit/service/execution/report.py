@@ -56,6 +56,11 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, tag="report"):
         """Whether the search has ended for good."""
         return self.stage == "ended" and not self.can_retry
 
+    @property
+    def has_plan(self) -> bool:
+        """Whether there is a plan, here or with its owners."""
+        return bool(self.plans) or self.for_owners
+
     def progress(self) -> RunProgress:
         """What watchers see."""
         return RunProgress(
@@ -67,6 +72,17 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, tag="report"):
             seconds=round(self.seconds, 3),
             at=round(self.at, 3),
         )
+
+
+class LastReport(msgspec.Struct, frozen=True, tag="last report"):
+    """The last report, with what is to be stored in one transaction with it.
+
+    A plan that nodes revealed or opened is stored with the entry of the ledger that says so. Were
+    the entry alone stored when the deadline comes, an honest platform would show another plan.
+    """
+
+    report: Report
+    parts: list[FilePart]
 
 
 class Begin(msgspec.Struct, frozen=True, tag="begin"):
@@ -82,7 +98,7 @@ class PartStored(msgspec.Struct, frozen=True, tag="kept"):
 
 
 _READ = msgspec.msgpack.Decoder(Report)
-Said = Report | FilePart
+Said = Report | FilePart | LastReport
 Order = Begin | PartStored
 _READ_SAID: msgspec.msgpack.Decoder[Said] = msgspec.msgpack.Decoder(Said)
 _READ_ORDER: msgspec.msgpack.Decoder[Order] = msgspec.msgpack.Decoder(Order)

@@ -41,7 +41,8 @@ class RunFiles:
         self._database, self._lost = database, lost
         self._waiting: list[_Waiting] = []
         self._news = asyncio.Event()
-        self._is_writing = False
+        self._batches: deque[list[_Waiting]] = deque()
+        """Those being written, which stay until they are stored or refused."""
 
     def start(self, tasks: Supervisor, /) -> None:
         """Store what comes, for as long as the platform runs."""
@@ -64,10 +65,15 @@ class RunFiles:
         self._waiting.append(_Waiting(claim, part, stored, refused))
         self._news.set()
 
+    def unstored(self, claim: RunClaim, /) -> list[FilePart]:
+        """What of a run is not known to be stored yet; storing it twice changes nothing."""
+        waiting = [*chain.from_iterable([*self._batches]), *self._waiting]
+        return [each.part for each in waiting if each.claim == claim]
+
     async def flush(self) -> None:
         """Wait a moment for what was added to be stored."""
         until = asyncio.get_running_loop().time() + FLUSH_SECONDS
-        while (self._waiting or self._is_writing) and asyncio.get_running_loop().time() < until:
+        while (self._waiting or self._batches) and asyncio.get_running_loop().time() < until:
             await asyncio.sleep(PAUSE_SECONDS / 10)
 
     async def _work(self) -> None:
@@ -75,7 +81,7 @@ class RunFiles:
             await self._news.wait()
             self._news.clear()
             batches, self._waiting = deque([self._waiting]), []
-            self._is_writing = True
+            self._batches = batches
             try:
                 while batches:
                     await self._store_first(batches)
@@ -89,7 +95,7 @@ class RunFiles:
                 log.warning("files of runs are not stored yet", extra={"fields": fields})
                 await asyncio.sleep(PAUSE_SECONDS)
             finally:
-                self._is_writing = False
+                self._batches = deque()
 
     async def _store_first(self, batches: deque[list[_Waiting]]) -> None:
         """Store the first batch and take it away; one that is refused is divided by its claims."""

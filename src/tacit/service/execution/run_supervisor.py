@@ -95,13 +95,17 @@ class RunSupervisor:
         return self._until is not None and self._until - time.monotonic() < seconds
 
     @property
+    def has_reported_its_end(self) -> bool:
+        """Whether its last report is here, which is stored with the entries that it is made of."""
+        return self._worker is not None and self._worker.last.stage == "ended"
+
+    @property
     def last(self) -> Report:
         """The last report that has a plan, or else the last."""
         worker, earlier = self._worker, self._earlier
         if worker is None:
             return earlier
-        has_plan = bool(worker.last.plans) or worker.last.for_owners
-        if has_plan or not (earlier.plans or earlier.for_owners):
+        if worker.last.has_plan or not earlier.has_plan:
             return worker.last
         said = worker.last
         return replace(earlier, stage=said.stage, error=said.error, notes=said.notes)
@@ -118,6 +122,11 @@ class RunSupervisor:
             fields = {"run": self._run.id, "left": round(left or 0.0, 2)}
             log.info("taken up", extra={"fields": fields})
         try:
+            if self._until is not None and self._earlier.is_over and self._earlier.has_plan:
+                # Whoever had the run died after its last report was stored. Another process would
+                # have nothing to add, and its first reports lack what was revealed.
+                await self._answer(stored)
+                return True
             return await self._execute(stored)
         except WrongStateError:
             return True  # it was cancelled meanwhile
@@ -261,6 +270,9 @@ class RunSupervisor:
         return True
 
     async def _answer(self, stored: StoredAgreement) -> None:
+        # The report and what it was made of are fixed at one instant and stored together.
+        if self._worker is not None:
+            self._worker.close_reports()
         report, until = self.last, self._until
         assert until is not None
         # Fixed before the write, which may be repeated for as long as the database is away.
@@ -269,6 +281,9 @@ class RunSupervisor:
         def write(session: Session) -> Answer:
             # In the writer's thread: naming large plans takes longer than the event loop may stop.
             answer = answer_of(report, stored.agreement, is_due=is_due, late_by=late_by(until))
+            # Looked up at each try: parts that the database refuses are given up meanwhile.
+            for part in self._services.files.unstored(self._run.claim):
+                store_part(session, self._run.id, part)
             if report.generation >= 0:
                 set_progress(session, self._run.id, report.progress())
                 store_part(session, self._run.id, report_part(report))

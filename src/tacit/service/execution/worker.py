@@ -41,6 +41,7 @@ from tacit.runs import (
 from tacit.service.execution.progress_file import ProgressFile
 from tacit.service.execution.report import (
     Begin,
+    LastReport,
     Report,
     RunRequest,
     Stage,
@@ -133,18 +134,26 @@ class Worker:
 
         Of the ledger only what is new is sent.
         """
-        is_ledger = path.name == LEDGER
         with self._keeping:
-            with path.open("rb") as file:
-                offset = self._ledger_sent if is_ledger else None
-                file.seek(offset or 0)
-                data = file.read()
-            if is_ledger:
-                self._ledger_sent += len(data)
+            part = (
+                self._new_ledger()
+                if path.name == LEDGER
+                else FilePart(path.name, path.read_bytes())
+            )
+            if part is None:
+                return
             self._asked += 1
             number = self._asked
-            self._say(FilePart(path.name, data, offset, number))
+            self._say(msgspec.structs.replace(part, number=number))
             self._keeping.wait_for(lambda: self._kept >= number)
+
+    def _new_ledger(self) -> FilePart | None:
+        """What the ledger has and was not sent yet, which counts as sent from now on."""
+        with (self._folder / LEDGER).open("rb") as file:
+            file.seek(offset := self._ledger_sent)
+            data = file.read()
+        self._ledger_sent += len(data)
+        return FilePart(LEDGER, data, offset) if data else None
 
     def run(self) -> None:
         """Prepare, wait for the start, search, report."""
@@ -196,7 +205,7 @@ class Worker:
                 if again and tries_left and until - time.monotonic() > LEAST_SECONDS:
                     continue
                 # The report first: the deadline waits for it, and for no checkpoint.
-                self._publish(self._report(driver, "ended", reason))
+                self._end(self._report(driver, "ended", reason))
                 # Nor may a disk without room take back what is reported.
                 with suppress(OSError, FileError):
                     driver.checkpoint()
@@ -266,7 +275,13 @@ class Worker:
             self._say(part)
         self._say(report)
 
-    def _say(self, message: Report | FilePart) -> None:
+    def _end(self, report: Report) -> None:
+        """Send the last report and what it was made of, to be stored together."""
+        with self._keeping:
+            parts = (self._progress.new_part(), self._new_ledger())
+            self._say(LastReport(report, [part for part in parts if part is not None]))
+
+    def _say(self, message: Report | FilePart | LastReport) -> None:
         data = framed(message)
         try:
             # Reports and parts come from different threads.

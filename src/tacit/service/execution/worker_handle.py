@@ -19,11 +19,13 @@ from msgspec.structs import replace
 
 from tacit.service.execution.report import (
     Begin,
+    LastReport,
     PartStored,
     Report,
     RunRequest,
     decode_said,
     framed,
+    report_part,
 )
 from tacit.service.storage import FilePart
 
@@ -90,6 +92,7 @@ class WorkerHandle:
         self._process: BaseProcess | None = None
         self._writer: asyncio.StreamWriter | None = None
         self._reading: asyncio.Task[None] | None = None
+        self._is_answered = False
         self.last = Report(stage="ready")
         self.is_ready = asyncio.Event()
         """Set when the worker may begin, and when it has ended."""
@@ -125,6 +128,13 @@ class WorkerHandle:
                 if isinstance(said, FilePart):
                     self._store(said)
                     continue
+                if isinstance(said, LastReport):
+                    # Its plan may contradict the answer, and then so would the ledger.
+                    if self._is_answered:
+                        return
+                    for part in (*said.parts, report_part(said.report)):
+                        self._store(part)
+                    said = said.report
                 self.last = said
                 self.is_ready.set()
                 if self.last.stage in ("ended", "failed"):
@@ -153,6 +163,10 @@ class WorkerHandle:
         self.last = replace(self.last, stage="failed", error=error, can_retry=False)
         if self._reading is not None:
             self._reading.cancel()
+
+    def close_reports(self) -> None:
+        """Accept no end any more: the answer is made of the last report."""
+        self._is_answered = True
 
     async def end(self) -> None:
         """Kill the process, whatever it does, and forget it.

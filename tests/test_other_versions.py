@@ -24,6 +24,7 @@ from tacit.problems import load_problem
 from tacit.records.ledger import read_ledger
 from tacit.records.log import FIRST, verify_log
 from tacit.runs import load_result
+from tacit.service.server.backup import read_backup
 from tacit.verify.bundle import read_bundle
 from tests.runs.checkpointed import fresh_run, resume_from
 
@@ -66,8 +67,14 @@ def hashes_of(folder: Path, of: str) -> object:
     return load_hashes(profile, "r-1", 0)
 
 
+def backup(place: Path, of: str) -> object:
+    with in_first_line(place / "platform.backup", of).open("rb") as file:
+        return list(read_backup(file, name="platform.backup"))
+
+
 READERS: dict[str, Read] = {
     "tacit-agreement/1": lambda place, of: read_agreement(json.dumps({"format": of}).encode()),
+    "tacit-backup/1": backup,
     "tacit-bundle/1": lambda place, of: read_bundle(bundle(of)),
     "tacit-checkpoint/1": lambda place, of: resume_from(
         in_first_line(place / "run", of), fresh_run("none")

@@ -32,8 +32,8 @@ TESTS = Path(__file__).parent
 CEILINGS: Mapping[str, float] = {
     "modules": 339,  # besides `__init__`
     "packages": 36,
-    "lines of src": 83_000,
-    "lines of tests": 78_500,
+    "lines of src": 83_100,
+    "lines of tests": 78_700,
     "longest module": 600,  # the goal; what is shorter may grow up to it
     "longest function": 80,  # besides commands
     "most parameters": 10,  # of the same

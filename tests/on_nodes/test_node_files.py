@@ -24,7 +24,8 @@ def patterns(cell: str, names: dict[str, str]) -> list[str]:
 
 def rows_for(path: str) -> list[str]:
     """What the table says of a file; the last row counts, as the longer pattern comes first."""
-    hashes = {"HASH": "[0-9a-f]" * 32, "NAME": "*"}
+    digit = "[0-9a-f]"
+    hashes = {"series/HASH": f"series/{digit * 64}", "HASH": digit * 32, "NAME": "*"}
     return [
         said
         for cell, said in TABLE

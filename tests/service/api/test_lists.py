@@ -73,6 +73,9 @@ def full(
 ) -> Iterator[Database]:
     database = Database(empty_database(request, tmp_path_factory.mktemp("full")))
     with database.writing() as session:
+        if database.server is not None:
+            # Longer than a process of the platform may leave a transaction alone.
+            session.execute(text("SET LOCAL idle_in_transaction_session_timeout = 0"))
         many_runs(session)
     with database.writing() as session:
         session.execute(text("ANALYZE"))

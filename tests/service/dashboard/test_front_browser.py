@@ -243,7 +243,7 @@ def test_a_page_that_is_closed_with_an_open_dialog_fails_nothing(
         (client,) = (
             each
             for each in Client.instances.values()
-            if each.request is not None and each.request.url.path == f"/runs/{run}"
+            if each._request is not None and each._request.url.path == f"/runs/{run}"
         )
     assert core.loop is not None
     # As it does some seconds after a tab was closed; then what waited for the answer goes on.

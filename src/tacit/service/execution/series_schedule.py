@@ -16,6 +16,7 @@ from tacit.client import NextRun
 from tacit.errors import StorageError, TacitError
 from tacit.service.server.settings import Settings
 from tacit.service.storage import Database, list_series, read_standing_series, runs_of_series
+from tacit.service.storage.events import undone_with_its_events
 from tacit.service.workflow.series import (
     add_run,
     begin_run,
@@ -52,7 +53,7 @@ def _begin_next(session: Session, settings: Settings, series_id: str, now: float
         return None
     session.flush()
     try:
-        with session.begin_nested():
+        with undone_with_its_events(session):
             return _next_run(session, settings, series_id)
     except StorageError:
         raise

@@ -34,6 +34,18 @@ def add_event(session: Session, run_id: str, kind: str, data: dict[str, Any], /)
     session.info.setdefault(_UNSTORED, []).append(added)
 
 
+@contextmanager
+def undone_with_its_events(session: Session, /) -> Iterator[None]:
+    """A part of a transaction: if it fails, neither its changes nor its events are stored."""
+    before = list(session.info.get(_UNSTORED, []))
+    try:
+        with session.begin_nested():
+            yield
+    except BaseException:
+        session.info[_UNSTORED] = before
+        raise
+
+
 def store_events(session: Session, /) -> bool:
     """Insert the events of a transaction that is about to be committed; whether there are any."""
     added: list[Event] = session.info.pop(_UNSTORED, [])

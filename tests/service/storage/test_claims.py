@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, text
 
 from tacit.client import RunState, RunTerms, converted
 from tacit.errors import FencedError
@@ -160,6 +160,8 @@ def test_a_transaction_that_hangs_keeps_nobody_from_other_runs(
         pytest.skip("SQLite has one writer at a time")
     first, second = add(database, "agreed"), add(database, "agreed", cluster="main")
     with database._engine.begin() as another:
+        # Whoever waits for it gets on after a while, so that this fails and does not hang.
+        another.execute(text("SET LOCAL idle_in_transaction_session_timeout = 5000"))
         another.execute(select(Run.id).where(Run.id == first).with_for_update())
         assert must_claim(database).run_id == second
         assert claim(database, held=[second]) is None
